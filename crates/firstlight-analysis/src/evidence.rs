@@ -1,0 +1,196 @@
+//! Whether a sample's evidence bears out the cache states that were declared for it.
+
+use std::collections::BTreeMap;
+
+use firstlight_schema::cache::{CachePolicy, Layer, LayerEvidence, Policy};
+use firstlight_schema::finding::{Finding, Reason};
+use firstlight_schema::message::{CacheAnswer, CacheConfig, Event, Message};
+use firstlight_schema::reading::RawSample;
+use firstlight_schema::sample::Compile;
+
+/// A process that started without its files in memory ends with many times what was left of them.
+const MOSTLY_READ: u64 = 4;
+
+/// How often a cache was asked, and served.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    requests: u64,
+    hits: u64,
+}
+
+/// Inventories and counts, layer by layer, for every layer that says anything.
+pub(crate) fn layers(
+    raw: &RawSample,
+    policy: CachePolicy,
+    compiles: &[Compile],
+) -> Vec<LayerEvidence> {
+    let counts = counts(raw, compiles);
+    let mut layers: BTreeMap<Layer, LayerEvidence> = BTreeMap::new();
+    for reading in &raw.caches {
+        layers.insert(
+            reading.layer,
+            LayerEvidence {
+                layer: reading.layer,
+                policy: reading.policy,
+                before: Some(reading.before),
+                after: Some(reading.after),
+                requests: None,
+                hits: None,
+            },
+        );
+    }
+    for (layer, counts) in counts {
+        let evidence = layers.entry(layer).or_insert_with(|| LayerEvidence {
+            layer,
+            policy: policy.of(layer),
+            before: None,
+            after: None,
+            requests: None,
+            hits: None,
+        });
+        evidence.requests = Some(counts.requests);
+        evidence.hits = Some(counts.hits);
+    }
+    layers.into_values().collect()
+}
+
+fn counts(raw: &RawSample, compiles: &[Compile]) -> BTreeMap<Layer, Counts> {
+    let mut layers: BTreeMap<Layer, Counts> = BTreeMap::new();
+    for compile in compiles {
+        let layer = match compile.framework.as_deref() {
+            Some("jax") => Layer::Jax,
+            Some("numba") => Layer::Numba,
+            _ => continue,
+        };
+        let counts = layers.entry(layer).or_default();
+        match compile.cache {
+            Some(CacheAnswer::Hit) => {
+                counts.requests += 1;
+                counts.hits += 1;
+            }
+            Some(CacheAnswer::Miss) => counts.requests += 1,
+            Some(CacheAnswer::Off) | None => {}
+        }
+    }
+    for message in &raw.messages {
+        match message {
+            Message::Event(event) => {
+                if let Event::CacheCounts(told) = &event.event {
+                    let counts = layers.entry(told.layer).or_default();
+                    counts.requests += told.hits + told.misses;
+                    counts.hits += told.hits;
+                }
+            }
+            Message::Imports(imports) => {
+                layers.entry(Layer::Bytecode).or_default().requests += imports.sources;
+            }
+            _ => {}
+        }
+    }
+    layers
+}
+
+/// The contradictions between what was declared and what was seen.
+pub(crate) fn contradictions(
+    raw: &RawSample,
+    layers: &[LayerEvidence],
+    compiles: &[Compile],
+) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> =
+        layers.iter().filter_map(|layer| contradiction(layer, compiles)).collect();
+    reasons.extend(cache_configs(raw).filter_map(|config| elsewhere(config, raw, layers)));
+    reasons
+}
+
+fn contradiction(layer: &LayerEvidence, compiles: &[Compile]) -> Option<Reason> {
+    let (name, before) = (layer.layer, layer.before.unwrap_or_default());
+    let (requests, hits) = (layer.requests.unwrap_or(0), layer.hits.unwrap_or(0));
+    let reason = |finding, text: String| Some(Reason::new(finding, text));
+    match layer.policy {
+        Policy::Clean if layer.layer == Layer::PageCache => {
+            let after = layer.after.unwrap_or_default();
+            if before.bytes.saturating_mul(MOSTLY_READ) <= after.bytes {
+                return None;
+            }
+            let text = format!("{} bytes of the files were still in memory", before.bytes);
+            reason(Finding::CacheNotClean, text)
+        }
+        Policy::Clean | Policy::Disabled if before.entries > 0 => reason(
+            Finding::CacheNotClean,
+            format!("the {name} cache held {} entries before the process started", before.entries),
+        ),
+        Policy::Disabled if name != Layer::Bytecode && hits > 0 => reason(
+            Finding::CacheNotClean,
+            format!("the {name} cache is disabled and served {hits} of {requests} requests"),
+        ),
+        Policy::Primed if name == Layer::Bytecode && requests > 0 => reason(
+            Finding::CacheNeverHit,
+            format!("{requests} modules were compiled from source though byte code was primed"),
+        ),
+        Policy::Primed if name != Layer::Bytecode && hits < requests => reason(
+            Finding::CacheNeverHit,
+            format!(
+                "{} of {requests} programs missed the primed {name} cache{}",
+                requests - hits,
+                missed(name, compiles),
+            ),
+        ),
+        Policy::Clean | Policy::Disabled | Policy::Primed | Policy::AsFound => None,
+    }
+}
+
+/// Names the first few programs that were not served.
+fn missed(layer: Layer, compiles: &[Compile]) -> String {
+    const SHOWN: usize = 3;
+    let names: Vec<&str> = compiles
+        .iter()
+        .filter(|compile| compile.framework.as_deref() == Some(layer.name()))
+        .filter(|compile| compile.cache == Some(CacheAnswer::Miss))
+        .map(|compile| compile.function.as_str())
+        .collect();
+    match names.len() {
+        0 => String::new(),
+        n if n <= SHOWN => format!(": {}", names.join(", ")),
+        _ => format!(": {}, …", names[..SHOWN].join(", ")),
+    }
+}
+
+fn cache_configs(raw: &RawSample) -> impl Iterator<Item = &CacheConfig> {
+    raw.messages.iter().filter_map(|message| match message {
+        Message::Event(event) => match &event.event {
+            Event::CacheConfig(config) => Some(config),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// A program may set its own cache directory; then nothing that was declared holds.
+fn elsewhere(config: &CacheConfig, raw: &RawSample, layers: &[LayerEvidence]) -> Option<Reason> {
+    let layer = layers.iter().find(|known| known.layer == config.layer)?;
+    let name = config.layer;
+    let given = raw.caches.iter().find(|reading| reading.layer == name)?.directory.as_deref();
+    match layer.policy {
+        Policy::Clean | Policy::Primed if !config.enabled => Some(Reason::new(
+            Finding::CacheNeverHit,
+            format!(
+                "the program switched the {name} cache off, which was declared {}",
+                layer.policy
+            ),
+        )),
+        Policy::Clean | Policy::Primed if config.directory.as_deref() != given => {
+            Some(Reason::new(
+                Finding::CacheNotClean,
+                format!(
+                    "the program keeps its {name} cache in `{}`, not where firstlight put it",
+                    config.directory.as_deref().unwrap_or("?"),
+                ),
+            ))
+        }
+        Policy::Disabled if config.enabled => Some(Reason::new(
+            Finding::CacheNotClean,
+            format!("the program switched the {name} cache on, which was declared disabled"),
+        )),
+        Policy::Clean | Policy::Primed | Policy::Disabled | Policy::AsFound => None,
+    }
+}

@@ -1,0 +1,220 @@
+//! Makes a sample of a process's raw readings: ledger, programs, memory, validity.
+
+use firstlight_schema::cache::CachePolicy;
+use firstlight_schema::finding::{Finding, Reason};
+use firstlight_schema::message::{Check, Event, FIRST_RESULT, Message};
+use firstlight_schema::nanos::Nanos;
+use firstlight_schema::reading::{Outcome, RawSample};
+use firstlight_schema::sample::{BackgroundTime, FirstResult, Package, Sample};
+
+use crate::ledger::book;
+use crate::timeline::Timeline;
+use crate::{evidence, memory, programs};
+
+/// Below this the kernel's ticks are too coarse to tell how busy the machine was.
+const LONG_ENOUGH_FOR_CONTENTION: Nanos = Nanos(200_000_000);
+
+/// What was declared of a sample before it was taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    pub policy: CachePolicy,
+    /// A non-zero exit code is no failure.
+    pub any_exit_code: bool,
+    /// The process speaks the runner protocol and owes a first result.
+    pub runner: bool,
+}
+
+/// Everything that follows from one process's readings and what was declared of it.
+pub fn examine(raw: RawSample, conditions: Conditions) -> Sample {
+    let timeline = Timeline::of(&raw);
+    let first_result = timeline.mark(FIRST_RESULT).filter(|&at| at <= raw.reaped).map(|at| {
+        let phases = book(raw.spawn, at, &timeline.main);
+        FirstResult { ns: at.since(raw.spawn), phases }
+    });
+    let compiles = programs::compiles(&timeline);
+    let caches = evidence::layers(&raw, conditions.policy, &compiles);
+    let mut reasons = failures(&raw, conditions, first_result.is_some());
+    reasons.extend(evidence::contradictions(&raw, &caches, &compiles));
+    let memory = memory::by_phase(&raw);
+    Sample {
+        number: raw.number,
+        valid: reasons.is_empty(),
+        reasons,
+        notices: notices(&raw, &timeline),
+        wall_ns: raw.wall(),
+        phases: book(raw.spawn, raw.reaped, &timeline.main),
+        first_result,
+        compiles,
+        packages: packages(&raw),
+        background: background(&timeline),
+        caches,
+        peak_rss_bytes: memory::peak(&raw, &memory),
+        memory,
+        contention_cores: contention(&raw),
+        raw,
+    }
+}
+
+fn failures(raw: &RawSample, conditions: Conditions, has_result: bool) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let told = raw.messages.iter().find_map(|message| match message {
+        Message::Failed(failed) => Some(failed.error.as_str()),
+        _ => None,
+    });
+    match (&raw.outcome, told) {
+        (Outcome::Completed | Outcome::Exited { .. }, Some(error)) => {
+            reasons.push(Reason::new(Finding::ProcessFailed, error));
+        }
+        (Outcome::Exited { .. }, None) if conditions.any_exit_code => {}
+        (Outcome::Exited { code }, None) => reasons.push(Reason::new(
+            Finding::ProcessFailed,
+            format!("exited with code {code}{}", last_words(raw)),
+        )),
+        (Outcome::Killed { signal }, _) => {
+            reasons.push(Reason::new(Finding::ProcessFailed, format!("killed by signal {signal}")));
+        }
+        (Outcome::TimedOut { after_ns }, _) => reasons.push(Reason::new(
+            Finding::TimedOut,
+            format!("ended after {:.1} s{}", after_ns.as_seconds(), open_phase(raw)),
+        )),
+        (Outcome::Interrupted, _) => {
+            reasons.push(Reason::new(
+                Finding::Interrupted,
+                "ended because firstlight was interrupted",
+            ));
+        }
+        (Outcome::Broke { error }, _) => {
+            reasons.push(Reason::new(Finding::ProtocolBroken, error.as_str()));
+        }
+        (Outcome::Completed, None) if conditions.runner && !has_result => reasons
+            .push(Reason::new(Finding::ProtocolBroken, "the runner ended without a first result")),
+        (Outcome::Completed, None) => {}
+        (other, _) => reasons.push(Reason::new(Finding::ProcessFailed, format!("{other:?}"))),
+    }
+    reasons.extend(raw.messages.iter().filter_map(|message| match message {
+        Message::Output(output) if output.check == Check::Failed => Some(Reason::new(
+            Finding::OutputDiffers,
+            output.error.as_deref().unwrap_or("the workload's check refused its result"),
+        )),
+        _ => None,
+    }));
+    reasons
+}
+
+/// The last line that a failed process wrote to its error stream.
+fn last_words(raw: &RawSample) -> String {
+    match raw.streams.stderr_tail.lines().rev().find(|line| !line.trim().is_empty()) {
+        Some(line) => format!(", its last words: {}", line.trim()),
+        None => String::new(),
+    }
+}
+
+/// What the main thread was in the middle of when the process was ended.
+fn open_phase(raw: &RawSample) -> String {
+    use firstlight_schema::message::Edge;
+    let mut open = Vec::new();
+    for message in &raw.messages {
+        let Message::Phase(edge) = message else { continue };
+        match edge.edge {
+            Edge::Begin if edge.thread == 0 => open.push(edge),
+            Edge::End if edge.thread == 0 => {
+                if let Some(position) = open.iter().rposition(|begun| begun.name == edge.name) {
+                    open.remove(position);
+                }
+            }
+            Edge::Begin | Edge::End => {}
+        }
+    }
+    match open.last() {
+        Some(edge) => match &edge.label {
+            Some(label) => format!(", in the middle of {} ({label})", edge.name),
+            None => format!(", in the middle of {}", edge.name),
+        },
+        None => String::new(),
+    }
+}
+
+fn notices(raw: &RawSample, timeline: &Timeline) -> Vec<Reason> {
+    let mut notices = Vec::new();
+    if !timeline.hooked {
+        notices.push(Reason::new(
+            Finding::NotHooked,
+            "no Python process loaded the hooks, so only what is seen from outside is known",
+        ));
+    }
+    if raw.survivors > 0 {
+        notices.push(Reason::new(
+            Finding::LeftProcesses,
+            format!("{} processes outlived the command and were ended", raw.survivors),
+        ));
+    }
+    for message in &raw.messages {
+        if let Message::Event(event) = message
+            && let Event::AdapterFailed(failed) = &event.event
+        {
+            let text = format!("the adapter for {} failed: {}", failed.adapter, failed.error);
+            notices.push(Reason::new(Finding::AdapterFailed, text));
+        }
+    }
+    notices
+}
+
+fn packages(raw: &RawSample) -> Vec<Package> {
+    let mut packages: Vec<Package> = Vec::new();
+    for message in &raw.messages {
+        let Message::Imports(imports) = message else { continue };
+        for (name, &cumulative) in &imports.cumulative {
+            let own: Nanos = imports
+                .segments
+                .iter()
+                .filter(|(package, ..)| package == name)
+                .map(|(_, begin, end)| end.since(*begin))
+                .sum();
+            if let Some(known) = packages.iter_mut().find(|package| package.name == *name) {
+                known.self_ns += own;
+                known.cumulative_ns += cumulative;
+            } else {
+                packages.push(Package {
+                    name: name.clone(),
+                    self_ns: own,
+                    cumulative_ns: cumulative,
+                });
+            }
+        }
+    }
+    packages.sort_by(|a, b| b.self_ns.cmp(&a.self_ns).then_with(|| a.name.cmp(&b.name)));
+    packages
+}
+
+/// Phases on other threads, summed per thread and label.
+fn background(timeline: &Timeline) -> Vec<BackgroundTime> {
+    let mut rows: Vec<BackgroundTime> = Vec::new();
+    for stretch in timeline.stretches.iter().filter(|stretch| stretch.thread != 0) {
+        let ns = stretch.span.end.since(stretch.span.begin);
+        let same = |row: &&mut BackgroundTime| {
+            row.thread == stretch.thread
+                && row.phase == stretch.span.phase
+                && row.label == stretch.span.label
+        };
+        match rows.iter_mut().find(same) {
+            Some(row) => row.ns += ns,
+            None => rows.push(BackgroundTime {
+                thread: stretch.thread,
+                phase: stretch.span.phase,
+                label: stretch.span.label.clone(),
+                ns,
+            }),
+        }
+    }
+    rows
+}
+
+/// Cores that others kept busy: all CPU time of the machine, less this process's own.
+fn contention(raw: &RawSample) -> Option<f64> {
+    let wall = raw.wall();
+    if wall < LONG_ENOUGH_FOR_CONTENTION {
+        return None;
+    }
+    let foreign = raw.machine_busy_ns?.as_f64() - raw.usage.cpu_ns().as_f64();
+    Some((foreign / wall.as_f64()).max(0.0))
+}

@@ -1,0 +1,271 @@
+//! The private cache directories of one command, brought into the declared state before each
+//! process.
+//!
+//! A primed cache must be found again under the very same path, which is part of JAX's keys and of
+//! Inductor's files: so there is one path, whose content is replaced, and not one path per process.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use firstlight_schema::cache::{CachePolicy, Inventory, Layer, LayerReading, Policy};
+use tempfile::TempDir;
+
+use super::inventory::{inventory, visit};
+use super::settings::{TEMPORARY, folder, variables};
+use crate::EngineError;
+
+/// Layers with a folder whose content is counted.
+const COUNTED: [Layer; 7] = [
+    Layer::Jax,
+    Layer::XlaAutotune,
+    Layer::Inductor,
+    Layer::Triton,
+    Layer::Cuda,
+    Layer::Numba,
+    Layer::Bytecode,
+];
+const FOLDERS: [&str; 6] = ["jax", "inductor", "triton", "cuda", "numba", TEMPORARY];
+const AUTOTUNE: &str = "autotune";
+const BYTECODE: &str = "bytecode";
+
+/// Directories below one temporary folder; gone when this is dropped.
+#[derive(Debug)]
+pub struct Scratch {
+    root: TempDir,
+    /// What the folders held when they were last brought into a state.
+    known: Option<(CachePolicy, Vec<Fingerprint>)>,
+}
+
+/// A file as it would change if anyone touched it.
+type Fingerprint = (PathBuf, u64, Option<SystemTime>);
+
+impl Scratch {
+    pub fn new() -> Result<Self, EngineError> {
+        // Short, because programs put sockets below it and a socket's path has little room.
+        let root = tempfile::Builder::new()
+            .prefix("fl-")
+            .tempdir()
+            .map_err(EngineError::system("make a temporary folder"))?;
+        Ok(Self { root, known: None })
+    }
+
+    /// Where the measured process finds its caches.
+    fn live(&self) -> PathBuf {
+        self.root.path().join("c")
+    }
+
+    /// What the priming process left.
+    fn primed(&self) -> PathBuf {
+        self.root.path().join("primed")
+    }
+
+    pub fn variables(&self, policy: CachePolicy) -> Vec<(OsString, Option<OsString>)> {
+        variables(policy, &self.live())
+    }
+
+    /// Brings the directories into the declared state.
+    pub fn prepare(&mut self, policy: CachePolicy) -> Result<(), EngineError> {
+        if self
+            .known
+            .as_ref()
+            .is_some_and(|(known, files)| *known == policy && *files == self.files())
+        {
+            return Ok(());
+        }
+        let live = self.live();
+        replace(&live, None)?;
+        fs::create_dir_all(live.join(TEMPORARY)).map_err(EngineError::file("make", &live))?;
+        for name in FOLDERS.into_iter().chain([BYTECODE]) {
+            let of_layer = if name == BYTECODE { policy.bytecode } else { policy.compilers };
+            if of_layer == Policy::Primed {
+                replace(&live.join(name), Some(&self.primed().join(name)))?;
+            }
+        }
+        self.known = Some((policy, self.files()));
+        Ok(())
+    }
+
+    /// Keeps what a priming process left in the live directories for later samples.
+    pub fn keep_as_primed(&mut self) -> Result<(), EngineError> {
+        let (live, primed) = (self.live(), self.primed());
+        replace(&primed, None)?;
+        fs::rename(&live, &primed).map_err(EngineError::file("keep", &live))?;
+        self.known = None;
+        Ok(())
+    }
+
+    /// Counts every layer that has a private directory under this policy.
+    pub fn count(&self, policy: CachePolicy) -> Vec<(Layer, Inventory)> {
+        COUNTED
+            .into_iter()
+            .filter(|&layer| policy.of(layer) != Policy::AsFound)
+            .map(|layer| (layer, self.inventory(layer)))
+            .collect()
+    }
+
+    fn inventory(&self, layer: Layer) -> Inventory {
+        let folder = folder(layer).expect("counted layers have a folder");
+        let directory = self.live().join(folder);
+        match layer {
+            Layer::Jax => inventory(&directory, |path| !is_autotune(path)),
+            Layer::XlaAutotune => inventory(&directory, is_autotune),
+            Layer::Inductor => {
+                let own = inventory(&directory, |_| true);
+                let headers = inventory(&self.live().join(TEMPORARY), |path| {
+                    path.to_string_lossy().contains("torchinductor")
+                });
+                Inventory {
+                    entries: own.entries + headers.entries,
+                    bytes: own.bytes + headers.bytes,
+                }
+            }
+            _ => inventory(&directory, |_| true),
+        }
+    }
+
+    /// Pairs two counts into readings.
+    pub fn readings(
+        &self,
+        policy: CachePolicy,
+        before: &[(Layer, Inventory)],
+        after: &[(Layer, Inventory)],
+    ) -> Vec<LayerReading> {
+        before
+            .iter()
+            .zip(after)
+            .map(|(&(layer, before), &(_, after))| LayerReading {
+                layer,
+                policy: policy.of(layer),
+                directory: folder(layer)
+                    .map(|folder| self.live().join(folder).to_string_lossy().into_owned()),
+                before,
+                after,
+            })
+            .collect()
+    }
+
+    fn files(&self) -> Vec<Fingerprint> {
+        let mut files = Vec::new();
+        visit(&self.live(), &mut |path, metadata| {
+            files.push((path.to_owned(), metadata.len(), metadata.modified().ok()));
+        });
+        files.sort();
+        files
+    }
+}
+
+fn is_autotune(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str().to_string_lossy().contains(AUTOTUNE))
+}
+
+/// Makes `target` a copy of `source`, or nothing at all.
+fn replace(target: &Path, source: Option<&Path>) -> Result<(), EngineError> {
+    match fs::remove_dir_all(target) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(EngineError::file("empty", target)(error));
+        }
+        _ => {}
+    }
+    match source {
+        Some(source) if source.is_dir() => {
+            copy(source, target).map_err(EngineError::file("copy", source))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Copies a tree with its times: byte code names the time of the source it belongs to, and a cache
+/// may look at the age of its entries.
+fn copy(source: &Path, target: &Path) -> io::Result<()> {
+    fs::create_dir_all(target)?;
+    for entry in fs::read_dir(source)? {
+        let entry = entry?;
+        let (from, to) = (entry.path(), target.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy(&from, &to)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(&from)?, &to)?;
+        } else if kind.is_file() {
+            fs::copy(&from, &to)?;
+            let modified = entry.metadata()?.modified()?;
+            fs::File::options().write(true).open(&to)?.set_modified(modified)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use firstlight_schema::cache::{CachePolicy, Layer, Policy};
+
+    use super::Scratch;
+
+    fn policy(compilers: Policy) -> CachePolicy {
+        CachePolicy { compilers, bytecode: Policy::AsFound, page_cache: Policy::AsFound }
+    }
+
+    fn entries(scratch: &Scratch, layer: Layer) -> u64 {
+        let counts = scratch.count(policy(Policy::Clean));
+        counts.iter().find(|(known, _)| *known == layer).unwrap().1.entries
+    }
+
+    fn write(scratch: &Scratch, name: &str) {
+        let path = scratch.live().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "x").unwrap();
+    }
+
+    #[test]
+    fn clean_is_empty_again_after_each_process() {
+        let mut scratch = Scratch::new().unwrap();
+        for _ in 0..2 {
+            scratch.prepare(policy(Policy::Clean)).unwrap();
+            assert_eq!(entries(&scratch, Layer::Jax), 0);
+            write(&scratch, "jax/entry");
+        }
+    }
+
+    #[test]
+    fn primed_is_what_the_priming_process_left_whatever_later_ones_do() {
+        let mut scratch = Scratch::new().unwrap();
+        scratch.prepare(policy(Policy::Clean)).unwrap();
+        write(&scratch, "jax/entry");
+        scratch.keep_as_primed().unwrap();
+        for _ in 0..2 {
+            scratch.prepare(policy(Policy::Primed)).unwrap();
+            assert_eq!(entries(&scratch, Layer::Jax), 1);
+            write(&scratch, "jax/another");
+        }
+    }
+
+    #[test]
+    fn the_two_regimes_share_one_path() {
+        let mut scratch = Scratch::new().unwrap();
+        scratch.prepare(policy(Policy::Clean)).unwrap();
+        write(&scratch, "jax/entry");
+        scratch.keep_as_primed().unwrap();
+        scratch.prepare(policy(Policy::Primed)).unwrap();
+        scratch.prepare(policy(Policy::Clean)).unwrap();
+        assert_eq!(entries(&scratch, Layer::Jax), 0);
+        scratch.prepare(policy(Policy::Primed)).unwrap();
+        assert_eq!(entries(&scratch, Layer::Jax), 1);
+    }
+
+    #[test]
+    fn autotuning_results_and_precompiled_headers_are_counted_where_they_belong() {
+        let mut scratch = Scratch::new().unwrap();
+        scratch.prepare(policy(Policy::Clean)).unwrap();
+        write(&scratch, "jax/xla_gpu_per_fusion_autotune_cache_dir/a");
+        write(&scratch, "tmp/torchinductor_me/precompiled_headers/b.gch");
+        write(&scratch, "tmp/unrelated");
+        assert_eq!(entries(&scratch, Layer::Jax), 0);
+        assert_eq!(entries(&scratch, Layer::XlaAutotune), 1);
+        assert_eq!(entries(&scratch, Layer::Inductor), 1);
+    }
+}

@@ -1,0 +1,124 @@
+//! The environment variables that put each cache where we want it, or switch it off.
+//!
+//! "Off" by variable alone is not clean (Inductor still finds its shared objects), so every policy
+//! but `as-found` also names private directories.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use firstlight_schema::cache::{CachePolicy, Layer, Policy};
+
+/// Settings for one process: a value to set, or nothing to remove the variable.
+pub(super) type Variables = Vec<(OsString, Option<OsString>)>;
+
+/// The folder of each layer that has one of its own.
+pub(super) fn folder(layer: Layer) -> Option<&'static str> {
+    match layer {
+        Layer::Jax | Layer::XlaAutotune => Some("jax"),
+        Layer::Inductor => Some("inductor"),
+        Layer::Triton => Some("triton"),
+        Layer::Cuda => Some("cuda"),
+        Layer::Numba => Some("numba"),
+        Layer::Bytecode => Some("bytecode"),
+        Layer::InductorFxGraph | Layer::InductorAotAutograd | Layer::PageCache => None,
+    }
+}
+
+/// Inductor keeps its precompiled headers in the temporary folder, whatever else it is told.
+pub(super) const TEMPORARY: &str = "tmp";
+
+pub(super) fn variables(policy: CachePolicy, root: &Path) -> Variables {
+    let mut variables = Vec::new();
+    compilers(policy.compilers, root, &mut variables);
+    bytecode(policy.bytecode, root, &mut variables);
+    variables
+}
+
+fn compilers(policy: Policy, root: &Path, variables: &mut Variables) {
+    if policy == Policy::AsFound {
+        return;
+    }
+    let off = policy == Policy::Disabled;
+    let mut path = |name: &str, folder: &str| {
+        variables.push((name.into(), Some(root.join(folder).into_os_string())));
+    };
+    path("JAX_COMPILATION_CACHE_DIR", "jax");
+    path("TORCHINDUCTOR_CACHE_DIR", "inductor");
+    path("TRITON_CACHE_DIR", "triton");
+    path("CUDA_CACHE_PATH", "cuda");
+    path("NUMBA_CACHE_DIR", "numba");
+    path("TMPDIR", TEMPORARY);
+    let mut set = |name: &str, value: Option<&str>| {
+        variables.push((name.into(), value.map(Into::into)));
+    };
+    set("JAX_ENABLE_COMPILATION_CACHE", Some(if off { "false" } else { "true" }));
+    // JAX stores only programs that took over a second to compile unless told otherwise, so which
+    // programs are stored would be a matter of chance.
+    set("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", Some("0"));
+    set("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", Some("-1"));
+    set("TORCHINDUCTOR_FX_GRAPH_CACHE", Some(if off { "0" } else { "1" }));
+    set("TORCHINDUCTOR_AUTOGRAD_CACHE", Some(if off { "0" } else { "1" }));
+    set("TORCHINDUCTOR_FORCE_DISABLE_CACHES", off.then_some("1"));
+    set("TRITON_ALWAYS_COMPILE", off.then_some("1"));
+    set("CUDA_CACHE_DISABLE", Some(if off { "1" } else { "0" }));
+}
+
+fn bytecode(policy: Policy, root: &Path, variables: &mut Variables) {
+    if policy == Policy::AsFound {
+        return;
+    }
+    let prefix = root.join("bytecode").into_os_string();
+    variables.push(("PYTHONPYCACHEPREFIX".into(), Some(prefix)));
+    let never_write = (policy == Policy::Disabled).then(|| "1".into());
+    variables.push(("PYTHONDONTWRITEBYTECODE".into(), never_write));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use firstlight_schema::cache::{CachePolicy, Policy};
+
+    use super::variables;
+
+    /// What a variable is set to; `-` when it is removed.
+    fn value(policy: Policy, name: &str) -> String {
+        let policy =
+            CachePolicy { compilers: policy, bytecode: policy, page_cache: Policy::AsFound };
+        let (_, value) = variables(policy, Path::new("/s"))
+            .into_iter()
+            .find(|(known, _)| known == name)
+            .expect("the variable is governed");
+        value.map_or("-".to_owned(), |value| value.into_string().unwrap())
+    }
+
+    #[test]
+    fn as_found_changes_nothing() {
+        let policy = CachePolicy {
+            compilers: Policy::AsFound,
+            bytecode: Policy::AsFound,
+            page_cache: Policy::AsFound,
+        };
+        assert!(variables(policy, Path::new("/s")).is_empty());
+    }
+
+    #[test]
+    fn jax_stores_every_program_however_quickly_it_compiled() {
+        for policy in [Policy::Clean, Policy::Primed] {
+            assert_eq!(value(policy, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"), "0");
+            assert_eq!(value(policy, "JAX_ENABLE_COMPILATION_CACHE"), "true");
+        }
+    }
+
+    #[test]
+    fn disabled_switches_off_and_still_gives_private_directories() {
+        assert_eq!(value(Policy::Disabled, "TORCHINDUCTOR_FORCE_DISABLE_CACHES"), "1");
+        assert_eq!(value(Policy::Disabled, "TORCHINDUCTOR_CACHE_DIR"), "/s/inductor");
+    }
+
+    #[test]
+    fn a_users_own_switch_is_removed_when_caches_are_wanted() {
+        assert_eq!(value(Policy::Clean, "TORCHINDUCTOR_FORCE_DISABLE_CACHES"), "-");
+        assert_eq!(value(Policy::Primed, "PYTHONDONTWRITEBYTECODE"), "-");
+    }
+}

@@ -1,0 +1,77 @@
+//! What can go wrong before and around a measured process. What goes wrong inside one is an outcome.
+
+use std::io;
+use std::path::PathBuf;
+
+use firstlight_schema::suite::SuiteError;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    #[error("there is no program `{0}`")]
+    NoProgram(String),
+    #[error("cannot start `{}`", path.display())]
+    Spawn { path: PathBuf, source: io::Error },
+    #[error("cannot {what} `{}`", path.display())]
+    File { what: &'static str, path: PathBuf, source: io::Error },
+    #[error("cannot {what}")]
+    System { what: &'static str, source: io::Error },
+    #[error("`{}` is not a usable Python: {reason}", path.display())]
+    NoPython { path: PathBuf, reason: String },
+    #[error("the suite needs Python {needed} or newer, `{}` is {found}", path.display())]
+    OldPython { path: PathBuf, needed: String, found: String },
+    #[error("no suite `{name}`: neither a folder nor one of {}", known.join(", "))]
+    NoSuite { name: String, known: Vec<String> },
+    #[error("{}:{error}", path.display())]
+    Suite { path: PathBuf, error: SuiteError },
+    #[error("`{installer}` could not install the environment\n{tail}")]
+    Provision { installer: String, tail: String },
+    #[error("interrupted")]
+    Interrupted,
+    #[error("the page cache can be `clean` or `as-found`, not `{0}`")]
+    PageCachePolicy(firstlight_schema::cache::Policy),
+}
+
+impl EngineError {
+    /// Wraps an error about a file, for `map_err`.
+    pub(crate) fn file(
+        what: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { what, path, source }
+    }
+
+    pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { what, source }
+    }
+
+    /// What the user can do about it, where we know.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoProgram(name) if name.starts_with("python") => {
+                Some("install Python, or give its path with --python".to_owned())
+            }
+            Self::NoProgram(_) => {
+                Some("is it on the PATH? a path with a slash is taken as it is".to_owned())
+            }
+            Self::OldPython { needed, .. } => {
+                Some(format!("give a newer one: --python /path/to/python{needed}"))
+            }
+            Self::NoPython { .. } => Some("give another one with --python PATH".to_owned()),
+            Self::Suite { error, .. } => error.hint.clone(),
+            Self::NoSuite { .. } => Some("a suite is a folder with a suite.toml".to_owned()),
+            Self::Provision { .. } => Some(
+                "is the package index reachable? --python PATH uses an interpreter that has the \
+                 packages already"
+                    .to_owned(),
+            ),
+            Self::Spawn { .. }
+            | Self::File { .. }
+            | Self::System { .. }
+            | Self::Interrupted
+            | Self::PageCachePolicy(_) => None,
+        }
+    }
+}

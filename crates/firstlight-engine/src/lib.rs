@@ -1,0 +1,16 @@
+//! The effects: starts and observes processes, keeps caches in their declared state, makes
+//! environments, writes files. Computes nothing of what it observes.
+
+pub mod cache;
+mod clock;
+mod error;
+pub mod interrupt;
+pub mod machine;
+pub mod process;
+pub mod provision;
+pub mod python;
+pub mod sampling;
+pub mod store;
+pub mod suites;
+
+pub use error::EngineError;

@@ -1,0 +1,73 @@
+//! Leaves no process behind: what a command started and did not end is found and ended.
+//!
+//! firstlight makes itself the reaper of its descendants, so that even a child that left its
+//! process group comes to it as an orphan.
+
+use std::fs;
+
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
+};
+
+use crate::EngineError;
+
+/// From now on orphaned descendants become children of this process.
+pub fn adopt_orphans() -> Result<(), EngineError> {
+    set_child_subreaper(Some(getpid()))
+        .map_err(|error| EngineError::system("become the reaper of descendants")(error.into()))
+}
+
+pub(super) fn signal_group(group: Pid, signal: Signal) {
+    // A group that is gone needs no signal.
+    let _ = kill_process_group(group, signal);
+}
+
+/// Ends and reaps everything that is left of a reaped command; tells how many processes that were.
+pub(super) fn end_survivors(group: Pid) -> u32 {
+    let mut ended = 0;
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            // Nothing is left.
+            Err(_) => return ended,
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let alive = children();
+                ended += u32::try_from(alive.len()).unwrap_or(u32::MAX);
+                signal_group(group, Signal::KILL);
+                for &pid in &alive {
+                    let _ = kill_process(pid, Signal::KILL);
+                }
+                // Each is reaped here once, so that the next look finds only new orphans.
+                for _ in alive {
+                    let _ = wait(WaitOptions::empty());
+                }
+            }
+        }
+    }
+}
+
+fn children() -> Vec<Pid> {
+    let own = getpid().as_raw_nonzero().get().to_string();
+    let listed = fs::read_to_string(format!("/proc/self/task/{own}/children"));
+    match listed {
+        Ok(text) => text.split_whitespace().filter_map(parse).collect(),
+        // A kernel without that file: look at every process's parent.
+        Err(_) => fs::read_dir("/proc")
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| parent(name).as_deref() == Some(&own))
+            .filter_map(|name| parse(&name))
+            .collect(),
+    }
+}
+
+fn parse(text: &str) -> Option<Pid> {
+    Pid::from_raw(text.parse().ok()?)
+}
+
+fn parent(pid: &str) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_whitespace().nth(1).map(str::to_owned)
+}

@@ -1,0 +1,32 @@
+//! What is to be started, decided beforehand so that nothing is decided while the clock runs.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use firstlight_schema::message::Request;
+
+/// Where the command's output goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// Read, counted, and its end kept.
+    Tail,
+    /// To the user, both streams to where our own go.
+    Inherit,
+    /// To the user's error stream, because our output is data.
+    OnStderr,
+}
+
+/// A command with everything that is needed to start it.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+    pub directory: Option<PathBuf>,
+    /// Set, or removed where there is no value.
+    pub variables: Vec<(OsString, Option<OsString>)>,
+    /// Written to the descriptor before the process starts; none means no descriptor at all.
+    pub requests: Vec<Request>,
+    pub timeout: Duration,
+    pub show: Show,
+}

@@ -1,0 +1,181 @@
+//! Makes the environment that a suite's lock file describes, once per lock file and interpreter.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::EngineError;
+use crate::interrupt::Interrupt;
+use crate::python::{Interpreter, resolve};
+use crate::store::{hex, write_whole};
+
+const RECORD: &str = "firstlight-environment.json";
+
+/// An environment that is ready, with what was installed into it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Environment {
+    pub python: PathBuf,
+    pub runtime: String,
+    /// SHA-256 of the lock file.
+    pub lock_digest: String,
+    /// Program and version that installed it.
+    pub installer: String,
+    pub packages: BTreeMap<String, String>,
+}
+
+/// Finds the environment below `cache`, or makes it there; `announce` hears what takes long.
+pub fn provision(
+    lock: &Path,
+    interpreter: &Interpreter,
+    cache: &Path,
+    interrupt: &Interrupt,
+    announce: &mut dyn FnMut(&str),
+) -> Result<Environment, EngineError> {
+    let content = fs::read(lock).map_err(EngineError::file("read", lock))?;
+    let lock_digest = hex(&Sha256::digest(&content));
+    let key = hex(&Sha256::digest(
+        [
+            lock_digest.as_bytes(),
+            interpreter.runtime.as_bytes(),
+            interpreter.executable.as_os_str().as_encoded_bytes(),
+        ]
+        .join(&0),
+    ));
+    let parent = cache.join("environments");
+    let folder = parent.join(&key[..16]);
+    fs::create_dir_all(&parent).map_err(EngineError::file("make", &parent))?;
+    let _one_at_a_time = exclusive(&parent.join(format!("{}.lock", &key[..16])))?;
+    if let Some(ready) = recorded(&folder) {
+        return Ok(ready);
+    }
+    let _ = fs::remove_dir_all(&folder);
+    let installer = Installer::find();
+    announce(&format!("installing {} packages with {}", pinned(&content), installer.name()));
+    installer.install(interpreter, lock, &folder)?;
+    interrupt.check()?;
+    let ready = Interpreter::ask(&folder.join("bin/python"))?;
+    let environment = Environment {
+        python: folder.join("bin/python"),
+        runtime: ready.runtime,
+        lock_digest,
+        installer: installer.version(&folder),
+        packages: ready.packages,
+    };
+    let record = serde_json::to_string_pretty(&environment).expect("a record has plain fields");
+    write_whole(&folder.join(RECORD), &record)?;
+    Ok(environment)
+}
+
+/// Holds a lock file for as long as it lives, so that two runs do not install into one folder.
+fn exclusive(path: &Path) -> Result<File, EngineError> {
+    let file = File::create(path).map_err(EngineError::file("make", path))?;
+    file.lock().map_err(EngineError::file("lock", path))?;
+    Ok(file)
+}
+
+/// A folder counts only with its record, which is written last.
+fn recorded(folder: &Path) -> Option<Environment> {
+    let text = fs::read_to_string(folder.join(RECORD)).ok()?;
+    let environment: Environment = serde_json::from_str(&text).ok()?;
+    environment.python.exists().then_some(environment)
+}
+
+fn pinned(lock: &[u8]) -> usize {
+    String::from_utf8_lossy(lock)
+        .lines()
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_alphanumeric()) && line.contains("=="))
+        .count()
+}
+
+enum Installer {
+    Uv(PathBuf),
+    Pip,
+}
+
+impl Installer {
+    fn find() -> Self {
+        resolve("uv").map_or(Self::Pip, |uv| Self::Uv(uv.program))
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Uv(_) => "uv",
+            Self::Pip => "pip",
+        }
+    }
+
+    fn install(
+        &self,
+        interpreter: &Interpreter,
+        lock: &Path,
+        folder: &Path,
+    ) -> Result<(), EngineError> {
+        let python = folder.join("bin/python");
+        match self {
+            Self::Uv(uv) => {
+                self.run(
+                    Command::new(uv)
+                        .args(["venv", "--quiet", "--python"])
+                        .arg(&interpreter.executable)
+                        .arg(folder),
+                )?;
+                self.run(
+                    Command::new(uv)
+                        .args(["pip", "install", "--quiet", "--python"])
+                        .arg(&python)
+                        .arg("--requirement")
+                        .arg(lock),
+                )
+            }
+            Self::Pip => {
+                self.run(Command::new(&interpreter.executable).args(["-m", "venv"]).arg(folder))?;
+                self.run(
+                    Command::new(&python)
+                        .args([
+                            "-m",
+                            "pip",
+                            "install",
+                            "--quiet",
+                            "--disable-pip-version-check",
+                            "--requirement",
+                        ])
+                        .arg(lock),
+                )
+            }
+        }
+    }
+
+    fn version(&self, folder: &Path) -> String {
+        let output = match self {
+            Self::Uv(uv) => Command::new(uv).arg("--version").output(),
+            Self::Pip => {
+                Command::new(folder.join("bin/python")).args(["-m", "pip", "--version"]).output()
+            }
+        };
+        let words = |output: Output| {
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            text.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
+        };
+        output.map_or_else(|_| self.name().to_owned(), words)
+    }
+
+    fn run(&self, command: &mut Command) -> Result<(), EngineError> {
+        const SHOWN_LINES: usize = 12;
+        let failed =
+            |tail: String| EngineError::Provision { installer: self.name().to_owned(), tail };
+        let output =
+            command.stdin(Stdio::null()).output().map_err(|error| failed(error.to_string()))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.trim().lines().collect();
+        Err(failed(lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")))
+    }
+}

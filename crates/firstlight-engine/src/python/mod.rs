@@ -1,0 +1,11 @@
+//! Python from the outside: finding the real interpreter, laying out the hooks that it loads.
+
+mod embedded;
+mod interpreter;
+mod layout;
+mod resolve;
+
+pub(crate) use embedded::{SUITES, unpack};
+pub use interpreter::Interpreter;
+pub use layout::Hooks;
+pub use resolve::{Resolved, resolve};

@@ -1,0 +1,156 @@
+//! A session takes processes one after the other and writes each one's readings down.
+
+use std::path::PathBuf;
+
+use firstlight_schema::cache::{CachePolicy, Layer, LayerReading, Policy};
+use firstlight_schema::message::Request;
+use firstlight_schema::nanos::Nanos;
+use firstlight_schema::reading::{RawRecord, RawSample, SampleRole, Subject};
+
+use crate::EngineError;
+use crate::cache::{PageCache, Scratch};
+use crate::interrupt::Interrupt;
+use crate::machine::busy_time;
+use crate::process::{Launch, Observation, observe};
+use crate::python::Hooks;
+use crate::store::{RunFolder, now_utc};
+
+/// Hears of a run's progress, between processes only.
+pub trait Observer {
+    /// A process is about to start.
+    fn starting(&mut self, role: SampleRole, subject: Option<&Subject>);
+    /// Its readings are on disk.
+    fn taken(&mut self, sample: &RawSample);
+}
+
+/// Something that can be started again and again, with caches of its own.
+#[derive(Debug)]
+pub struct Target {
+    /// The command without settings for caches and hooks.
+    pub launch: Launch,
+    pub scratch: Scratch,
+    /// Files whose cached pages are part of a policy.
+    pub page_cache: Option<PageCache>,
+    /// Whether the hooks are to be loaded into it.
+    pub hooked: bool,
+}
+
+impl Target {
+    /// `folders` hold the files that a clean page cache must not hold.
+    pub fn new(
+        launch: Launch,
+        hooked: bool,
+        policy: CachePolicy,
+        folders: &[PathBuf],
+    ) -> Result<Self, EngineError> {
+        let page_cache = match policy.page_cache {
+            Policy::AsFound => None,
+            Policy::Clean => Some(PageCache::of(folders)),
+            other @ (Policy::Primed | Policy::Disabled) => {
+                return Err(EngineError::PageCachePolicy(other));
+            }
+        };
+        Ok(Self { launch, scratch: Scratch::new()?, page_cache, hooked })
+    }
+}
+
+/// What all processes of a run share.
+#[derive(Debug)]
+pub struct Session<'a> {
+    pub store: RunFolder,
+    pub hooks: Hooks,
+    interrupt: &'a Interrupt,
+    taken: u32,
+}
+
+impl<'a> Session<'a> {
+    pub fn new(store: RunFolder, hooks: Hooks, interrupt: &'a Interrupt) -> Self {
+        Self { store, hooks, interrupt, taken: 0 }
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interrupt.is_set()
+    }
+
+    /// Takes one process: caches into their state, evidence before, the process, evidence after.
+    pub(super) fn take(
+        &mut self,
+        target: &mut Target,
+        policy: CachePolicy,
+        role: SampleRole,
+        subject: Option<Subject>,
+    ) -> Result<RawSample, EngineError> {
+        target.scratch.prepare(policy)?;
+        let launch = self.launch(target, policy, role);
+        if let Some(pages) = &target.page_cache {
+            pages.drop_all();
+        }
+        let before = target.scratch.count(policy);
+        let pages_before = target.page_cache.as_ref().map(PageCache::count);
+        let started = now_utc();
+        let busy_before = busy_time();
+        let observation = observe(&launch, self.interrupt)?;
+        let busy = busy_time()
+            .zip(busy_before)
+            .map(|(after, before)| Nanos(after.0.saturating_sub(before.0)));
+        let after = target.scratch.count(policy);
+        let mut caches = target.scratch.readings(policy, &before, &after);
+        if let Some((pages, before)) = target.page_cache.as_ref().zip(pages_before) {
+            let (layer, policy) = (Layer::PageCache, policy.page_cache);
+            caches.push(LayerReading {
+                layer,
+                policy,
+                directory: None,
+                before,
+                after: pages.count(),
+            });
+        }
+        self.taken += 1;
+        let sample = assemble(self.taken, role, started, observation, busy, caches);
+        let record = RawRecord { subject, sample };
+        self.store.append(&record)?;
+        Ok(record.sample)
+    }
+
+    fn launch(&self, target: &Target, policy: CachePolicy, role: SampleRole) -> Launch {
+        let mut launch = target.launch.clone();
+        launch.variables.extend(target.scratch.variables(policy));
+        match role {
+            SampleRole::Control => launch.requests.clear(),
+            SampleRole::Measured | SampleRole::Priming => {
+                if target.hooked {
+                    launch.variables.extend(self.hooks.variables());
+                    if launch.requests.is_empty() {
+                        launch.requests.push(Request::Watch);
+                    }
+                }
+            }
+        }
+        launch
+    }
+}
+
+fn assemble(
+    number: u32,
+    role: SampleRole,
+    started: String,
+    seen: Observation,
+    machine_busy_ns: Option<Nanos>,
+    caches: Vec<LayerReading>,
+) -> RawSample {
+    RawSample {
+        number,
+        role,
+        started,
+        spawn: seen.spawn,
+        exec: seen.exec,
+        reaped: seen.reaped,
+        outcome: seen.outcome,
+        messages: seen.messages,
+        usage: seen.usage,
+        machine_busy_ns,
+        caches,
+        streams: seen.streams,
+        survivors: seen.survivors,
+    }
+}

@@ -1,0 +1,134 @@
+//! Where runs are kept: raw readings as they are taken, then the document made of them.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use firstlight_schema::reading::RawRecord;
+use firstlight_schema::variables;
+
+use crate::EngineError;
+use crate::clock::utc;
+
+pub use crate::clock::utc as now_utc;
+
+/// The folder of one run.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    raw: File,
+}
+
+impl RunFolder {
+    /// Makes a new folder below `parent`, or uses `exact` if it is given and empty or new.
+    pub fn create(parent: &Path, name: &str, exact: Option<&Path>) -> Result<Self, EngineError> {
+        let path = match exact {
+            Some(path) => path.to_owned(),
+            None => unused(parent, name),
+        };
+        fs::create_dir_all(&path).map_err(EngineError::file("make", &path))?;
+        let raw_path = path.join("raw.jsonl");
+        let raw = File::options()
+            .append(true)
+            .create_new(true)
+            .open(&raw_path)
+            .map_err(EngineError::file("start", &raw_path))?;
+        Ok(Self { path, raw })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends one process's readings; they are in the file when this returns.
+    pub fn append(&mut self, record: &RawRecord) -> Result<(), EngineError> {
+        let mut line = serde_json::to_vec(record).expect("raw readings have only plain fields");
+        line.push(b'\n');
+        self.raw
+            .write_all(&line)
+            .map_err(EngineError::file("write to", self.path.join("raw.jsonl")))
+    }
+
+    /// Replaces the run's document as a whole.
+    pub fn write_document(&self, json: &str) -> Result<PathBuf, EngineError> {
+        let path = self.path.join("result.json");
+        write_whole(&path, json)?;
+        Ok(path)
+    }
+}
+
+/// Writes a file so that a reader sees the old content or the new, never a part.
+pub fn write_whole(path: &Path, text: &str) -> Result<(), EngineError> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut file =
+        tempfile::NamedTempFile::new_in(folder).map_err(EngineError::file("write", path))?;
+    file.write_all(text.as_bytes()).map_err(EngineError::file("write", path))?;
+    file.persist(path).map_err(|error| EngineError::file("write", path)(error.error))?;
+    // A temporary file is private; a result is for whoever may read the folder.
+    let _ = fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    Ok(())
+}
+
+fn unused(parent: &Path, name: &str) -> PathBuf {
+    let stamp: String = utc().chars().take(19).filter(char::is_ascii_alphanumeric).collect();
+    let base = parent.join(format!("{stamp}-{name}"));
+    let numbered = (2..).map(|number| parent.join(format!("{stamp}-{name}-{number}")));
+    std::iter::once(base).chain(numbered).find(|path| !path.exists()).expect("numbers do not end")
+}
+
+/// The folder below which runs are kept.
+pub fn runs_folder() -> PathBuf {
+    folder(variables::RUNS, variables::XDG_STATE_HOME, ".local/state", "firstlight/runs")
+}
+
+/// The folder for what can be made again: environments, the Python side.
+pub fn cache_folder() -> PathBuf {
+    folder(variables::CACHE, variables::XDG_CACHE_HOME, ".cache", "firstlight")
+}
+
+fn folder(own: &str, xdg: &str, below_home: &str, name: &str) -> PathBuf {
+    let set = |variable: &str| {
+        std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+    };
+    set(own)
+        .or_else(|| set(xdg).map(|path| path.join(name)))
+        .or_else(|| set(variables::HOME).map(|path| path.join(below_home).join(name)))
+        .unwrap_or_else(|| std::env::temp_dir().join(name))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{RunFolder, write_whole};
+
+    #[test]
+    fn a_run_never_writes_into_another_ones_folder() {
+        let parent = tempfile::tempdir().unwrap();
+        let first = RunFolder::create(parent.path(), "cold", None).unwrap();
+        let second = RunFolder::create(parent.path(), "cold", None).unwrap();
+        assert_ne!(first.path(), second.path());
+        let error = RunFolder::create(parent.path(), "cold", Some(first.path())).unwrap_err();
+        assert!(error.to_string().starts_with("cannot start `"), "{error}");
+    }
+
+    #[test]
+    fn a_document_is_replaced_as_a_whole() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("result.json");
+        write_whole(&path, "long old text").unwrap();
+        write_whole(&path, "new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    }
+}

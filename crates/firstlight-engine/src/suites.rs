@@ -1,0 +1,84 @@
+//! Finds a suite: a folder of the user's, or one that travels inside the binary.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use firstlight_schema::suite::SuiteFile;
+use sha2::{Digest, Sha256};
+
+use crate::EngineError;
+use crate::python::{SUITES, unpack};
+use crate::store::hex;
+
+/// A suite that has been read and checked, in a folder on disk.
+#[derive(Debug)]
+pub struct Suite {
+    pub folder: PathBuf,
+    pub file: SuiteFile,
+    /// SHA-256 over the names and contents of its files.
+    pub digest: String,
+}
+
+/// The names of the suites inside the binary.
+pub fn built_in() -> Vec<String> {
+    SUITES.iter().map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// Opens the folder if there is one, else the built-in suite of that name, laid out below `cache`.
+pub fn open(name: &str, cache: &Path) -> Result<Suite, EngineError> {
+    let folder = Path::new(name);
+    if folder.join("suite.toml").is_file() {
+        return read(folder);
+    }
+    let Some((name, files)) = SUITES.iter().find(|(known, _)| *known == name) else {
+        return Err(EngineError::NoSuite { name: name.to_owned(), known: built_in() });
+    };
+    let mut hash = Sha256::new();
+    files.iter().for_each(|(name, content)| add(&mut hash, name, content));
+    let digest = hex(&hash.finalize());
+    let folder = cache.join("suites").join(format!("{name}-{}", &digest[..16]));
+    unpack(files, &folder)?;
+    read(&folder)
+}
+
+fn read(folder: &Path) -> Result<Suite, EngineError> {
+    let path = folder.join("suite.toml");
+    let text = fs::read_to_string(&path).map_err(EngineError::file("read", &path))?;
+    let file = SuiteFile::parse(&text).map_err(|error| EngineError::Suite { path, error })?;
+    let folder = folder.canonicalize().map_err(EngineError::file("find", folder))?;
+    let digest = digest(&folder)?;
+    Ok(Suite { folder, file, digest })
+}
+
+fn digest(folder: &Path) -> Result<String, EngineError> {
+    let mut names = Vec::new();
+    list(folder, folder, &mut names)?;
+    names.sort();
+    let mut hash = Sha256::new();
+    for name in names {
+        let path = folder.join(&name);
+        let content = fs::read(&path).map_err(EngineError::file("read", &path))?;
+        add(&mut hash, &name, &content);
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+fn list(root: &Path, folder: &Path, names: &mut Vec<String>) -> Result<(), EngineError> {
+    for entry in fs::read_dir(folder).map_err(EngineError::file("list", folder))? {
+        let path = entry.map_err(EngineError::file("list", folder))?.path();
+        let name = path.strip_prefix(root).expect("listed below the root").to_string_lossy();
+        if path.is_dir() && !name.ends_with("__pycache__") && !name.starts_with('.') {
+            list(root, &path, names)?;
+        } else if path.is_file() && !name.ends_with(".pyc") {
+            names.push(name.into_owned());
+        }
+    }
+    Ok(())
+}
+
+fn add(hash: &mut Sha256, name: &str, content: &[u8]) {
+    hash.update((name.len() as u64).to_le_bytes());
+    hash.update(name.as_bytes());
+    hash.update((content.len() as u64).to_le_bytes());
+    hash.update(content);
+}

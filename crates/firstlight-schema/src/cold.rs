@@ -1,0 +1,112 @@
+//! The document `cold`: the ledger of one command over several fresh processes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cache::{CachePolicy, LayerEvidence};
+use crate::estimate::Estimate;
+use crate::finding::Reason;
+use crate::machine::Machine;
+use crate::nanos::Nanos;
+use crate::phase::Phase;
+use crate::reading::RawSample;
+use crate::sample::{PartTime, Sample};
+use crate::version::{Build, SchemaId, Version};
+
+pub const NAME: &str = "cold";
+pub const VERSION: Version = Version { major: 1, minor: 0 };
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct ColdDocument {
+    pub schema: SchemaId,
+    pub firstlight: Build,
+    /// UTC.
+    pub created: String,
+    /// As typed.
+    pub command: Vec<String>,
+    /// The program that was really started, where a shim stood in front of it.
+    pub program: String,
+    pub machine: Machine,
+    pub policy: CachePolicy,
+    pub timeout_ns: Nanos,
+    pub seed: u64,
+    /// Whether all asked samples were taken.
+    pub complete: bool,
+    pub samples: Vec<Sample>,
+    /// Processes that filled the caches: raw, never part of a statistic.
+    pub priming: Vec<RawSample>,
+    /// Absent when no sample is valid.
+    pub summary: Option<Summary>,
+    pub control: Option<Control>,
+    pub notices: Vec<Reason>,
+}
+
+/// What is claimed of the valid samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Summary {
+    pub valid: u32,
+    pub invalid: u32,
+    pub wall: Estimate,
+    /// Present when every valid sample marked its first result.
+    pub first_result: Option<Estimate>,
+    /// Means, because medians would not add up; they sum to the mean wall time.
+    pub phases: Vec<PhaseMean>,
+    /// The same up to the first result.
+    pub first_result_phases: Option<Vec<PhaseMean>>,
+    /// The largest over the samples.
+    pub peak_rss_bytes: u64,
+    pub compile_peak_rss_bytes: Option<u64>,
+    pub run_peak_rss_bytes: Option<u64>,
+    /// The median over the samples that are long enough to tell.
+    pub contention_cores: Option<f64>,
+    /// Sums over the samples; directories are those of the last one.
+    pub caches: Vec<LayerEvidence>,
+    pub programs: Vec<Program>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct PhaseMean {
+    pub name: Phase,
+    pub mean_ns: f64,
+    /// Of the whole, from 0 to 1.
+    pub share: f64,
+    /// Means over the samples, largest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartTime>,
+}
+
+/// A compiled function over all samples: means per process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Program {
+    pub function: String,
+    pub signature: Option<String>,
+    /// How often per process.
+    pub count: f64,
+    pub hits: f64,
+    pub trace_ns: f64,
+    pub lower_ns: f64,
+    pub compile_ns: f64,
+}
+
+/// The same command without hooks, interleaved with the measured ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Control {
+    /// Hooked minus unhooked wall time, in nanoseconds, pair by pair.
+    pub price_wall: Option<Estimate>,
+    /// The same of the CPU time.
+    pub price_cpu: Option<Estimate>,
+    /// Median wall time without hooks.
+    pub wall: Option<Estimate>,
+    pub samples: Vec<RawSample>,
+}
+
+impl ColdDocument {
+    pub fn schema_id() -> SchemaId {
+        SchemaId::new(NAME, VERSION)
+    }
+}

@@ -1,0 +1,194 @@
+//! Checks a conversation line by line: what may be said, by whom, and when.
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::message::{Edge, Hello, LONGEST_LINE, Message, PROTOCOL, PhaseEdge, Request, Role};
+use crate::nanos::Moment;
+use crate::phase::Phase;
+use crate::version::Version;
+
+/// A line that breaks the protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    #[error("a line of {0} bytes is longer than the protocol allows")]
+    TooLong(usize),
+    #[error("not a message: {reason}: `{line}`")]
+    NotAMessage { line: String, reason: String },
+    #[error("`{0}` came before hello")]
+    BeforeHello(String),
+    #[error("`{0}` came after bye")]
+    AfterBye(String),
+    #[error("the other side speaks protocol {0}, this side {PROTOCOL}")]
+    Version(Version),
+    #[error("hello came twice")]
+    SecondHello,
+    #[error("`{0}` is for runners, the other side said it is hooks")]
+    NotARunner(String),
+    #[error("`{0}` was not asked for")]
+    Unasked(String),
+    #[error("phase {0} ends on thread {1} where it was not begun")]
+    NotBegun(Phase, u32),
+    #[error("phase {0} ends before it begins")]
+    Backwards(Phase),
+    #[error("an import ends before it begins: `{0}`")]
+    ImportBackwards(String),
+    #[error("an iteration ends before it begins")]
+    IterationBackwards,
+    #[error("the last line has no end: `{0}`")]
+    HalfALine(String),
+    #[error("more than {0} bytes of messages")]
+    TooMuch(usize),
+}
+
+/// The state of one conversation. Feed it what was asked and what was said, in order.
+#[derive(Debug, Default)]
+pub struct Conversation {
+    hello: Option<Hello>,
+    gone: bool,
+    open: Vec<(u32, Phase, Moment)>,
+    /// What has been asked and not been answered.
+    prepares: u32,
+    calls: u32,
+    outputs: u32,
+}
+
+impl Conversation {
+    pub fn asked(&mut self, request: &Request) {
+        match request {
+            Request::Watch | Request::Finish => {}
+            Request::Prepare(_) => self.prepares += 1,
+            Request::First | Request::Iterate(_) => self.calls += 1,
+        }
+    }
+
+    /// Takes one line; `None` is a message of a newer minor version, which is passed over.
+    pub fn said(&mut self, line: &[u8]) -> Result<Option<Message>, ProtocolError> {
+        if line.len() > LONGEST_LINE {
+            return Err(ProtocolError::TooLong(line.len()));
+        }
+        let message = match serde_json::from_slice::<Message>(line) {
+            Ok(message) => message,
+            Err(_) if self.is_from_the_future(line) => return Ok(None),
+            Err(error) => return Err(not_a_message(line, &error.to_string())),
+        };
+        self.check(&message)?;
+        Ok(Some(message))
+    }
+
+    /// Whether the last process that said hello has said bye.
+    pub fn is_over(&self) -> bool {
+        self.gone
+    }
+
+    fn is_from_the_future(&self, line: &[u8]) -> bool {
+        #[derive(Deserialize)]
+        struct Tag {
+            #[serde(rename = "type")]
+            _type: String,
+        }
+        let newer = self.hello.as_ref().is_some_and(|hello| hello.protocol.minor > PROTOCOL.minor);
+        newer && serde_json::from_slice::<Tag>(line).is_ok()
+    }
+
+    fn check(&mut self, message: &Message) -> Result<(), ProtocolError> {
+        if let Message::Hello(hello) = message {
+            return self.greet(hello);
+        }
+        let role = match &self.hello {
+            None => return Err(ProtocolError::BeforeHello(kind(message).to_owned())),
+            Some(_) if self.gone => return Err(ProtocolError::AfterBye(kind(message).to_owned())),
+            Some(hello) => hello.role,
+        };
+        match message {
+            Message::Phase(edge) => self.step(edge),
+            Message::Imports(imports) => {
+                match imports.segments.iter().find(|(_, begin, end)| end < begin) {
+                    Some((name, ..)) => Err(ProtocolError::ImportBackwards(name.clone())),
+                    None => Ok(()),
+                }
+            }
+            Message::Ready(_) => answer(role, message, &mut self.prepares),
+            Message::Iterations(iterations) => {
+                if iterations.spans.iter().any(|(begin, end)| end < begin) {
+                    return Err(ProtocolError::IterationBackwards);
+                }
+                self.outputs += 1;
+                answer(role, message, &mut self.calls)
+            }
+            Message::Output(_) => answer(role, message, &mut self.outputs),
+            Message::Bye(_) => {
+                self.gone = true;
+                Ok(())
+            }
+            Message::Event(_) | Message::Memory(_) | Message::Failed(_) => Ok(()),
+            Message::Hello(_) => unreachable!("greeted above"),
+        }
+    }
+
+    fn greet(&mut self, hello: &Hello) -> Result<(), ProtocolError> {
+        if hello.protocol.major != PROTOCOL.major {
+            return Err(ProtocolError::Version(hello.protocol));
+        }
+        // A launcher may start one interpreter after another; each is watched in its turn.
+        let next = self.gone && hello.role == Role::Hooks;
+        if self.hello.is_some() && !next {
+            return Err(ProtocolError::SecondHello);
+        }
+        *self = Self { hello: Some(hello.clone()), ..Self::take_requests(self) };
+        Ok(())
+    }
+
+    fn take_requests(old: &Self) -> Self {
+        Self { prepares: old.prepares, calls: old.calls, ..Self::default() }
+    }
+
+    fn step(&mut self, edge: &PhaseEdge) -> Result<(), ProtocolError> {
+        match edge.edge {
+            Edge::Begin => {
+                self.open.push((edge.thread, edge.name, edge.at));
+                Ok(())
+            }
+            Edge::End => {
+                let position = self
+                    .open
+                    .iter()
+                    .rposition(|&(thread, name, _)| thread == edge.thread && name == edge.name)
+                    .ok_or(ProtocolError::NotBegun(edge.name, edge.thread))?;
+                let (.., begun) = self.open.remove(position);
+                if edge.at < begun { Err(ProtocolError::Backwards(edge.name)) } else { Ok(()) }
+            }
+        }
+    }
+}
+
+fn answer(role: Role, message: &Message, owed: &mut u32) -> Result<(), ProtocolError> {
+    let kind = kind(message).to_owned();
+    if role == Role::Hooks {
+        return Err(ProtocolError::NotARunner(kind));
+    }
+    *owed = owed.checked_sub(1).ok_or(ProtocolError::Unasked(kind))?;
+    Ok(())
+}
+
+fn not_a_message(line: &[u8], reason: &str) -> ProtocolError {
+    const SHOWN: usize = 120;
+    let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]).into_owned();
+    ProtocolError::NotAMessage { line: text, reason: reason.to_owned() }
+}
+
+fn kind(message: &Message) -> &'static str {
+    match message {
+        Message::Hello(_) => "hello",
+        Message::Phase(_) => "phase",
+        Message::Imports(_) => "imports",
+        Message::Event(_) => "event",
+        Message::Memory(_) => "memory",
+        Message::Ready(_) => "ready",
+        Message::Iterations(_) => "iterations",
+        Message::Output(_) => "output",
+        Message::Failed(_) => "failed",
+        Message::Bye(_) => "bye",
+    }
+}

@@ -1,0 +1,20 @@
+//! The contract: every document, file and message that another program reads or writes.
+//!
+//! Nothing here opens a file, starts a process or reads a clock.
+
+pub mod cache;
+pub mod cold;
+pub mod conversation;
+pub mod estimate;
+pub mod exit_code;
+pub mod finding;
+pub mod machine;
+pub mod message;
+pub mod nanos;
+pub mod phase;
+pub mod reading;
+pub mod run;
+pub mod sample;
+pub mod suite;
+pub mod variables;
+pub mod version;

@@ -1,0 +1,286 @@
+//! The runner protocol: JSON lines over an inherited socket pair.
+//!
+//! `docs/reference/protocol.md` tells it as a story; `fixtures/protocol` holds conversations that
+//! this side and the Python side must both accept or refuse.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cache::Layer;
+use crate::nanos::{Moment, Nanos};
+use crate::phase::Phase;
+use crate::suite::Scalar;
+use crate::version::Version;
+
+/// The version that this side speaks.
+pub const PROTOCOL: Version = Version { major: 1, minor: 0 };
+
+/// The longest line either side may write.
+pub const LONGEST_LINE: usize = 4 << 20;
+
+/// What a measured process says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Message {
+    Hello(Hello),
+    Phase(PhaseEdge),
+    Imports(Imports),
+    Event(TimedEvent),
+    Memory(MemoryReading),
+    Ready(At),
+    Iterations(Iterations),
+    Output(Output),
+    Failed(Failed),
+    Bye(At),
+}
+
+/// What firstlight asks of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Request {
+    /// For the hooks: one process may take this and be watched.
+    Watch,
+    Prepare(Prepare),
+    /// Run the first call.
+    First,
+    Iterate(Iterate),
+    Finish,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Prepare {
+    /// The workload's file, relative to the working directory; absent for runners of their own.
+    pub workload: Option<String>,
+    pub case: String,
+    pub parameters: BTreeMap<String, Scalar>,
+    pub arm: String,
+    pub options: BTreeMap<String, Scalar>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Iterate {
+    pub count: u32,
+}
+
+/// Who speaks at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Hooks in a command that knows nothing of firstlight.
+    Hooks,
+    /// A runner that answers requests.
+    Runner,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Hello {
+    pub protocol: Version,
+    pub role: Role,
+    pub pid: u32,
+    pub language: String,
+    /// Name and version of what runs the code, such as `cpython 3.11.7`.
+    pub runtime: String,
+    pub executable: Option<String>,
+    /// When the process was created, given when another program started it.
+    pub started: Option<Moment>,
+    /// When the first line of the speaker ran.
+    pub at: Moment,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct At {
+    pub at: Moment,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Edge {
+    Begin,
+    End,
+}
+
+/// A phase opens or closes. Phases nest; an instant belongs to the innermost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct PhaseEdge {
+    pub edge: Edge,
+    pub name: Phase,
+    /// The package, function or part that the phase is about.
+    pub label: Option<String>,
+    pub at: Moment,
+    /// 0 is the main thread, whose phases make the ledger.
+    pub thread: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Detail>,
+}
+
+/// What is known of a compiled program when its phase closes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Detail {
+    pub framework: Option<String>,
+    pub function: Option<String>,
+    pub signature: Option<String>,
+    /// Of the whole signature, where `signature` shows only its beginning.
+    pub digest: Option<String>,
+    pub cache: Option<CacheAnswer>,
+}
+
+/// How the cache on disk answered when a program was about to be compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheAnswer {
+    Hit,
+    Miss,
+    /// It was not asked.
+    Off,
+}
+
+/// One outermost import, cut wherever the running top-level package changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Imports {
+    pub thread: u32,
+    /// Package, begin, end.
+    pub segments: Vec<(String, Moment, Moment)>,
+    /// Per package: from entering it until leaving it, what it imported included.
+    pub cumulative: BTreeMap<String, Nanos>,
+    /// Modules compiled from source because no byte code was found, and the time that took.
+    pub sources: u64,
+    pub sources_ns: Nanos,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct TimedEvent {
+    pub at: Moment,
+    pub event: Event,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Event {
+    Mark(Mark),
+    Framework(Framework),
+    Device(Device),
+    CacheConfig(CacheConfig),
+    CacheCounts(CacheCounts),
+    AdapterFailed(AdapterFailed),
+}
+
+/// A named point; `first-result` ends the time to first result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Mark {
+    pub name: String,
+}
+
+/// The mark that ends the time to first result.
+pub const FIRST_RESULT: &str = "first-result";
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Framework {
+    pub name: String,
+    pub version: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Device {
+    pub platform: String,
+    pub devices: Vec<String>,
+}
+
+/// Where a framework really keeps its compiled programs, whatever the environment asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct CacheConfig {
+    pub layer: Layer,
+    pub directory: Option<String>,
+    pub enabled: bool,
+    pub min_compile_seconds: Option<f64>,
+    pub min_entry_bytes: Option<i64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct CacheCounts {
+    pub layer: Layer,
+    pub hits: u64,
+    pub misses: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct AdapterFailed {
+    pub adapter: String,
+    pub error: String,
+}
+
+/// Memory when a phase closed, and the most while it was the innermost one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct MemoryReading {
+    pub at: Moment,
+    pub phase: Phase,
+    pub rss_bytes: u64,
+    pub peak_rss_bytes: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<DeviceMemory>,
+}
+
+/// A device's memory as its framework tells it; the peak is since the start of the process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct DeviceMemory {
+    pub device: String,
+    pub in_use_bytes: Option<u64>,
+    pub peak_bytes: Option<u64>,
+}
+
+/// Begin and end of each call, synchronisation included.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Iterations {
+    pub spans: Vec<(Moment, Moment)>,
+}
+
+/// What the workload's check said of its result, after the clock had stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Output {
+    pub check: Check,
+    /// Why the check failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Of the result's values, types and shapes, where they could be read.
+    pub digest: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    Passed,
+    Failed,
+    /// The workload has no check.
+    NotGiven,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Failed {
+    pub at: Moment,
+    pub error: String,
+    /// The end of the traceback.
+    pub traceback: String,
+}

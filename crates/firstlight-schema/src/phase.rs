@@ -1,0 +1,112 @@
+//! The phases of a process: the rows of every ledger, in the order in which they are shown.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A named stretch of a process. `docs/glossary.md` says what each one covers.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// From before the fork until the new program was in place.
+    Spawn,
+    /// Programs in front of the interpreter: a shell, a wrapper, a launcher.
+    Launcher,
+    /// The interpreter's own start, until the first line of ours.
+    Interpreter,
+    /// firstlight's own code inside the process: its hooks and its runner.
+    Probe,
+    /// Loading modules, by top-level package.
+    Import,
+    /// Starting a backend: finding devices, making contexts.
+    DeviceInit,
+    /// A workload's `setup`, in suites.
+    Setup,
+    /// Python to the framework's own representation.
+    Trace,
+    /// That representation to the compiler's input.
+    Lower,
+    /// The compiler.
+    Compile,
+    /// Compiled programs taken from a cache on disk.
+    CacheRead,
+    /// Compiled programs written to a cache on disk.
+    CacheWrite,
+    /// The first call of a workload, in suites.
+    FirstRun,
+    /// The program's own code, and what it executes.
+    Run,
+    /// From the end of the program's own code until the process was reaped.
+    Teardown,
+    /// What could not be booked.
+    Unattributed,
+}
+
+impl Phase {
+    pub const ALL: [Self; 16] = [
+        Self::Spawn,
+        Self::Launcher,
+        Self::Interpreter,
+        Self::Probe,
+        Self::Import,
+        Self::DeviceInit,
+        Self::Setup,
+        Self::Trace,
+        Self::Lower,
+        Self::Compile,
+        Self::CacheRead,
+        Self::CacheWrite,
+        Self::FirstRun,
+        Self::Run,
+        Self::Teardown,
+        Self::Unattributed,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spawn => "spawn",
+            Self::Launcher => "launcher",
+            Self::Interpreter => "interpreter",
+            Self::Probe => "probe",
+            Self::Import => "import",
+            Self::DeviceInit => "device-init",
+            Self::Setup => "setup",
+            Self::Trace => "trace",
+            Self::Lower => "lower",
+            Self::Compile => "compile",
+            Self::CacheRead => "cache-read",
+            Self::CacheWrite => "cache-write",
+            Self::FirstRun => "first-run",
+            Self::Run => "run",
+            Self::Teardown => "teardown",
+            Self::Unattributed => "unattributed",
+        }
+    }
+
+    /// Whether this phase turns source into a compiled program.
+    pub fn is_compilation(self) -> bool {
+        matches!(self, Self::Trace | Self::Lower | Self::Compile)
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Phase;
+
+    #[test]
+    fn the_name_of_a_phase_is_what_it_is_called_in_json() {
+        for phase in Phase::ALL {
+            let json = serde_json::to_string(&phase).unwrap();
+            assert_eq!(json, format!("\"{phase}\""));
+        }
+    }
+}

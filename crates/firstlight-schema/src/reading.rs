@@ -1,0 +1,123 @@
+//! Raw readings of one process: clock readings and counters, nothing computed from them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cache::LayerReading;
+use crate::message::Message;
+use crate::nanos::{Moment, Nanos};
+use crate::suite::Regime;
+
+/// One process, as it was observed. This is written to disk before anything is made of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct RawSample {
+    /// The process's place in the run, from 1.
+    pub number: u32,
+    pub role: SampleRole,
+    /// Wall-clock time of the start, UTC; for people, never for arithmetic.
+    pub started: String,
+    /// Before the process was spawned.
+    pub spawn: Moment,
+    /// After spawning had returned: the new program is in place.
+    pub exec: Moment,
+    /// After the process had been reaped.
+    pub reaped: Moment,
+    pub outcome: Outcome,
+    pub messages: Vec<Message>,
+    pub usage: Usage,
+    /// CPU time that all processors spent meanwhile, this process included.
+    pub machine_busy_ns: Option<Nanos>,
+    pub caches: Vec<LayerReading>,
+    pub streams: Streams,
+    /// Processes that outlived the command and were ended by firstlight.
+    pub survivors: u32,
+}
+
+/// Why the process was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SampleRole {
+    Measured,
+    /// Fills caches; never part of a statistic.
+    Priming,
+    /// The same command without hooks, to price them.
+    Control,
+}
+
+/// How the process ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Exit code 0.
+    Completed,
+    Exited {
+        code: i32,
+    },
+    Killed {
+        signal: i32,
+    },
+    TimedOut {
+        after_ns: Nanos,
+    },
+    Interrupted,
+    /// It broke the protocol and was ended.
+    Broke {
+        error: String,
+    },
+}
+
+/// What the kernel counted for the process and its reaped children.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Usage {
+    pub user_ns: Nanos,
+    pub system_ns: Nanos,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    pub max_rss_bytes: u64,
+}
+
+impl Usage {
+    pub fn cpu_ns(&self) -> Nanos {
+        self.user_ns + self.system_ns
+    }
+}
+
+/// How much the command wrote, and the end of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Streams {
+    pub stdout_bytes: u64,
+    pub stderr_bytes: u64,
+    pub stdout_tail: String,
+    pub stderr_tail: String,
+}
+
+impl RawSample {
+    pub fn wall(&self) -> Nanos {
+        self.reaped.since(self.spawn)
+    }
+}
+
+/// A line of `raw.jsonl`: a process and what it was a process of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct RawRecord {
+    /// Absent for a command that belongs to no suite.
+    pub subject: Option<Subject>,
+    pub sample: RawSample,
+}
+
+/// A place in a suite.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Subject {
+    pub case: String,
+    pub arm: String,
+    /// Absent for priming processes, which serve all regimes.
+    pub regime: Option<Regime>,
+}

@@ -1,0 +1,116 @@
+//! A sample: what was made of one process's raw readings.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cache::LayerEvidence;
+use crate::finding::Reason;
+use crate::message::{CacheAnswer, DeviceMemory};
+use crate::nanos::Nanos;
+use crate::phase::Phase;
+use crate::reading::RawSample;
+
+/// One process with its ledger, its evidence and its raw readings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Sample {
+    pub number: u32,
+    /// Whether it counts: it completed, and its evidence bears out what was declared.
+    pub valid: bool,
+    /// Why it does not count.
+    pub reasons: Vec<Reason>,
+    /// What is worth knowing though the sample counts.
+    pub notices: Vec<Reason>,
+    /// From before the spawn until the process was reaped.
+    pub wall_ns: Nanos,
+    /// The ledger: sums to `wall-ns`.
+    pub phases: Vec<PhaseTime>,
+    /// Where the process or its runner marked it.
+    pub first_result: Option<FirstResult>,
+    pub compiles: Vec<Compile>,
+    pub packages: Vec<Package>,
+    /// Phases on other threads; part of no sum.
+    pub background: Vec<BackgroundTime>,
+    pub caches: Vec<LayerEvidence>,
+    /// The most memory the process ever held.
+    pub peak_rss_bytes: u64,
+    pub memory: Vec<PhaseMemory>,
+    /// How many cores other processes kept busy meanwhile; absent for short processes.
+    pub contention_cores: Option<f64>,
+    pub raw: RawSample,
+}
+
+/// A row of a ledger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct PhaseTime {
+    pub name: Phase,
+    pub ns: Nanos,
+    /// By package, function or part, largest first; what has no label makes up the difference.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartTime>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct PartTime {
+    pub name: String,
+    pub ns: Nanos,
+}
+
+/// The ledger that ends at the first result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct FirstResult {
+    pub ns: Nanos,
+    /// Sums to `ns`.
+    pub phases: Vec<PhaseTime>,
+}
+
+/// One program that was compiled, or taken from a cache instead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Compile {
+    pub function: String,
+    pub signature: Option<String>,
+    pub framework: Option<String>,
+    /// Times of this program's own stages; absent where the framework reused one or tells none.
+    pub trace_ns: Option<Nanos>,
+    pub lower_ns: Option<Nanos>,
+    pub compile_ns: Option<Nanos>,
+    pub cache: Option<CacheAnswer>,
+    /// 0 is the main thread.
+    pub thread: u32,
+}
+
+/// Time in one top-level package's imports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Package {
+    pub name: String,
+    /// Without the packages that it imported in turn.
+    pub self_ns: Nanos,
+    /// With them.
+    pub cumulative_ns: Nanos,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct BackgroundTime {
+    pub thread: u32,
+    pub phase: Phase,
+    pub label: Option<String>,
+    pub ns: Nanos,
+}
+
+/// The most memory while a phase was the innermost one, and what was left at its last end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct PhaseMemory {
+    pub phase: Phase,
+    pub peak_rss_bytes: u64,
+    pub end_rss_bytes: u64,
+    /// As the framework told at the last end of the phase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<DeviceMemory>,
+}

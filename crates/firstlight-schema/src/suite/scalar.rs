@@ -1,0 +1,86 @@
+//! A parameter's value: one of TOML's and JSON's common scalars.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar {
+    Bool(bool),
+    Integer(i64),
+    Float(f64),
+    Text(String),
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value}"),
+            Self::Text(value) => f.write_str(value),
+        }
+    }
+}
+
+impl Serialize for Scalar {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Integer(value) => serializer.serialize_i64(*value),
+            Self::Float(value) => serializer.serialize_f64(*value),
+            Self::Text(value) => serializer.serialize_str(value),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ScalarVisitor)
+    }
+}
+
+struct ScalarVisitor;
+
+impl Visitor<'_> for ScalarVisitor {
+    type Value = Scalar;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a boolean, a number or a string")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Scalar, E> {
+        Ok(Scalar::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Scalar, E> {
+        Ok(Scalar::Integer(value))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Scalar, E> {
+        i64::try_from(value)
+            .map(Scalar::Integer)
+            .map_err(|_| de::Error::invalid_value(de::Unexpected::Unsigned(value), &self))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Scalar, E> {
+        Ok(Scalar::Float(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Scalar, E> {
+        Ok(Scalar::Text(value.to_owned()))
+    }
+}
+
+impl JsonSchema for Scalar {
+    fn schema_name() -> Cow<'static, str> {
+        "Scalar".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["boolean", "number", "string"] })
+    }
+}

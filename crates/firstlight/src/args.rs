@@ -1,0 +1,140 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
+use firstlight_schema::cache::Policy;
+
+/// Measures code that is compiled while it runs (JAX, torch.compile, Numba): how long until the
+/// first result, and where that time went.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Args {
+    /// Text for people or JSON for programs
+    #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// When to use colours; `NO_COLOR` is respected too
+    #[arg(long, global = true, default_value_t = ColorChoice::Auto)]
+    pub(crate) color: ColorChoice,
+    /// Show no progress
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  firstlight run quickstart
+  firstlight cold -- python train.py --epochs 1
+  firstlight cold --cache primed --runs 20 -- python train.py
+
+Exit codes: 0 ok, 1 unexpected, 2 usage or set-up, 3 gate failed, 4 inconclusive,
+5 a measured process failed, 6 verification failed, 130 interrupted.";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Cold(ColdArgs),
+    Run(RunArgs),
+}
+
+/// Show where a command's time goes, from its start to its end, over several fresh processes
+///
+/// The command runs unchanged. In a Python command imports, tracing, lowering, compiling, caches
+/// and device start-up of JAX, torch.compile and Numba are seen; of any other command only what can
+/// be seen from outside.
+#[derive(Debug, clap::Args)]
+#[command(after_help = COLD_EXAMPLES)]
+pub(crate) struct ColdArgs {
+    /// How many fresh processes to measure
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) runs: u32,
+    /// State of the compilers' caches: clean, primed, disabled or as-found
+    ///
+    /// clean: private and empty. primed: filled by one unmeasured process, and every program must
+    /// then be served from it. disabled: switched off. as-found: left alone.
+    #[arg(long, default_value_t = Policy::Clean, value_name = "POLICY")]
+    pub(crate) cache: Policy,
+    /// State of Python's .pyc files: as-found, clean, primed or disabled
+    #[arg(long, default_value_t = Policy::AsFound, value_name = "POLICY")]
+    pub(crate) bytecode: Policy,
+    /// State of the kernel's cache of the interpreter's files: as-found or clean
+    #[arg(long, default_value_t = Policy::AsFound, value_name = "POLICY")]
+    pub(crate) page_cache: Policy,
+    /// How long one process may take
+    #[arg(long, default_value = "10m", value_parser = humantime::parse_duration, value_name = "TIME")]
+    pub(crate) timeout: Duration,
+    /// Interleave runs without hooks, and print what the hooks cost
+    #[arg(long)]
+    pub(crate) control: bool,
+    /// Take any exit code for success
+    #[arg(long)]
+    pub(crate) ignore_exit_code: bool,
+    /// Let the command's output through
+    #[arg(long)]
+    pub(crate) show_output: bool,
+    /// Decides the order of measured and control runs
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Also write the JSON document to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export_json: Option<PathBuf>,
+    /// Keep raw readings and result in this new folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+    /// The command and its arguments, after `--`
+    #[arg(last = true, required = true, num_args = 1.., value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+const COLD_EXAMPLES: &str = "\
+Examples:
+  firstlight cold -- python train.py --epochs 1
+  firstlight cold --cache primed -- python train.py
+  firstlight cold --control --runs 30 -- python -c 'import jax'
+  firstlight cold --format json -- python train.py > cold.json
+
+To end the time to first result inside a script:
+  import firstlight; firstlight.mark(\"first-result\")";
+
+/// Measure a suite: every case, arm and regime that its suite.toml names
+#[derive(Debug, clap::Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArgs {
+    /// A folder with a suite.toml, or the name of a built-in suite
+    pub(crate) suite: String,
+    /// Processes per arm and regime, instead of the suite's own number
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) processes: Option<u32>,
+    /// Only this case; may be repeated
+    #[arg(long = "case", value_name = "NAME")]
+    pub(crate) cases: Vec<String>,
+    /// Only this arm; may be repeated
+    #[arg(long = "arm", value_name = "NAME")]
+    pub(crate) arms: Vec<String>,
+    /// Use this interpreter as it stands, and install nothing
+    #[arg(long, value_name = "PATH")]
+    pub(crate) python: Option<PathBuf>,
+    /// Decides the order of the processes, instead of the suite's own seed
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Also write the JSON document to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export_json: Option<PathBuf>,
+    /// Keep raw readings and result in this new folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  firstlight run quickstart
+  firstlight run ./my-suite --processes 20
+  firstlight run ./my-suite --case small --python .venv/bin/python";

@@ -1,0 +1,56 @@
+//! The shell: arguments become settings, settings become a command, its result an exit code.
+
+mod args;
+mod commands;
+mod error;
+mod output;
+mod printer;
+mod progress;
+mod settings;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use firstlight_schema::exit_code::Exit;
+
+use args::{Args, Command};
+use error::Error;
+use printer::Printer;
+use settings::{ColdSettings, RunSettings};
+
+/// Runs the program with the given arguments, the first of which is its name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args = match Args::try_parse_from(arguments) {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
+    let mut printer = Printer::new(args.color, args.quiet);
+    let exit = match run(args, &mut printer) {
+        Ok(exit) => exit,
+        Err(error) => {
+            printer.error(&error);
+            error.exit()
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+fn run(args: Args, printer: &mut Printer) -> Result<Exit, Error> {
+    match args.command {
+        Command::Cold(cold) => commands::cold(&ColdSettings::resolve(cold, args.format)?, printer),
+        Command::Run(run) => commands::run(&RunSettings::resolve(run, args.format), printer),
+    }
+}
+
+fn usage(error: &clap::Error) -> ExitCode {
+    // Help and version are errors to clap, and no errors to anyone else.
+    let _ = error.print();
+    let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+    ExitCode::from(exit.code())
+}
+
+/// The command-line interface, for the generated reference.
+pub fn interface() -> clap::Command {
+    Args::command()
+}

@@ -1,0 +1,7 @@
+//! The `firstlight` program; everything it does is in the library of the same name.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    firstlight::main(std::env::args_os())
+}

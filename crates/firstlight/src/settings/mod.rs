@@ -1,0 +1,32 @@
+//! What we will do: arguments, environment and defaults resolved. Below here nobody looks at them.
+
+mod cold;
+mod run;
+
+pub(crate) use cold::ColdSettings;
+pub(crate) use run::RunSettings;
+
+use std::path::PathBuf;
+
+use firstlight_engine::store::{cache_folder, runs_folder};
+
+use crate::args::Format;
+
+/// Where results go.
+#[derive(Debug)]
+pub(crate) struct Destination {
+    pub(crate) format: Format,
+    pub(crate) export_json: Option<PathBuf>,
+    /// The folder of this run, where one was given.
+    pub(crate) output: Option<PathBuf>,
+    /// The folder below which a run otherwise gets its own.
+    pub(crate) runs: PathBuf,
+    /// For what can be made again.
+    pub(crate) cache: PathBuf,
+}
+
+impl Destination {
+    fn new(format: Format, export_json: Option<PathBuf>, output: Option<PathBuf>) -> Self {
+        Self { format, export_json, output, runs: runs_folder(), cache: cache_folder() }
+    }
+}

@@ -1,0 +1,32 @@
+//! Settings of `firstlight run`.
+
+use std::path::PathBuf;
+
+use super::Destination;
+use crate::args::{Format, RunArgs};
+
+#[derive(Debug)]
+pub(crate) struct RunSettings {
+    pub(crate) suite: String,
+    pub(crate) processes: Option<u32>,
+    /// Empty means all.
+    pub(crate) cases: Vec<String>,
+    pub(crate) arms: Vec<String>,
+    pub(crate) python: Option<PathBuf>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) destination: Destination,
+}
+
+impl RunSettings {
+    pub(crate) fn resolve(args: RunArgs, format: Format) -> Self {
+        Self {
+            suite: args.suite,
+            processes: args.processes,
+            cases: args.cases,
+            arms: args.arms,
+            python: args.python,
+            seed: args.seed,
+            destination: Destination::new(format, args.export_json, args.output),
+        }
+    }
+}

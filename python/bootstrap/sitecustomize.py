@@ -1,0 +1,46 @@
+"""Loads firstlight's hooks at interpreter start, then steps aside.
+
+This file is the first ``sitecustomize`` on the path of a measured process. It must leave no trace
+behind: afterwards ``sys.path``, ``PYTHONPATH`` and ``sys.modules["sitecustomize"]`` are what they
+would have been, and the user's own ``sitecustomize`` has run, or is absent as before.
+"""
+
+import os
+import sys
+import time
+
+_entered = time.monotonic_ns() if hasattr(time, "monotonic_ns") else 0
+_here = os.path.dirname(os.path.abspath(__file__))
+
+
+def _load_hooks():
+    # Our own byte code lives beside our own files, whatever the user's settings say: otherwise the
+    # hooks would be compiled anew in each measured process.
+    settings = sys.dont_write_bytecode, sys.pycache_prefix
+    sys.dont_write_bytecode, sys.pycache_prefix = False, None
+    try:
+        from firstlight import _hooks
+    finally:
+        sys.dont_write_bytecode, sys.pycache_prefix = settings
+    _hooks.install(_entered)
+
+
+if sys.version_info >= (3, 9) and "FIRSTLIGHT_FD" in os.environ:
+    try:
+        _load_hooks()
+    except Exception:  # the workload runs unhooked; the parent sees that no hello came
+        pass
+
+_original = os.environ.pop("FIRSTLIGHT_PYTHONPATH", None)
+if _original is None:
+    os.environ.pop("PYTHONPATH", None)
+else:
+    os.environ["PYTHONPATH"] = _original
+for _name in ("FIRSTLIGHT_FD", "FIRSTLIGHT_PARENT"):
+    os.environ.pop(_name, None)
+sys.path[:] = [_entry for _entry in sys.path if _entry != _here]
+sys.path_importer_cache.pop(_here, None)
+sys.modules.pop("sitecustomize", None)
+
+# Either the user's module, or the ImportError that `site` expects when there is none.
+import sitecustomize  # noqa: E402, F401

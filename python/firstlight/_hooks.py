@@ -1,0 +1,148 @@
+"""Installs the hooks in a measured process: the channel, the import clock, the adapters, the exit.
+
+A parent that wants one process watched puts one ``watch`` request on the descriptor. The first
+interpreter that inherits the descriptor takes it; others find nothing and stay as they are.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from time import monotonic_ns
+
+from . import _imports, _state
+from ._channel import PROTOCOL, Channel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+WATCH = b'{"type":"watch"}\n'
+
+
+def install(entered: int) -> None:
+    """Says hello and starts to record; ``entered`` is when the first line of ours ran."""
+    fd = int(os.environ["FIRSTLIGHT_FD"])
+    requests = _take(fd)
+    if requests is None:
+        return
+    os.set_inheritable(fd, False)
+    watched = requests.startswith(WATCH)
+    channel = Channel(fd, requests[len(WATCH) :] if watched else requests)
+    _state.channel = channel
+    _hello(channel, "hooks" if watched else "runner", entered)
+    channel.begin("probe", "hooks", entered)
+    _imports.install(channel, _arrivals())
+    exit_ = _Exit(channel, "run" if watched else "probe")
+    if "threading" in sys.modules:
+        _watch_shutdown(channel)
+    os.register_at_fork(after_in_child=channel.close)
+    atexit.register(exit_.bye)
+    now = monotonic_ns()
+    channel.end("probe", "hooks", at=now)
+    channel.begin(exit_.base, None if watched else "runner", now)
+
+
+def _take(fd: int) -> bytes | None:
+    """The requests that wait on the descriptor, or None when another process took them."""
+    os.set_blocking(fd, False)
+    try:
+        return os.read(fd, 65536) or None
+    except BlockingIOError:
+        return None
+    finally:
+        os.set_blocking(fd, True)
+
+
+def _hello(channel: Channel, role: str, entered: int) -> None:
+    launched = os.environ.get("FIRSTLIGHT_PARENT") != str(os.getppid())
+    channel.send(
+        "hello",
+        protocol={"major": PROTOCOL[0], "minor": PROTOCOL[1]},
+        role=role,
+        pid=os.getpid(),
+        language="python",
+        runtime="%s %d.%d.%d" % (sys.implementation.name, *sys.version_info[:3]),
+        executable=sys.executable or None,
+        started=_process_start() if launched else None,
+        at=entered,
+    )
+
+
+def _process_start() -> int | None:
+    """When this process was created, to the kernel's tick; it has a launcher in front of it."""
+    import time
+
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+        boot = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - monotonic_ns()
+        return ticks * (1_000_000_000 // os.sysconf("SC_CLK_TCK")) - boot
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def own_module(name: str) -> Any:
+    """Imports a module of ours with byte code of ours, whatever the user's settings say."""
+    settings = sys.dont_write_bytecode, sys.pycache_prefix
+    sys.dont_write_bytecode, sys.pycache_prefix = False, None
+    try:
+        return __import__(name, fromlist=["*"])
+    finally:
+        sys.dont_write_bytecode, sys.pycache_prefix = settings
+
+
+def _arrivals() -> dict[str, Any]:
+    def adapter(name: str) -> Any:
+        def install_adapter(channel: Channel) -> None:
+            own_module("firstlight.adapters." + name).install(channel)
+
+        return install_adapter
+
+    return {
+        "jax": adapter("jax"),
+        "torch": adapter("torch"),
+        "torch._dynamo.utils": adapter("dynamo"),
+        "numba": adapter("numba"),
+        "threading": _watch_shutdown,
+    }
+
+
+def _watch_shutdown(channel: Channel) -> None:
+    """The interpreter's shutdown starts with ``threading``, before any exit handler."""
+    exit_ = _Exit.current
+    register = getattr(sys.modules["threading"], "_register_atexit", None)
+    if exit_ is not None and register is not None:
+        register(exit_.leave_main)
+
+
+class _Exit:
+    """Notices that the program's own code has ended, and says goodbye."""
+
+    current: _Exit | None = None
+
+    def __init__(self, channel: Channel, base: str) -> None:
+        self.channel = channel
+        self.base = base
+        self.left = False
+        _Exit.current = self
+
+    def leave_main(self) -> None:
+        if not self.left:
+            self.left = True
+            now = monotonic_ns()
+            self.channel.end(self.base, at=now)
+            self.channel.begin("teardown", "exit handlers", now)
+
+    def bye(self) -> None:
+        self.leave_main()
+        for reader in _state.farewells:
+            try:
+                reader(self.channel)
+            except Exception:  # a framework that is half torn down may not answer
+                continue
+        now = monotonic_ns()
+        self.channel.end("teardown", "exit handlers", at=now)
+        self.channel.begin("teardown", "interpreter exit", now)
+        self.channel.send("bye", at=now)

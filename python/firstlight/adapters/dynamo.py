@@ -1,0 +1,125 @@
+"""torch.compile: Dynamo, AOTAutograd and Inductor, from the log that PyTorch keeps of them.
+
+Everything that PyTorch times while compiling passes through one logger, whichever module started
+it. The names below are the stretches that mean something to a user; the rest falls to the stretch
+around it.
+"""
+
+from __future__ import annotations
+
+import sys
+from _thread import _local
+
+from .. import _state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .._channel import Channel
+
+# event name -> (phase, the part of torch.compile it belongs to)
+STRETCHES = {
+    "dynamo": ("trace", "dynamo"),
+    "entire_backward_compile": ("lower", "aot-autograd"),
+    "backend_compile": ("lower", "inductor"),
+    "create_aot_dispatcher_function": ("lower", "aot-autograd"),
+    "inductor_compile": ("lower", "inductor"),
+    "inductor_codecache_torch_key": ("cache-read", "inductor"),
+    "CacheBase.get_system.triton_key": ("cache-read", "inductor"),
+    "AOTAutogradCache.inductor_load": ("cache-read", "inductor"),
+    "TritonBundler.read_and_emit": ("cache-read", "inductor"),
+    "async_compile.wait": ("compile", "inductor"),
+    "compile_file": ("compile", "inductor"),
+    "async_compile.precompile": ("compile", "inductor"),
+    "CachingAutotuner.benchmark_all_configs": ("compile", "autotune"),
+    "autotune_select_algorithm": ("compile", "autotune"),
+}
+FRAMES_TO_SEARCH = 12
+SHOWN_ARGUMENTS = 6
+
+
+class _Open(_local):
+    def __init__(self) -> None:
+        self.function: str | None = None
+        self.signature: str | None = None
+
+
+def install(channel: Channel) -> None:
+    utils = sys.modules["torch._dynamo.utils"]
+    logger: Any = getattr(utils, "ChromiumEventLogger", None)
+    if logger is None:
+        raise AttributeError("torch._dynamo.utils has no ChromiumEventLogger")
+    log_start, log_end = logger.log_event_start, logger.log_event_end
+    open_ = _Open()
+
+    def log_event_start(self: Any, event_name: str, *args: Any, **kwargs: Any) -> Any:
+        stretch = STRETCHES.get(event_name)
+        if stretch is not None:
+            if event_name == "dynamo":
+                open_.function, open_.signature = _frame_being_compiled()
+            channel.begin(stretch[0], _label(stretch[1], open_.function))
+        return log_start(self, event_name, *args, **kwargs)
+
+    def log_event_end(self: Any, event_name: str, *args: Any, **kwargs: Any) -> Any:
+        result = log_end(self, event_name, *args, **kwargs)
+        stretch = STRETCHES.get(event_name)
+        if stretch is not None:
+            detail: dict[str, object] | None = None
+            if event_name in ("dynamo", "entire_backward_compile"):
+                backward = event_name != "dynamo"
+                detail = {
+                    "framework": "torch",
+                    "function": (open_.function or "?") + (" (backward)" if backward else ""),
+                    "signature": None if backward else open_.signature,
+                }
+            channel.end(stretch[0], _label(stretch[1], open_.function), detail)
+        return result
+
+    logger.log_event_start = log_event_start
+    logger.log_event_end = log_event_end
+    _state.farewells.append(_report_caches)
+
+
+def _label(part: str, function: str | None) -> str:
+    return "%s %s" % (part, function) if function else part
+
+
+def _frame_being_compiled() -> tuple[str | None, str | None]:
+    """Dynamo names neither function nor shapes in its log; both are in the caller's locals."""
+    frame = sys._getframe(2)
+    for _ in range(FRAMES_TO_SEARCH):
+        if frame.f_code.co_name == "_compile":
+            names = frame.f_locals
+            code, values = names.get("code"), names.get("locals")
+            shapes = _shapes(values) if isinstance(values, dict) else None
+            return getattr(code, "co_name", None), shapes
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return None, None
+
+
+def _shapes(values: dict[str, Any]) -> str | None:
+    tensors = [value for value in values.values() if hasattr(value, "shape")]
+    if not tensors:
+        return None
+    shown = [
+        "%s[%s]" % (str(tensor.dtype).rpartition(".")[2], ",".join(map(str, tensor.shape)))
+        for tensor in tensors[:SHOWN_ARGUMENTS]
+    ]
+    if len(tensors) > SHOWN_ARGUMENTS:
+        shown.append("… %d more" % (len(tensors) - SHOWN_ARGUMENTS))
+    return ", ".join(shown)
+
+
+def _report_caches(channel: Channel) -> None:
+    counters = sys.modules["torch._dynamo.utils"].counters
+    for layer, group, prefix in (
+        ("inductor-fx-graph", "inductor", "fxgraph_cache_"),
+        ("inductor-aot-autograd", "aot_autograd", "autograd_cache_"),
+    ):
+        counts = counters[group]
+        hits, misses = counts[prefix + "hit"], counts[prefix + "miss"]
+        if hits or misses:
+            channel.event("cache-counts", layer=layer, hits=hits, misses=misses)

@@ -1,0 +1,223 @@
+"""JAX: tracing, lowering, compiling and the persistent cache, from its own monitoring events.
+
+The events carry a function's name but no shapes, and no event tells of starting a backend or of
+writing a cache entry, so three internal functions are wrapped as well. Each wrapper stands alone:
+one that a JAX version no longer has is left out, and the events still tell the rest.
+"""
+
+from __future__ import annotations
+
+import sys
+from _thread import _local
+from time import monotonic_ns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .._channel import Channel
+
+PHASES = {
+    "/jax/core/compile/jaxpr_trace_duration": "trace",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
+    "/jax/core/compile/backend_compile_duration": "compile",
+}
+REQUEST = "/jax/compilation_cache/compile_requests_use_cache"
+HIT = "/jax/compilation_cache/cache_hits"
+SHOWN_ARGUMENTS = 6
+
+
+class _Open(_local):
+    """What is going on on one thread: the open events and the program being compiled."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.requested = False
+        self.hit = False
+        self.signature: str | None = None
+        self.digest: str | None = None
+
+
+def install(channel: Channel) -> None:
+    jax = sys.modules["jax"]
+    channel.event("framework", name="jax", version=getattr(jax, "__version__", "unknown"))
+    _listen(channel, jax.monitoring, _Open())
+    for wrap in (_wrap_backends, _wrap_cache_write):
+        wrap(channel)
+
+
+def _listen(channel: Channel, monitoring: Any, open_: _Open) -> None:
+    def started(event: str, value: float, **metadata: Any) -> None:
+        phase = PHASES.get(event)
+        if phase is None:
+            return
+        if phase == "compile":
+            open_.requested = open_.hit = False
+            open_.signature = open_.digest = None
+        open_.events.append(event)
+        channel.begin(phase, metadata.get("fun_name"))
+
+    def finished(event: str, duration: float, **metadata: Any) -> None:
+        phase = PHASES.get(event)
+        if phase is None:
+            return
+        now = monotonic_ns()
+        name = metadata.get("fun_name")
+        if event in open_.events:
+            while open_.events.pop() != event:
+                pass
+        else:  # older versions tell of the end only
+            channel.begin(phase, name, now - int(duration * 1e9))
+        detail = _compile_detail(channel, open_) if phase == "compile" else None
+        channel.end(phase, name, detail, now)
+
+    def happened(event: str, **metadata: Any) -> None:
+        if event == REQUEST:
+            open_.requested = True
+        elif event == HIT:
+            open_.hit = True
+
+    if hasattr(monitoring, "register_scalar_listener"):
+        monitoring.register_scalar_listener(started)
+    monitoring.register_event_duration_secs_listener(finished)
+    monitoring.register_event_listener(happened)
+    _wrap_compile(open_)
+
+
+def _compile_detail(channel: Channel, open_: _Open) -> dict[str, object]:
+    directory = _report_cache(channel)
+    if open_.hit:
+        cache = "hit"
+    else:
+        cache = "miss" if open_.requested and directory else "off"
+    return {
+        "framework": "jax",
+        "signature": open_.signature,
+        "digest": open_.digest,
+        "cache": cache,
+    }
+
+
+_reported: list[object] = []
+
+
+def _report_cache(channel: Channel) -> str | None:
+    """Tells where JAX keeps its compiled programs, whenever that has changed."""
+    config = sys.modules["jax"].config
+    directory: str | None = getattr(config, "jax_compilation_cache_dir", None) or None
+    enabled = bool(getattr(config, "jax_enable_compilation_cache", True))
+    state = [directory, enabled]
+    if state != _reported:
+        _reported[:] = state
+        channel.event(
+            "cache-config",
+            layer="jax",
+            directory=directory,
+            enabled=enabled and directory is not None,
+            min_compile_seconds=getattr(
+                config, "jax_persistent_cache_min_compile_time_secs", None
+            ),
+            min_entry_bytes=getattr(config, "jax_persistent_cache_min_entry_size_bytes", None),
+        )
+    return directory if enabled else None
+
+
+def _wrap_compile(open_: _Open) -> None:
+    """Reads the argument shapes off the module that is handed to the compiler."""
+    compiler = sys.modules.get("jax._src.compiler")
+    original = getattr(compiler, "compile_or_get_cached", None)
+    if compiler is None or original is None:
+        return
+
+    def compile_or_get_cached(backend: Any, computation: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            open_.signature, open_.digest = signature(computation)
+        except Exception:  # shapes are a courtesy; without them the name stands alone
+            open_.signature = open_.digest = None
+        return original(backend, computation, *args, **kwargs)
+
+    compiler.compile_or_get_cached = compile_or_get_cached  # type: ignore[attr-defined]
+
+
+def signature(module: Any) -> tuple[str | None, str | None]:
+    """The first arguments of a module's ``main``, and a digest of all of them."""
+    import hashlib
+
+    for operation in module.body.operations:
+        if operation.name.value == "main":
+            types = [str(kind) for kind in operation.type.inputs]
+            shown = ", ".join(map(_shape, types[:SHOWN_ARGUMENTS]))
+            if len(types) > SHOWN_ARGUMENTS:
+                shown += ", … %d more" % (len(types) - SHOWN_ARGUMENTS)
+            digest = hashlib.sha256(",".join(types).encode()).hexdigest()[:16]
+            return shown, digest
+    return None, None
+
+
+def _shape(kind: str) -> str:
+    """``tensor<128x784xf32>`` as people write it: ``f32[128,784]``."""
+    if not (kind.startswith("tensor<") and kind.endswith(">")):
+        return kind
+    *sizes, element = kind[len("tensor<") : -1].split("x")
+    return "%s[%s]" % (element, ",".join(sizes))
+
+
+def _wrap_backends(channel: Channel) -> None:
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    original: Callable[[], Any] | None = getattr(bridge, "backends", None)
+    if bridge is None or original is None:
+        return
+
+    def backends() -> Any:
+        if getattr(bridge, "_backends", None):
+            return original()
+        channel.begin("device-init", "jax")
+        try:
+            return original()
+        finally:
+            bridge.backends = original  # type: ignore[attr-defined]
+            channel.end("device-init", "jax")
+            _read_devices(channel, bridge)
+
+    bridge.backends = backends  # type: ignore[attr-defined]
+
+
+def _read_devices(channel: Channel, bridge: Any) -> None:
+    devices = [
+        device
+        for client in bridge._backends.values()
+        if client.platform != "cpu"
+        for device in client.local_devices()
+    ]
+    for client in bridge._backends.values():
+        kinds = sorted({device.device_kind for device in client.local_devices()})
+        channel.event("device", platform=client.platform, devices=kinds)
+    if not devices:
+        return
+
+    def read() -> list[tuple[str, int | None, int | None]]:
+        readings = []
+        for device in devices:
+            stats = device.memory_stats() or {}
+            name = "%s:%d" % (device.platform, device.id)
+            readings.append((name, stats.get("bytes_in_use"), stats.get("peak_bytes_in_use")))
+        return readings
+
+    channel.memory.devices.append(read)
+
+
+def _wrap_cache_write(channel: Channel) -> None:
+    compiler = sys.modules.get("jax._src.compiler")
+    original = getattr(compiler, "_cache_write", None)
+    if compiler is None or original is None:
+        return
+
+    def cache_write(*args: Any, **kwargs: Any) -> Any:
+        channel.begin("cache-write", "jax")
+        try:
+            return original(*args, **kwargs)
+        finally:
+            channel.end("cache-write", "jax")
+
+    compiler._cache_write = cache_write  # type: ignore[attr-defined]
