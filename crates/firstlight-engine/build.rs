@@ -10,8 +10,8 @@ fn main() -> io::Result<()> {
     let mut code = String::new();
 
     let mut files = Vec::new();
-    collect(&python.join("bootstrap"), "", &mut files)?;
-    collect(&python.join("firstlight"), "firstlight/", &mut files)?;
+    collect(&python.join("bootstrap"), "bootstrap/", &mut files)?;
+    collect(&python.join("firstlight"), "package/firstlight/", &mut files)?;
     table(&mut code, "PYTHON", &files);
 
     let suites = root.join("suites");

@@ -11,6 +11,7 @@ import time
 
 _entered = time.monotonic_ns() if hasattr(time, "monotonic_ns") else 0
 _here = os.path.dirname(os.path.abspath(__file__))
+_package = os.path.join(os.path.dirname(_here), "package")
 
 
 def _load_hooks():
@@ -18,9 +19,12 @@ def _load_hooks():
     # hooks would be compiled anew in each measured process.
     settings = sys.dont_write_bytecode, sys.pycache_prefix
     sys.dont_write_bytecode, sys.pycache_prefix = False, None
+    sys.path.insert(0, _package)
     try:
         from firstlight import _hooks
     finally:
+        sys.path.remove(_package)
+        sys.path_importer_cache.pop(_package, None)
         sys.dont_write_bytecode, sys.pycache_prefix = settings
     _hooks.install(_entered)
 

@@ -1,10 +1,80 @@
 """The side of firstlight that lives inside the measured process.
 
-Standard library only, no extension modules, and as little of the library as possible at start:
-what is imported here is paid for by every measured process.
+Standard library only, no extension modules, and as little of the library as possible: what is
+imported here is paid for by every measured process.
 """
 
-from ._api import Workload, mark
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
-__all__ = ["Workload", "mark"]
+    from ._channel import Channel
+
+__all__ = ["Case", "Workload", "mark"]
 __version__ = "0.1.0"
+
+# The one channel of this process; None when firstlight is not measuring it.
+_channel: "Channel | None" = None
+
+
+def mark(name: str) -> None:
+    """Puts a named point on the ledger's axis; ``first-result`` ends the time to first result.
+
+    Outside firstlight this does nothing, so a script may keep its marks.
+    """
+    if _channel is not None:
+        _channel.mark(name)
+
+
+class Case:
+    """What ``setup`` is given: the case's parameters and the arm's options.
+
+    ``case["width"]`` is the parameter of that name, or else the option.
+    """
+
+    __slots__ = ("arm", "name", "options", "parameters")
+
+    def __init__(
+        self, name: str, parameters: "Mapping[str, Any]", arm: str, options: "Mapping[str, Any]"
+    ) -> None:
+        self.name = name
+        self.parameters = dict(parameters)
+        self.arm = arm
+        self.options = dict(options)
+
+    def __getitem__(self, name: str) -> "Any":
+        if name in self.parameters:
+            return self.parameters[name]
+        if name in self.options:
+            return self.options[name]
+        known = ", ".join([*self.parameters, *self.options]) or "none"
+        raise KeyError(
+            "%s: the suite gives case %s and arm %s only: %s" % (name, self.name, self.arm, known)
+        )
+
+
+class Workload:
+    """One job, ready to be called: ``step(*args, **kwargs)``, then ``sync`` on what it returned.
+
+    ``sync`` waits until the result is really there (``jax.block_until_ready``,
+    ``torch.cuda.synchronize``); it is part of the timed region. ``check`` looks at the result after
+    the clock has stopped, and returns False or raises when it is wrong.
+    """
+
+    __slots__ = ("args", "check", "kwargs", "step", "sync")
+
+    def __init__(
+        self,
+        step: "Callable[..., Any]",
+        args: "Sequence[Any]" = (),
+        kwargs: "Mapping[str, Any] | None" = None,
+        *,
+        sync: "Callable[[Any], Any] | None" = None,
+        check: "Callable[[Any], Any] | None" = None,
+    ) -> None:
+        self.step = step
+        self.args = tuple(args)
+        self.kwargs = dict(kwargs or {})
+        self.sync = sync
+        self.check = check

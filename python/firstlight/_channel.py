@@ -4,20 +4,32 @@ Lines are formatted by hand: importing ``json`` would cost the measured process 
 messages of a typical run. A descriptor that breaks closes the channel and never the workload.
 """
 
-from __future__ import annotations
-
 import os
-from _json import encode_basestring_ascii as quote
 from _thread import RLock, get_ident
 from time import monotonic_ns
 
-from . import _memory
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    # Device, bytes in use, most bytes ever in use.
+    DeviceMemory = tuple[str, int | None, int | None]
 
 PROTOCOL = (1, 0)
+ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def quote(text: str) -> str:
+    """A JSON string, in ASCII."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return '"%s"' % text
+    return '"%s"' % "".join(ESCAPES.get(c) or (c if " " <= c <= "~" else _unicode(c)) for c in text)
+
+
+def _unicode(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join("\\u%02x%02x" % (units[i], units[i + 1]) for i in range(0, len(units), 2))
 
 
 def encode(value: object) -> str:
@@ -34,7 +46,7 @@ def encode(value: object) -> str:
         return str(int(value))
     if isinstance(value, float):
         # JSON has no infinities; the protocol says null for what is not a number.
-        return repr(value) if value - value == 0.0 else "null"
+        return repr(float(value)) if value - value == 0.0 else "null"
     if isinstance(value, dict):
         return "{%s}" % ",".join(quote(str(k)) + ":" + encode(v) for k, v in value.items())
     if isinstance(value, (list, tuple)):
@@ -45,7 +57,7 @@ def encode(value: object) -> str:
 class Channel:
     """Phases, events and readings of this process, on the parent's clock."""
 
-    __slots__ = ("_fd", "_inode", "_lock", "_threads", "memory", "pending")
+    __slots__ = ("_fd", "_inode", "_lock", "_threads", "farewells", "memory", "pending")
 
     def __init__(self, fd: int, pending: bytes = b"") -> None:
         self._fd = fd
@@ -53,26 +65,32 @@ class Channel:
         self._lock = RLock()
         self._threads = {get_ident(): 0}
         self.pending = pending
-        self.memory = _memory.Memory()
+        self.memory = Memory()
+        # What adapters still have to tell when the process ends, such as their cache's counters.
+        self.farewells: "list[Callable[[Channel], None]]" = []
 
     def send(self, kind: str, **fields: object) -> None:
         """One message with the given fields; an underscore in a name stands for a hyphen."""
-        body = ",".join(
-            '"%s":%s' % (name.replace("_", "-"), encode(value)) for name, value in fields.items()
-        )
-        self.write('{"type":"%s"%s}\n' % (kind, "," + body if body else ""))
+        self.write(message(kind, **fields))
 
-    def write(self, text: str) -> None:
-        line = text.encode("ascii")
+    def write(self, lines: str) -> None:
+        data = lines.encode("ascii")
         with self._lock:
             try:
                 # A program that closes all descriptors may get our number for a file of its own.
                 if self._fd >= 0 and os.fstat(self._fd).st_ino != self._inode:
                     self._fd = -1
-                while line and self._fd >= 0:
-                    line = line[os.write(self._fd, line) :]
+                while data and self._fd >= 0:
+                    data = data[os.write(self._fd, data) :]
             except OSError:
                 self._fd = -1
+
+    def read(self) -> bytes:
+        """What the parent asks next; nothing when it has gone."""
+        try:
+            return os.read(self._fd, 65536) if self._fd >= 0 else b""
+        except OSError:
+            return b""
 
     def close(self) -> None:
         self._fd = -1
@@ -86,62 +104,154 @@ class Channel:
                 number = self._threads.setdefault(ident, len(self._threads))
         return number
 
-    def begin(self, phase: str, label: str | None = None, at: int | None = None) -> None:
+    def begin(self, phase: str, label: "str | None" = None, at: "int | None" = None) -> None:
         """Opens a phase. Phases may nest; each instant counts for the innermost one."""
+        self.write(self.beginning(phase, label, at))
+
+    def beginning(self, phase: str, label: "str | None" = None, at: "int | None" = None) -> str:
         if at is None:
             at = monotonic_ns()
         thread = self.thread()
         if thread == 0:
             self.memory.enter()
-        self._edge("begin", phase, label, at, thread, "")
+        return _edge("begin", phase, label, at, thread, "")
 
     def end(
         self,
         phase: str,
-        label: str | None = None,
-        detail: Mapping[str, object] | None = None,
-        at: int | None = None,
+        label: "str | None" = None,
+        detail: "Mapping[str, object] | None" = None,
+        at: "int | None" = None,
     ) -> None:
         """Closes the innermost open phase of that name on this thread."""
+        self.write(self.ending(phase, label, detail, at))
+
+    def ending(
+        self,
+        phase: str,
+        label: "str | None" = None,
+        detail: "Mapping[str, object] | None" = None,
+        at: "int | None" = None,
+    ) -> str:
         if at is None:
             at = monotonic_ns()
         thread = self.thread()
-        rest = ',"detail":' + encode(detail) if detail else ""
-        self._edge("end", phase, label, at, thread, rest)
-        if thread == 0:
-            self.write(self.memory.leave(phase, at))
-
-    def _edge(
-        self, edge: str, phase: str, label: str | None, at: int, thread: int, rest: str
-    ) -> None:
-        self.write(
-            '{"type":"phase","edge":"%s","name":"%s","label":%s,"at":%d,"thread":%d%s}\n'
-            % (edge, phase, "null" if label is None else quote(label), at, thread, rest)
+        line = _edge(
+            "end", phase, label, at, thread, ',"detail":' + encode(detail) if detail else ""
         )
+        return line + self.memory.leave(phase, at) if thread == 0 else line
 
-    def event(self, kind: str, at: int | None = None, **fields: object) -> None:
+    def event(self, kind: str, at: "int | None" = None, **fields: object) -> None:
         """A point event; see ``docs/reference/protocol.md`` for the kinds."""
-        fields = {"kind": kind, **{k.replace("_", "-"): v for k, v in fields.items()}}
-        self.send("event", at=monotonic_ns() if at is None else at, event=fields)
+        event = {"kind": kind, **{k.replace("_", "-"): v for k, v in fields.items()}}
+        self.send("event", at=monotonic_ns() if at is None else at, event=event)
 
-    def mark(self, name: str, at: int | None = None) -> None:
+    def mark(self, name: str, at: "int | None" = None) -> None:
         self.event("mark", at, name=name)
 
-    def imports(
-        self,
-        segments: Iterable[tuple[str, int, int]],
-        cumulative: Mapping[str, int],
-        sources: int,
-        sources_ns: int,
-    ) -> None:
-        """One finished outermost import, cut where the running top-level package changed."""
-        self.write(
-            '{"type":"imports","thread":0,"segments":[%s],"cumulative":%s,'
-            '"sources":%d,"sources-ns":%d}\n'
-            % (
-                ",".join("[%s,%d,%d]" % (quote(name), a, b) for name, a, b in segments),
-                encode(cumulative),
-                sources,
-                sources_ns,
+
+def message(kind: str, **fields: object) -> str:
+    body = "".join(
+        ',"%s":%s' % (name.replace("_", "-"), encode(value)) for name, value in fields.items()
+    )
+    return '{"type":"%s"%s}\n' % (kind, body)
+
+
+def imports(
+    segments: "Iterable[tuple[str, int, int]]",
+    cumulative: "Mapping[str, int]",
+    sources: int,
+    sources_ns: int,
+) -> str:
+    """One finished outermost import, cut where the running top-level package changed."""
+    cuts = ",".join("[%s,%d,%d]" % (quote(name), a, b) for name, a, b in segments)
+    return (
+        '{"type":"imports","thread":0,"segments":[%s],"cumulative":%s,"sources":%d,'
+        '"sources-ns":%d}\n' % (cuts, encode(cumulative), sources, sources_ns)
+    )
+
+
+def _edge(edge: str, phase: str, label: "str | None", at: int, thread: int, rest: str) -> str:
+    return '{"type":"phase","edge":"%s","name":"%s","label":%s,"at":%d,"thread":%d%s}\n' % (
+        edge,
+        phase,
+        "null" if label is None else quote(label),
+        at,
+        thread,
+        rest,
+    )
+
+
+class Memory:
+    """Resident memory per phase: the kernel's high-water mark, reset at each phase's edge.
+
+    A phase's peak is the most while it was the innermost one, so that what compiling took and what
+    running took can be told apart.
+    """
+
+    __slots__ = ("_peaks", "_status", "devices")
+
+    def __init__(self) -> None:
+        # Readers that adapters add for the memory of devices.
+        self.devices: "list[Callable[[], list[DeviceMemory]]]" = []
+        self._peaks: "list[int]" = []
+        self._status = -1
+        try:
+            self._status = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            pass
+
+    def _cut(self) -> int:
+        """Resident bytes now. The mark until now goes to the innermost phase, then starts anew."""
+        try:
+            text = os.pread(self._status, 4096, 0)
+            # Opened each time: a descriptor kept for writing could become a file of the workload's.
+            reset = os.open("/proc/self/clear_refs", os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                os.write(reset, b"5")
+            finally:
+                os.close(reset)
+        except OSError:
+            text = b""
+        peak = _field(text, b"VmHWM:")
+        if self._peaks and peak > self._peaks[-1]:
+            self._peaks[-1] = peak
+        return _field(text, b"VmRSS:")
+
+    def enter(self) -> None:
+        resident = self._cut()
+        self._peaks.append(resident)
+
+    def leave(self, phase: str, at: int) -> str:
+        """The message about the phase that closes."""
+        resident = self._cut()
+        peak = self._peaks.pop() if self._peaks else resident
+        devices = ""
+        if self.devices:
+            readings = [reading for reader in self.devices for reading in _safely(reader)]
+            devices = ',"devices":[%s]' % ",".join(
+                '{"device":"%s","in-use-bytes":%s,"peak-bytes":%s}'
+                % (name, encode(used), encode(high))
+                for name, used, high in readings
             )
+        return '{"type":"memory","at":%d,"phase":"%s","rss-bytes":%d,"peak-rss-bytes":%d%s}\n' % (
+            at,
+            phase,
+            resident,
+            peak,
+            devices,
         )
+
+
+def _field(text: bytes, name: bytes) -> int:
+    start = text.find(name)
+    if start < 0:
+        return 0
+    return int(text[start + len(name) : text.index(b"kB", start)]) * 1024
+
+
+def _safely(reader: "Callable[[], list[Any]]") -> "list[Any]":
+    try:
+        return reader()
+    except Exception:  # a framework that cannot tell is no reason to fail the workload
+        return []

@@ -4,15 +4,15 @@ A parent that wants one process watched puts one ``watch`` request on the descri
 interpreter that inherits the descriptor takes it; others find nothing and stay as they are.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import sys
 from time import monotonic_ns
 
-from . import _imports, _state
-from ._channel import PROTOCOL, Channel
+import firstlight
+
+from . import _imports
+from ._channel import PROTOCOL, Channel, message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,21 +30,21 @@ def install(entered: int) -> None:
     os.set_inheritable(fd, False)
     watched = requests.startswith(WATCH)
     channel = Channel(fd, requests[len(WATCH) :] if watched else requests)
-    _state.channel = channel
-    _hello(channel, "hooks" if watched else "runner", entered)
-    channel.begin("probe", "hooks", entered)
-    _imports.install(channel, _arrivals())
+    firstlight._channel = channel
+    opening = _hello("hooks" if watched else "runner", entered)
+    opening += channel.beginning("probe", "hooks", entered)
     exit_ = _Exit(channel, "run" if watched else "probe")
+    _imports.install(channel, _arrivals(exit_))
     if "threading" in sys.modules:
-        _watch_shutdown(channel)
+        exit_.watch_shutdown()
     os.register_at_fork(after_in_child=channel.close)
     atexit.register(exit_.bye)
     now = monotonic_ns()
-    channel.end("probe", "hooks", at=now)
-    channel.begin(exit_.base, None if watched else "runner", now)
+    opening += channel.ending("probe", "hooks", at=now)
+    channel.write(opening + channel.beginning(exit_.base, None if watched else "runner", now))
 
 
-def _take(fd: int) -> bytes | None:
+def _take(fd: int) -> "bytes | None":
     """The requests that wait on the descriptor, or None when another process took them."""
     os.set_blocking(fd, False)
     try:
@@ -55,9 +55,9 @@ def _take(fd: int) -> bytes | None:
         os.set_blocking(fd, True)
 
 
-def _hello(channel: Channel, role: str, entered: int) -> None:
+def _hello(role: str, entered: int) -> str:
     launched = os.environ.get("FIRSTLIGHT_PARENT") != str(os.getppid())
-    channel.send(
+    return message(
         "hello",
         protocol={"major": PROTOCOL[0], "minor": PROTOCOL[1]},
         role=role,
@@ -70,7 +70,7 @@ def _hello(channel: Channel, role: str, entered: int) -> None:
     )
 
 
-def _process_start() -> int | None:
+def _process_start() -> "int | None":
     """When this process was created, to the kernel's tick; it has a launcher in front of it."""
     import time
 
@@ -83,7 +83,7 @@ def _process_start() -> int | None:
         return None
 
 
-def own_module(name: str) -> Any:
+def own_module(name: str) -> "Any":
     """Imports a module of ours with byte code of ours, whatever the user's settings say."""
     settings = sys.dont_write_bytecode, sys.pycache_prefix
     sys.dont_write_bytecode, sys.pycache_prefix = False, None
@@ -93,56 +93,49 @@ def own_module(name: str) -> Any:
         sys.dont_write_bytecode, sys.pycache_prefix = settings
 
 
-def _arrivals() -> dict[str, Any]:
-    def adapter(name: str) -> Any:
-        def install_adapter(channel: Channel) -> None:
-            own_module("firstlight.adapters." + name).install(channel)
-
-        return install_adapter
+def _arrivals(exit_: "_Exit") -> "dict[str, Any]":
+    def adapter(name: str) -> "Any":
+        return lambda channel: own_module("firstlight.adapters." + name).install(channel)
 
     return {
         "jax": adapter("jax"),
         "torch": adapter("torch"),
         "torch._dynamo.utils": adapter("dynamo"),
         "numba": adapter("numba"),
-        "threading": _watch_shutdown,
+        "threading": lambda channel: exit_.watch_shutdown(),
     }
-
-
-def _watch_shutdown(channel: Channel) -> None:
-    """The interpreter's shutdown starts with ``threading``, before any exit handler."""
-    exit_ = _Exit.current
-    register = getattr(sys.modules["threading"], "_register_atexit", None)
-    if exit_ is not None and register is not None:
-        register(exit_.leave_main)
 
 
 class _Exit:
     """Notices that the program's own code has ended, and says goodbye."""
 
-    current: _Exit | None = None
-
     def __init__(self, channel: Channel, base: str) -> None:
         self.channel = channel
         self.base = base
         self.left = False
-        _Exit.current = self
+
+    def watch_shutdown(self) -> None:
+        """The interpreter's shutdown starts with ``threading``, before any exit handler."""
+        register = getattr(sys.modules["threading"], "_register_atexit", None)
+        if register is not None:
+            register(self.leave_main)
 
     def leave_main(self) -> None:
         if not self.left:
             self.left = True
             now = monotonic_ns()
-            self.channel.end(self.base, at=now)
-            self.channel.begin("teardown", "exit handlers", now)
+            ending = self.channel.ending(self.base, at=now)
+            self.channel.write(ending + self.channel.beginning("teardown", "exit handlers", now))
 
     def bye(self) -> None:
         self.leave_main()
-        for reader in _state.farewells:
+        channel = self.channel
+        for tell in channel.farewells:
             try:
-                reader(self.channel)
+                tell(channel)
             except Exception:  # a framework that is half torn down may not answer
                 continue
         now = monotonic_ns()
-        self.channel.end("teardown", "exit handlers", at=now)
-        self.channel.begin("teardown", "interpreter exit", now)
-        self.channel.send("bye", at=now)
+        closing = channel.ending("teardown", "exit handlers", at=now)
+        closing += channel.beginning("teardown", "interpreter exit", now)
+        channel.write(closing + message("bye", at=now))

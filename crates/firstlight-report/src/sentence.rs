@@ -1,7 +1,6 @@
 //! The closing sentence: what the evidence says, and nothing else.
 
 use firstlight_schema::cold::{PhaseMean, Summary};
-use firstlight_schema::estimate::Estimate;
 use firstlight_schema::phase::Phase;
 
 use crate::format::duration;
@@ -52,16 +51,15 @@ fn doing(row: &PhaseMean) -> String {
 pub fn primed_against_clean(clean: &Summary, primed: &Summary) -> Option<String> {
     let (clean, primed) = (clean.first_result?, primed.first_result?);
     let (before, after) = (duration(clean.point), duration(primed.point));
-    Some(if apart(&clean, &primed) {
-        format!("With a primed cache it was {after} instead of {before}.")
-    } else {
-        format!("With a primed cache it was {after}, without {before}: their intervals overlap.")
+    Some(match (&clean.interval, &primed.interval) {
+        (Some(a), Some(b)) if a.low > b.high || b.low > a.high => {
+            format!("With a primed cache it was {after} instead of {before}.")
+        }
+        (Some(_), Some(_)) => {
+            format!("With a primed cache it was {after}, without {before}: the intervals overlap.")
+        }
+        _ => format!(
+            "With a primed cache it was {after}, without {before}: too few samples to be sure."
+        ),
     })
-}
-
-fn apart(a: &Estimate, b: &Estimate) -> bool {
-    match (&a.interval, &b.interval) {
-        (Some(a), Some(b)) => a.low > b.high || b.low > a.high,
-        _ => false,
-    }
 }

@@ -10,8 +10,6 @@ from __future__ import annotations
 import sys
 from _thread import _local
 
-from .. import _state
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -78,7 +76,7 @@ def install(channel: Channel) -> None:
 
     logger.log_event_start = log_event_start
     logger.log_event_end = log_event_end
-    _state.farewells.append(_report_caches)
+    channel.farewells.append(_report_caches)
 
 
 def _label(part: str, function: str | None) -> str:

@@ -115,9 +115,7 @@ def _report_cache(channel: Channel) -> str | None:
             layer="jax",
             directory=directory,
             enabled=enabled and directory is not None,
-            min_compile_seconds=getattr(
-                config, "jax_persistent_cache_min_compile_time_secs", None
-            ),
+            min_compile_seconds=getattr(config, "jax_persistent_cache_min_compile_time_secs", None),
             min_entry_bytes=getattr(config, "jax_persistent_cache_min_entry_size_bytes", None),
         )
     return directory if enabled else None

@@ -61,17 +61,25 @@ impl Hooks {
     /// The settings with which a process loads the hooks and then forgets them.
     pub fn variables(&self) -> Vec<(OsString, Option<OsString>)> {
         let original = std::env::var_os(variables::PYTHONPATH);
-        let mut path = self.folder.clone().into_os_string();
-        if let Some(original) = &original {
-            path.push(":");
-            path.push(original);
-        }
+        let parts = [Some(self.folder.join("bootstrap").into_os_string()), original.clone()];
         vec![
-            (variables::PYTHONPATH.into(), Some(path)),
+            (variables::PYTHONPATH.into(), Some(joined(parts))),
             (variables::ORIGINAL_PYTHONPATH.into(), original),
             (variables::PARENT.into(), Some(std::process::id().to_string().into())),
         ]
     }
+
+    /// The settings with which a process can import `firstlight` and nothing records it, for
+    /// scripts that carry marks.
+    pub fn unhooked_variables(&self) -> Vec<(OsString, Option<OsString>)> {
+        let original = std::env::var_os(variables::PYTHONPATH);
+        let parts = [original, Some(self.folder.join("package").into_os_string())];
+        vec![(variables::PYTHONPATH.into(), Some(joined(parts)))]
+    }
+}
+
+fn joined(parts: [Option<OsString>; 2]) -> OsString {
+    parts.into_iter().flatten().collect::<Vec<_>>().join(":".as_ref())
 }
 
 fn digest() -> String {

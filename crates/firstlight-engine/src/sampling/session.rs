@@ -116,7 +116,7 @@ impl<'a> Session<'a> {
         let mut launch = target.launch.clone();
         launch.variables.extend(target.scratch.variables(policy));
         match role {
-            SampleRole::Control => launch.requests.clear(),
+            SampleRole::Control => launch.variables.extend(self.hooks.unhooked_variables()),
             SampleRole::Measured | SampleRole::Priming => {
                 if target.hooked {
                     launch.variables.extend(self.hooks.variables());

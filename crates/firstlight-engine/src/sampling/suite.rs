@@ -16,6 +16,9 @@ use crate::process::{Launch, Show};
 use crate::python::resolve;
 use crate::suites::Suite;
 
+/// Cheaper than `-m`, which imports a good part of the standard library to find a module.
+const RUNNER: &str = "from firstlight.runner import main; main()";
+
 /// An arm that fails this often in a row is given up.
 const FAILURES_IN_A_ROW: u32 = 2;
 
@@ -68,7 +71,7 @@ impl SuitePlan<'_> {
             Program::Workload(_) => {
                 let python =
                     self.python.expect("suites with workloads in Python have an interpreter");
-                (python.to_owned(), vec!["-m".into(), "firstlight.runner".into()])
+                (python.to_owned(), vec!["-c".into(), RUNNER.into()])
             }
             Program::Command(words) => {
                 let typed = if words[0].contains('/') {

@@ -1,0 +1,120 @@
+//! What stands beside the times: memory, caches, the machine, invalid samples, notices, the price.
+
+use std::fmt::Write as _;
+
+use firstlight_schema::cache::{Inventory, Layer, LayerEvidence};
+use firstlight_schema::cold::{Control, Summary};
+use firstlight_schema::estimate::Estimate;
+use firstlight_schema::finding::Reason;
+use firstlight_schema::sample::Sample;
+
+use super::page::{BOLD, Page};
+use crate::format::{bytes, count, difference, duration, policy};
+use crate::table::Align;
+
+const SHOWN_INVALID: usize = 4;
+
+pub(super) fn evidence(page: &mut Page, summary: &Summary) {
+    page.gap();
+    let mut rows = vec![vec!["memory".to_owned(), memory(summary)]];
+    let telling = summary.caches.iter().filter(|layer| says_something(layer));
+    for (index, layer) in telling.enumerate() {
+        let head = if index == 0 { "caches" } else { "" };
+        rows.push(vec![head.to_owned(), cache(layer, summary.valid)]);
+    }
+    if let Some(cores) = summary.contention_cores {
+        rows.push(vec!["machine".to_owned(), format!("others kept {cores:.2} cores busy")]);
+    }
+    let samples = match summary.invalid {
+        0 => format!("{} valid", summary.valid),
+        invalid => format!("{} valid, {invalid} invalid and left out", summary.valid),
+    };
+    rows.push(vec!["samples".to_owned(), samples]);
+    page.columns(&[Align::Left, Align::Left], &rows);
+}
+
+fn memory(summary: &Summary) -> String {
+    let mut text = format!("peak {}", bytes(summary.peak_rss_bytes));
+    for (what, peak) in
+        [("compiling", summary.compile_peak_rss_bytes), ("running", summary.run_peak_rss_bytes)]
+    {
+        if let Some(peak) = peak {
+            write!(text, ", {what} {}", bytes(peak)).expect("writing to a string");
+        }
+    }
+    text
+}
+
+fn says_something(layer: &LayerEvidence) -> bool {
+    let used = |inventory: Option<Inventory>| inventory.is_some_and(|files| files.entries > 0);
+    layer.requests.unwrap_or(0) > 0 || used(layer.before) || used(layer.after)
+}
+
+fn cache(layer: &LayerEvidence, samples: u32) -> String {
+    let mut text = format!("{} {}", layer.layer, policy(layer.policy));
+    if let (Some(before), Some(after)) = (layer.before, layer.after) {
+        let entries = count(before.entries, "file");
+        write!(text, ": {entries} before, {} after ({})", after.entries, bytes(after.bytes))
+            .expect("writing to a string");
+    }
+    if let (Some(requests), Some(hits)) = (layer.requests, layer.hits)
+        && requests > 0
+    {
+        let what = match layer.layer {
+            Layer::Bytecode => format!("; {requests} modules compiled from source"),
+            _ => format!("; {hits} of {} served", count(requests, "request")),
+        };
+        write!(text, "{what} in {}", count(u64::from(samples), "sample"))
+            .expect("writing to a string");
+    }
+    text
+}
+
+pub(super) fn invalid(page: &mut Page, samples: &[Sample]) {
+    let invalid: Vec<&Sample> = samples.iter().filter(|sample| !sample.valid).collect();
+    if invalid.is_empty() {
+        return;
+    }
+    page.gap();
+    for sample in invalid.iter().take(SHOWN_INVALID) {
+        for reason in &sample.reasons {
+            page.sentence(&format!("{BOLD}invalid{BOLD:#}: sample {}: {reason}", sample.number));
+        }
+    }
+    if invalid.len() > SHOWN_INVALID {
+        page.line(&format!("invalid: {} more samples", invalid.len() - SHOWN_INVALID));
+    }
+}
+
+pub(super) fn notices(page: &mut Page, notices: &[Reason]) {
+    if !notices.is_empty() {
+        page.gap();
+    }
+    for notice in notices {
+        page.sentence(&format!("{BOLD}{}{BOLD:#}: {}", notice.finding, notice.text));
+    }
+}
+
+pub(super) fn control(page: &mut Page, control: &Control) {
+    let (Some(wall), Some(cpu)) = (&control.price_wall, &control.price_cpu) else {
+        return;
+    };
+    page.gap();
+    page.sentence(&format!(
+        "price of the hooks over {}: wall time {}, CPU time {}; without them the median is {}",
+        count(u64::from(wall.n), "pair"),
+        price(wall),
+        price(cpu),
+        control.wall.map_or_else(|| "unknown".to_owned(), |wall| duration(wall.point)),
+    ));
+}
+
+fn price(estimate: &Estimate) -> String {
+    let point = difference(estimate.point);
+    match &estimate.interval {
+        Some(interval) => {
+            format!("{point} ({} to {})", difference(interval.low), difference(interval.high))
+        }
+        None => format!("{point} (too few pairs for an interval)"),
+    }
+}

@@ -1,0 +1,108 @@
+//! A ledger as a table, and the programs that were compiled.
+
+use firstlight_schema::cold::{PhaseMean, Program};
+use firstlight_schema::phase::Phase;
+
+use super::page::Page;
+use crate::bar::{letter, style};
+use crate::format::{duration, fit, share};
+use crate::table::{Align, columns};
+
+const SHOWN_PARTS: usize = 4;
+const SHOWN_PROGRAMS: usize = 8;
+const LONGEST_NAME: usize = 28;
+/// Phases shorter than this share of the whole are told in one row.
+const NEGLIGIBLE: f64 = 0.0005;
+
+/// One row per phase, the small ones together, and the total.
+pub(super) fn ledger(page: &mut Page, phases: &[PhaseMean]) {
+    let is_small = |row: &&PhaseMean| row.share < NEGLIGIBLE && row.name != Phase::Unattributed;
+    let (small, shown): (Vec<_>, Vec<_>) = phases.iter().partition(is_small);
+    let mut rows = vec![["", "phase", "mean", "share", ""].map(str::to_owned).to_vec()];
+    rows.extend(shown.iter().map(|row| {
+        vec![
+            letter(row.name).to_string(),
+            row.name.to_string(),
+            duration(row.mean_ns),
+            share(row.share),
+            parts(row),
+        ]
+    }));
+    let sum = |rows: &[&PhaseMean], value: fn(&PhaseMean) -> f64| -> f64 {
+        rows.iter().map(|row| value(row)).sum()
+    };
+    if !small.is_empty() {
+        let names: Vec<_> = small.iter().map(|row| row.name.name()).collect();
+        let (time, part) = (sum(&small, |row| row.mean_ns), sum(&small, |row| row.share));
+        rows.push(vec![
+            String::new(),
+            "others".to_owned(),
+            duration(time),
+            share(part),
+            names.join(", "),
+        ]);
+    }
+    let total: f64 = phases.iter().map(|row| row.mean_ns).sum();
+    let last = ["", "total", &duration(total), &share(1.0), ""];
+    rows.push(last.map(str::to_owned).to_vec());
+
+    let align = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Left];
+    for (index, plain) in columns(&align, &rows, page.width() - 2).iter().enumerate() {
+        // The letter wears its phase's colour, as in the bar.
+        let row = index.checked_sub(1).and_then(|index| shown.get(index));
+        match row.zip(plain.char_indices().nth(1)) {
+            Some((row, (rest, _))) => {
+                let style = style(row.name);
+                page.line(&format!("  {style}{}{style:#}{}", &plain[..rest], &plain[rest..]));
+            }
+            None => page.line(&format!("  {plain}")),
+        }
+    }
+}
+
+fn parts(row: &PhaseMean) -> String {
+    let mut names: Vec<String> = row
+        .parts
+        .iter()
+        .take(SHOWN_PARTS)
+        .map(|part| format!("{} {}", part.name, duration(part.ns.as_f64())))
+        .collect();
+    if row.parts.len() > SHOWN_PARTS {
+        names.push(format!("{} more", row.parts.len() - SHOWN_PARTS));
+    }
+    names.join(", ")
+}
+
+/// The compiled programs, slowest first.
+pub(super) fn programs(page: &mut Page, programs: &[Program]) {
+    if programs.is_empty() {
+        return;
+    }
+    page.gap();
+    let head = ["program", "times", "trace", "lower", "compile", "cached", "arguments"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(programs.iter().take(SHOWN_PROGRAMS).map(|program| {
+        vec![
+            fit(&program.function, LONGEST_NAME),
+            number(program.count),
+            duration(program.trace_ns),
+            duration(program.lower_ns),
+            duration(program.compile_ns),
+            number(program.hits),
+            program.signature.clone().unwrap_or_default(),
+        ]
+    }));
+    let mut align = [Align::Right; 7];
+    align[0] = Align::Left;
+    align[6] = Align::Left;
+    page.columns(&align, &rows);
+    if programs.len() > SHOWN_PROGRAMS {
+        let rest = &programs[SHOWN_PROGRAMS..];
+        let cost: f64 = rest.iter().map(|p| p.trace_ns + p.lower_ns + p.compile_ns).sum();
+        page.line(&format!("  {} more programs, {} together", rest.len(), duration(cost)));
+    }
+}
+
+fn number(value: f64) -> String {
+    if (value - value.round()).abs() < 1e-9 { format!("{value:.0}") } else { format!("{value:.1}") }
+}

@@ -1,0 +1,40 @@
+//! Results for a terminal, complete without colour and at any width.
+
+mod cold;
+mod evidence;
+mod ledger;
+mod page;
+mod run;
+mod sheet;
+
+use firstlight_schema::cold::ColdDocument;
+use firstlight_schema::run::RunDocument;
+
+use page::Page;
+
+const NARROWEST: usize = 40;
+const WIDEST: usize = 110;
+
+/// Renders documents for a terminal of a given width.
+#[derive(Clone, Copy, Debug)]
+pub struct Terminal {
+    width: usize,
+}
+
+impl Terminal {
+    pub fn new(width: usize) -> Self {
+        Self { width: width.clamp(NARROWEST, WIDEST) }
+    }
+
+    pub fn cold(self, document: &ColdDocument) -> String {
+        let mut page = Page::new(self.width);
+        cold::cold(&mut page, document);
+        page.finish()
+    }
+
+    pub fn run(self, document: &RunDocument) -> String {
+        let mut page = Page::new(self.width);
+        run::run(&mut page, document);
+        page.finish()
+    }
+}

@@ -1,0 +1,99 @@
+//! Text that grows line by line and knows how wide it may be.
+
+use anstyle::Style;
+
+use crate::table::{Align, columns};
+
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const DIM: Style = Style::new().dimmed();
+
+pub(super) struct Page {
+    text: String,
+    width: usize,
+}
+
+impl Page {
+    pub(super) fn new(width: usize) -> Self {
+        Self { text: String::new(), width }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+
+    pub(super) fn line(&mut self, content: &str) {
+        self.text.push_str(content.trim_end());
+        self.text.push('\n');
+    }
+
+    /// An empty line, never two in a row and none at the top.
+    pub(super) fn gap(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    /// Indented columns.
+    pub(super) fn columns(&mut self, align: &[Align], rows: &[Vec<String>]) {
+        for row in columns(align, rows, self.width - 2) {
+            self.line(&format!("  {row}"));
+        }
+    }
+
+    /// A sentence, broken at spaces; what follows the first line is indented.
+    pub(super) fn sentence(&mut self, sentence: &str) {
+        let mut used = 0;
+        for word in sentence.split(' ') {
+            let length = visible(word);
+            if used > 0 && used + 1 + length > self.width {
+                self.text.push_str("\n  ");
+                used = 2;
+            } else if used > 0 {
+                self.text.push(' ');
+                used += 1;
+            }
+            self.text.push_str(word);
+            used += length;
+        }
+        self.text.push('\n');
+    }
+}
+
+/// How many cells a word takes, escape sequences not counted.
+fn visible(word: &str) -> usize {
+    let mut escaped = false;
+    word.chars()
+        .filter(|&c| {
+            let was = escaped;
+            escaped = (escaped && c != 'm') || c == '\u{1b}';
+            !was && !escaped
+        })
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BOLD, Page};
+
+    #[test]
+    fn a_sentence_is_broken_at_spaces_and_colours_take_no_room() {
+        let mut page = Page::new(12);
+        page.sentence(&format!("{BOLD}one{BOLD:#} two three"));
+        assert_eq!(page.finish(), format!("{BOLD}one{BOLD:#} two\n  three\n"));
+    }
+
+    #[test]
+    fn gaps_do_not_pile_up() {
+        let mut page = Page::new(40);
+        page.gap();
+        page.line("a");
+        page.gap();
+        page.gap();
+        page.line("b");
+        assert_eq!(page.finish(), "a\n\nb\n");
+    }
+}

@@ -1,0 +1,72 @@
+//! One set of samples: headline, bar, points, ledger, programs, evidence.
+
+use firstlight_schema::cold::{PhaseMean, Summary};
+use firstlight_schema::sample::Sample;
+
+use super::evidence::evidence;
+use super::ledger::{ledger, programs};
+use super::page::{DIM, Page};
+use crate::bar::bar;
+use crate::format::{duration, estimate};
+use crate::strip::strip;
+use crate::table::Align;
+
+const WIDEST_STRIP: usize = 60;
+
+/// Draws the whole sheet; a bar as long as the page stands for `longest` nanoseconds.
+pub(super) fn sheet(page: &mut Page, summary: &Summary, samples: &[Sample], longest: f64) {
+    let heads: Vec<Vec<String>> =
+        [("first result", summary.first_result.as_ref()), ("wall time", Some(&summary.wall))]
+            .into_iter()
+            .filter_map(|(name, value)| {
+                let (point, sure) = estimate(value?);
+                Some(vec![name.to_owned(), point, sure])
+            })
+            .collect();
+    page.columns(&[Align::Left, Align::Right, Align::Left], &heads);
+    page.gap();
+    let (phases, point) = headline(summary);
+    page.line(&format!("  {}", bar(phases, cells(page.width() - 4, point / longest))));
+    points(page, summary, samples);
+    page.gap();
+    ledger(page, phases);
+    programs(page, &summary.programs);
+    evidence(page, summary);
+}
+
+/// The ledger and the time that stand for a summary: to the first result where there is one.
+pub(super) fn headline(summary: &Summary) -> (&[PhaseMean], f64) {
+    match (&summary.first_result_phases, &summary.first_result) {
+        (Some(phases), Some(first)) => (phases, first.point),
+        _ => (&summary.phases, summary.wall.point),
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "cells of a terminal"
+)]
+fn cells(room: usize, fraction: f64) -> usize {
+    (room as f64 * fraction.clamp(0.0, 1.0)).round().max(1.0) as usize
+}
+
+/// Every sample as a point, and the median's interval.
+fn points(page: &mut Page, summary: &Summary, samples: &[Sample]) {
+    let valid = samples.iter().filter(|sample| sample.valid);
+    let first = |sample: &Sample| Some(sample.first_result.as_ref()?.ns.as_f64());
+    let (values, median): (Vec<f64>, _) = match &summary.first_result {
+        Some(median) => (valid.filter_map(first).collect(), median),
+        None => (valid.map(|sample| sample.wall_ns.as_f64()).collect(), &summary.wall),
+    };
+    let low = duration(values.iter().copied().fold(f64::INFINITY, f64::min));
+    let high = duration(values.iter().copied().fold(0.0, f64::max));
+    let room = page.width().saturating_sub(8 + low.len() + high.len()).min(WIDEST_STRIP);
+    if let Some([points, marks]) = strip(&values, median, room) {
+        let margin = " ".repeat(low.chars().count());
+        page.gap();
+        page.line(&format!("  {low} {points} {high}"));
+        page.line(&format!("  {margin} {DIM}{}{DIM:#}", marks.trim_end()));
+    }
+}

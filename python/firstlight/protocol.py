@@ -1,0 +1,288 @@
+"""Checks conversations of the runner protocol: what may be said, by whom, and when.
+
+The measured process never imports this; tests and other implementations do. Its verdicts are those
+of the Rust side on every conversation in ``fixtures/protocol``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable
+
+from ._channel import PROTOCOL
+
+LONGEST_LINE = 4 << 20
+
+PHASES = (
+    "spawn launcher interpreter probe import device-init setup trace lower compile cache-read "
+    "cache-write first-run run teardown unattributed"
+).split()
+LAYERS = (
+    "jax xla-autotune inductor inductor-fx-graph inductor-aot-autograd triton cuda numba bytecode "
+    "page-cache"
+).split()
+
+
+class ProtocolError(ValueError):
+    """A line that breaks the protocol."""
+
+
+Check = Callable[[Any], bool]
+
+
+def _integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
+
+
+def _signed(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _one_of(*known: str) -> Check:
+    return lambda value: value in known
+
+
+def _optional(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _list_of(check: Check) -> Check:
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+def _row(*checks: Check) -> Check:
+    return lambda value: (
+        isinstance(value, list)
+        and len(value) == len(checks)
+        and all(check(item) for check, item in zip(checks, value))
+    )
+
+
+def _map_of(check: Check) -> Check:
+    return lambda value: isinstance(value, dict) and all(map(check, value.values()))
+
+
+def _record(**fields: Check) -> Check:
+    """An object; a field whose name ends in an underscore may be left out."""
+
+    def check(value: Any) -> bool:
+        if not isinstance(value, dict):
+            return False
+        for name, field in fields.items():
+            key = name.rstrip("_").replace("_", "-")
+            if key in value:
+                if not field(value[key]):
+                    return False
+            elif not name.endswith("_"):
+                return False
+        return True
+
+    return check
+
+
+def _scalar(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, str))
+
+
+_VERSION = _record(major=_integer, minor=_integer)
+_DETAIL = _record(
+    framework_=_optional(_text),
+    function_=_optional(_text),
+    signature_=_optional(_text),
+    digest_=_optional(_text),
+    cache_=_optional(_one_of("hit", "miss", "off")),
+)
+_EVENTS = {
+    "mark": _record(name=_text),
+    "framework": _record(name=_text, version=_text),
+    "device": _record(platform=_text, devices=_list_of(_text)),
+    "cache-config": _record(
+        layer=_one_of(*LAYERS),
+        directory_=_optional(_text),
+        enabled=_flag,
+        min_compile_seconds_=_optional(_number),
+        min_entry_bytes_=_optional(_signed),
+    ),
+    "cache-counts": _record(layer=_one_of(*LAYERS), hits=_integer, misses=_integer),
+    "adapter-failed": _record(adapter=_text, error=_text),
+}
+
+
+def _event(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    check = _EVENTS.get(str(value.get("kind")))
+    return check is not None and check(value)
+
+
+_DEVICE_MEMORY = _record(
+    device=_text, in_use_bytes_=_optional(_integer), peak_bytes_=_optional(_integer)
+)
+MESSAGES: dict[str, Check] = {
+    "hello": _record(
+        protocol=_VERSION,
+        role=_one_of("hooks", "runner"),
+        pid=_integer,
+        language=_text,
+        runtime=_text,
+        executable_=_optional(_text),
+        started_=_optional(_integer),
+        at=_integer,
+    ),
+    "phase": _record(
+        edge=_one_of("begin", "end"),
+        name=_one_of(*PHASES),
+        label_=_optional(_text),
+        at=_integer,
+        thread=_integer,
+        detail_=_optional(_DETAIL),
+    ),
+    "imports": _record(
+        thread=_integer,
+        segments=_list_of(_row(_text, _integer, _integer)),
+        cumulative=_map_of(_integer),
+        sources=_integer,
+        sources_ns=_integer,
+    ),
+    "event": _record(at=_integer, event=_event),
+    "memory": _record(
+        at=_integer,
+        phase=_one_of(*PHASES),
+        rss_bytes=_integer,
+        peak_rss_bytes=_integer,
+        devices_=_list_of(_DEVICE_MEMORY),
+    ),
+    "ready": _record(at=_integer),
+    "iterations": _record(spans=_list_of(_row(_integer, _integer))),
+    "output": _record(
+        check=_one_of("passed", "failed", "not-given"),
+        error_=_optional(_text),
+        digest_=_optional(_text),
+    ),
+    "failed": _record(at=_integer, error=_text, traceback=_text),
+    "bye": _record(at=_integer),
+}
+REQUESTS: dict[str, Check] = {
+    "watch": _record(),
+    "prepare": _record(
+        workload_=_optional(_text),
+        case=_text,
+        parameters=_map_of(_scalar),
+        arm=_text,
+        options=_map_of(_scalar),
+    ),
+    "first": _record(),
+    "iterate": _record(count=_integer),
+    "finish": _record(),
+}
+
+
+class Conversation:
+    """The state of one conversation. Feed it what was asked and what was said, in order."""
+
+    def __init__(self) -> None:
+        self._hello: dict[str, Any] | None = None
+        self._gone = False
+        self._open: list[tuple[int, str, int]] = []
+        self._owed = {"ready": 0, "iterations": 0, "output": 0}
+
+    def asked(self, line: bytes) -> None:
+        """Takes a request; one that is unknown or malformed is refused."""
+        kind = _parse(line, REQUESTS)["type"]
+        if kind == "prepare":
+            self._owed["ready"] += 1
+        elif kind in ("first", "iterate"):
+            self._owed["iterations"] += 1
+
+    def said(self, line: bytes) -> None:
+        """Takes a message of the measured process, or refuses it."""
+        if len(line) > LONGEST_LINE:
+            raise ProtocolError("a line of %d bytes is longer than allowed" % len(line))
+        newer = self._hello is not None and self._hello["protocol"]["minor"] > PROTOCOL[1]
+        try:
+            message = _parse(line, MESSAGES)
+        except ProtocolError:
+            if newer and _is_tagged(line):
+                return
+            raise
+        kind = message["type"]
+        if kind == "hello":
+            self._greet(message)
+        elif self._hello is None:
+            raise ProtocolError("`%s` came before hello" % kind)
+        elif self._gone:
+            raise ProtocolError("`%s` came after bye" % kind)
+        else:
+            self._check(kind, message, self._hello["role"])
+
+    def _greet(self, hello: dict[str, Any]) -> None:
+        if hello["protocol"]["major"] != PROTOCOL[0]:
+            raise ProtocolError("another major version")
+        if self._hello is not None and not (self._gone and hello["role"] == "hooks"):
+            raise ProtocolError("hello came twice")
+        self._hello, self._gone, self._open = hello, False, []
+        self._owed["output"] = 0
+
+    def _check(self, kind: str, message: dict[str, Any], role: str) -> None:
+        if kind == "phase":
+            self._step(message)
+        elif kind == "imports":
+            if any(end < begin for _, begin, end in message["segments"]):
+                raise ProtocolError("an import ends before it begins")
+        elif kind == "bye":
+            self._gone = True
+        elif kind in self._owed:
+            if kind == "iterations":
+                if any(end < begin for begin, end in message["spans"]):
+                    raise ProtocolError("an iteration ends before it begins")
+                self._owed["output"] += 1
+            if role == "hooks":
+                raise ProtocolError("`%s` is for runners" % kind)
+            if self._owed[kind] == 0:
+                raise ProtocolError("`%s` was not asked for" % kind)
+            self._owed[kind] -= 1
+
+    def _step(self, edge: dict[str, Any]) -> None:
+        thread, name, at = edge["thread"], edge["name"], edge["at"]
+        if edge["edge"] == "begin":
+            self._open.append((thread, name, at))
+            return
+        for index in reversed(range(len(self._open))):
+            if self._open[index][:2] == (thread, name):
+                if at < self._open.pop(index)[2]:
+                    raise ProtocolError("phase %s ends before it begins" % name)
+                return
+        raise ProtocolError("phase %s ends where it was not begun" % name)
+
+
+def _parse(line: bytes, known: dict[str, Check]) -> dict[str, Any]:
+    try:
+        message = json.loads(line)
+    except ValueError as error:
+        raise ProtocolError("not a message: %s" % error) from None
+    kind = message.get("type") if isinstance(message, dict) else None
+    if kind not in known:
+        raise ProtocolError("not a message: unknown type %r" % kind)
+    if not known[kind](message):
+        raise ProtocolError("not a message: a malformed `%s`" % kind)
+    return dict(message)
+
+
+def _is_tagged(line: bytes) -> bool:
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(message, dict) and isinstance(message.get("type"), str)
