@@ -13,7 +13,7 @@ from . import _imports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from ._channel import Channel
@@ -31,10 +31,10 @@ def main() -> None:
 
 def serve(channel: "Channel") -> int:
     """Answers request after request; the exit code tells whether all went well."""
-    [json] = _imports.unwatched(["json"])
+    parse = _parser()
     session = _Session(channel)
     try:
-        for request in _requests(channel, json):
+        for request in _requests(channel, parse):
             if request["type"] == "finish":
                 break
             session.answer(request)
@@ -52,13 +52,33 @@ def describe(error: BaseException) -> str:
     return "%s: %s" % (type(error).__name__, text) if text else type(error).__name__
 
 
-def _requests(channel: "Channel", json: "Any") -> "Iterator[dict[str, Any]]":
+class _Json:
+    """What the interpreter's own JSON scanner wants to know; importing ``json`` costs far more."""
+
+    strict = True
+    object_hook = object_pairs_hook = parse_constant = None
+    parse_float = float
+    parse_int = int
+    memo: "dict[str, str]" = {}  # noqa: RUF012
+
+
+def _parser() -> "Callable[[str], Any]":
+    try:
+        [accelerator] = _imports.unwatched(["_json"])
+        scan = accelerator.make_scanner(_Json)
+    except (ImportError, AttributeError):
+        [json] = _imports.unwatched(["json"])
+        return json.loads  # type: ignore[no-any-return]
+    return lambda text: scan(text, 0)[0]
+
+
+def _requests(channel: "Channel", parse: "Callable[[str], Any]") -> "Iterator[dict[str, Any]]":
     buffer = channel.pending
     while True:
         line, newline, rest = buffer.partition(b"\n")
         if newline:
             buffer = rest
-            yield json.loads(line)
+            yield parse(line.decode())
             continue
         more = channel.read()
         if not more:

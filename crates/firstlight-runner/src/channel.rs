@@ -1,0 +1,67 @@
+//! The inherited descriptor: messages out, requests in.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::FromRawFd;
+use std::os::unix::net::UnixStream;
+
+use firstlight_schema::message::{Hello, Message, PROTOCOL, Request, Role};
+use firstlight_schema::nanos::Moment;
+use firstlight_schema::variables;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::Failure;
+
+/// A reading of the clock that all processes of this host share.
+pub(crate) fn now() -> Moment {
+    let time = clock_gettime(ClockId::Monotonic);
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    Moment(part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec))
+}
+
+pub(crate) struct Channel {
+    reader: BufReader<UnixStream>,
+    writer: UnixStream,
+}
+
+impl Channel {
+    /// The descriptor that the measuring process left for us, if it started this one.
+    #[expect(unsafe_code, reason = "a descriptor's number is all that is inherited")]
+    pub(crate) fn inherited() -> Option<Self> {
+        let number = std::env::var(variables::FD).ok()?.parse().ok()?;
+        // SAFETY: the measuring process opened the descriptor for this process alone and says so in
+        // the variable; nothing else in this process knows of it.
+        let writer = unsafe { UnixStream::from_raw_fd(number) };
+        let reader = BufReader::new(writer.try_clone().ok()?);
+        Some(Self { reader, writer })
+    }
+
+    pub(crate) fn hello(&mut self, entered: Moment) {
+        self.send(&Message::Hello(Hello {
+            protocol: PROTOCOL,
+            role: Role::Runner,
+            pid: std::process::id(),
+            language: "rust".to_owned(),
+            runtime: "native".to_owned(),
+            executable: std::env::current_exe().ok().map(|path| path.display().to_string()),
+            started: None,
+            at: entered,
+        }));
+    }
+
+    /// A parent that has gone hears nothing, and nothing is lost by that.
+    pub(crate) fn send(&mut self, message: &Message) {
+        if let Ok(mut line) = serde_json::to_vec(message) {
+            line.push(b'\n');
+            let _ = self.writer.write_all(&line);
+        }
+    }
+
+    /// The next request; none when the parent has gone.
+    pub(crate) fn next(&mut self) -> Result<Option<Request>, Failure> {
+        let mut line = String::new();
+        if self.reader.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        Ok(Some(serde_json::from_str(&line)?))
+    }
+}

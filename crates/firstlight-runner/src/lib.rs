@@ -1,0 +1,154 @@
+//! The runner side of firstlight's protocol, for workloads in Rust.
+//!
+//! A suite's arm with `command = [...]` starts a program that calls [`serve`]. Everything it tells
+//! lies on the clock of the measuring process, so the ledger covers it like any other runner.
+//!
+//! ```no_run
+//! use firstlight_runner::{Prepare, Workload, serve};
+//!
+//! struct Sum(Vec<f64>);
+//!
+//! impl Workload for Sum {
+//!     type Output = f64;
+//!
+//!     fn call(&mut self) -> f64 {
+//!         self.0.iter().sum()
+//!     }
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//!     serve(|_: &Prepare| Ok(Sum(vec![1.0; 1_000_000])))
+//! }
+//! ```
+
+mod channel;
+
+use std::process::ExitCode;
+
+use firstlight_schema::message::{
+    At, Check, Edge, Event, FIRST_RESULT, Failed, Iterations, Mark, Message, Output, PhaseEdge,
+    Request, TimedEvent,
+};
+use firstlight_schema::nanos::Moment;
+use firstlight_schema::phase::Phase;
+
+pub use firstlight_schema::message::Prepare;
+pub use firstlight_schema::suite::Scalar;
+
+use channel::{Channel, now};
+
+/// What went wrong, in words.
+pub type Failure = Box<dyn std::error::Error>;
+
+/// One job, ready to be called again and again.
+pub trait Workload {
+    type Output;
+
+    /// Does the job once, to the end: nothing may be left running when it returns.
+    fn call(&mut self) -> Self::Output;
+
+    /// Looks at a result after the clock has stopped; `None` when there is nothing to check.
+    fn check(&mut self, result: &Self::Output) -> Option<Result<(), Failure>> {
+        let _ = result;
+        None
+    }
+}
+
+/// Answers the measuring process until it is done; `setup` makes the workload of the asked case.
+pub fn serve<W: Workload>(setup: impl Fn(&Prepare) -> Result<W, Failure>) -> ExitCode {
+    let entered = now();
+    let Some(mut channel) = Channel::inherited() else { return ExitCode::from(2) };
+    let mut session = Session { channel: &mut channel, workload: None };
+    match session.serve(entered, setup) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let failed =
+                Failed { at: now(), error: error.to_string(), traceback: format!("{error:?}") };
+            channel.send(&Message::Failed(failed));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Session<'a, W> {
+    channel: &'a mut Channel,
+    workload: Option<W>,
+}
+
+impl<W: Workload> Session<'_, W> {
+    fn serve(
+        &mut self,
+        entered: Moment,
+        setup: impl Fn(&Prepare) -> Result<W, Failure>,
+    ) -> Result<(), Failure> {
+        self.channel.hello(entered);
+        self.edge(Edge::Begin, Phase::Probe, entered);
+        while let Some(request) = self.channel.next()? {
+            match request {
+                Request::Prepare(prepare) => {
+                    self.edge(Edge::Begin, Phase::Setup, now());
+                    self.workload = Some(setup(&prepare)?);
+                    self.edge(Edge::End, Phase::Setup, now());
+                    self.channel.send(&Message::Ready(At { at: now() }));
+                }
+                Request::First => self.first()?,
+                Request::Iterate(iterate) => self.iterate(iterate.count)?,
+                Request::Finish => break,
+                // A newer parent's requests are passed over.
+                _ => {}
+            }
+        }
+        self.edge(Edge::End, Phase::Probe, now());
+        self.edge(Edge::Begin, Phase::Teardown, now());
+        self.channel.send(&Message::Bye(At { at: now() }));
+        Ok(())
+    }
+
+    fn edge(&mut self, edge: Edge, name: Phase, at: Moment) {
+        let edge = PhaseEdge { edge, name, label: None, at, thread: 0, detail: None };
+        self.channel.send(&Message::Phase(edge));
+    }
+
+    fn call(&mut self) -> Result<(W::Output, Moment, Moment), Failure> {
+        let workload = self.workload.as_mut().ok_or("asked to run before prepare")?;
+        let begin = now();
+        let output = workload.call();
+        Ok((output, begin, now()))
+    }
+
+    fn first(&mut self) -> Result<(), Failure> {
+        self.edge(Edge::Begin, Phase::FirstRun, now());
+        let (output, begin, end) = self.call()?;
+        self.edge(Edge::End, Phase::FirstRun, end);
+        let event = Event::Mark(Mark { name: FIRST_RESULT.to_owned() });
+        self.channel.send(&Message::Event(TimedEvent { at: end, event }));
+        self.channel.send(&Message::Iterations(Iterations { spans: vec![(begin, end)] }));
+        self.check(&output);
+        Ok(())
+    }
+
+    fn iterate(&mut self, count: u32) -> Result<(), Failure> {
+        let mut spans = Vec::with_capacity(count.try_into().unwrap_or(0));
+        let mut last = None;
+        for _ in 0..count {
+            let (output, begin, end) = self.call()?;
+            spans.push((begin, end));
+            last = Some(output);
+        }
+        self.channel.send(&Message::Iterations(Iterations { spans }));
+        if let Some(output) = last {
+            self.check(&output);
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, output: &W::Output) {
+        let verdict = self.workload.as_mut().and_then(|workload| workload.check(output));
+        let (check, error) = match verdict {
+            None => (Check::NotGiven, None),
+            Some(Ok(())) => (Check::Passed, None),
+            Some(Err(error)) => (Check::Failed, Some(error.to_string())),
+        };
+        self.channel.send(&Message::Output(Output { check, error, digest: None }));
+    }
+}
