@@ -14,7 +14,7 @@ from ._channel import imports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import FunctionType, ModuleType
+    from types import FunctionType
     from typing import Any
 
     from ._channel import Channel
@@ -76,14 +76,15 @@ def install(channel: "Channel", arrivals: "Mapping[str, Callable[[Channel], None
             watch.sources += 1
             watch.sources_ns += monotonic_ns() - started
 
-    bootstrap._find_and_load = _disguised(find_and_load, bootstrap)
-    external.SourceLoader.source_to_code = _disguised(source_to_code, external)
+    bootstrap._find_and_load = _disguised(find_and_load, "<frozen importlib._bootstrap>")
+    external.SourceLoader.source_to_code = _disguised(
+        source_to_code, "<frozen importlib._bootstrap_external>"
+    )
 
 
-def _disguised(function: "Any", module: "ModuleType") -> "FunctionType":
-    """Gives a wrapper the file name that the interpreter cuts out of the user's tracebacks."""
-    name = "<frozen importlib._bootstrap%s>" % module.__name__[len("_frozen_importlib") :]
-    function.__code__ = function.__code__.replace(co_filename=name)
+def _disguised(function: "Any", file: str) -> "FunctionType":
+    """Gives a wrapper the file name of frames that are cut out of the user's tracebacks."""
+    function.__code__ = function.__code__.replace(co_filename=file)
     return function  # type: ignore[no-any-return]
 
 

@@ -1,5 +1,7 @@
 //! The conversations in `fixtures/protocol`, which this side must accept or refuse as they say.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

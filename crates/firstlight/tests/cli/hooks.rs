@@ -1,0 +1,195 @@
+//! The hooks leave no trace: what a script sees and says is what it would have seen and said.
+
+use std::process::Command;
+
+use firstlight_schema::finding::Finding;
+use firstlight_schema::phase::Phase;
+use firstlight_schema::reading::Outcome;
+
+use crate::support::{Finished, Sandbox, assert_closes, ns};
+
+/// Runs the script plainly, with the environment that firstlight would be given.
+fn plainly(sandbox: &Sandbox, arguments: &[&str], python_path: Option<&str>) -> (String, String) {
+    // The interpreter that firstlight finds, not a shim in front of it.
+    let real =
+        Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+    let real = String::from_utf8(real.stdout).unwrap().trim().to_owned();
+    let mut command = Command::new(real);
+    command.args(arguments).current_dir(sandbox.path());
+    command.env_remove("PYTHONPATH").env_remove("PYTHONDONTWRITEBYTECODE");
+    command.env("NO_COLOR", "1");
+    if let Some(path) = python_path {
+        command.env("PYTHONPATH", path);
+    }
+    let output = command.output().unwrap();
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// What the same script said under firstlight.
+fn hooked(
+    sandbox: &Sandbox,
+    arguments: &[&str],
+    python_path: Option<&str>,
+) -> (String, String, Finished) {
+    let mut command = sandbox.firstlight();
+    command
+        .args(["cold", "--format", "json", "--runs", "1", "--cache", "as-found", "--", "python3"]);
+    command.args(arguments);
+    if let Some(path) = python_path {
+        command.env("PYTHONPATH", path);
+    }
+    let finished = Finished::of(command);
+    let streams = finished.sample().raw.streams;
+    assert!(finished.sample().notices.is_empty(), "{:?}", finished.sample().notices);
+    (streams.stdout_tail, streams.stderr_tail, finished)
+}
+
+fn assert_same(sandbox: &Sandbox, arguments: &[&str], python_path: Option<&str>) -> String {
+    let (stdout, stderr) = plainly(sandbox, arguments, python_path);
+    let (seen_stdout, seen_stderr, _) = hooked(sandbox, arguments, python_path);
+    assert_eq!(seen_stdout, stdout);
+    assert_eq!(seen_stderr, stderr);
+    stdout
+}
+
+const LOOK_AROUND: &str = r#"
+import os, sys
+print(sys.argv, sys.orig_argv[1:], sys.executable)
+print(sys.path)
+print(sys.flags, sys.dont_write_bytecode, sys.pycache_prefix)
+print(sys.gettrace(), sys.getprofile(), [getattr(f, "__name__", type(f)) for f in sys.meta_path])
+print("sitecustomize" in sys.modules, os.environ.get("PYTHONPATH"))
+print(sorted(name for name in os.environ if name.startswith("FIRSTLIGHT_") and name in ("FIRSTLIGHT_FD", "FIRSTLIGHT_PARENT", "FIRSTLIGHT_PYTHONPATH")))
+print(sorted(int(fd) for fd in os.listdir("/proc/self/fd") if int(fd) < 3))
+"#;
+
+#[test]
+fn a_script_finds_its_world_as_it_would_without_us() {
+    let sandbox = Sandbox::new();
+    sandbox.file("s.py", LOOK_AROUND);
+    let stdout = assert_same(&sandbox, &["s.py", "--epochs", "1"], None);
+    assert!(stdout.starts_with("['s.py', '--epochs', '1']"), "{stdout}");
+    assert_same(&sandbox, &["s.py"], Some("/somewhere:/else"));
+}
+
+#[test]
+fn a_user_s_own_sitecustomize_runs_and_is_the_one_that_is_loaded() {
+    let sandbox = Sandbox::new();
+    sandbox.file("own/sitecustomize.py", "import builtins\nbuiltins.greeting = 'mine'\n");
+    sandbox.file("s.py", "import sitecustomize\nprint(greeting, sitecustomize.__file__)\n");
+    let own = sandbox.path().join("own");
+    let stdout = assert_same(&sandbox, &["s.py"], own.to_str());
+    assert!(stdout.starts_with("mine "), "{stdout}");
+    assert!(stdout.contains("own/sitecustomize.py"), "{stdout}");
+}
+
+#[test]
+fn a_user_s_sitecustomize_that_raises_raises_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.file("own/sitecustomize.py", "raise ValueError('broken at start')\n");
+    sandbox.file("s.py", "print('still here')\n");
+    let own = sandbox.path().join("own");
+    assert_same(&sandbox, &["s.py"], own.to_str());
+}
+
+#[test]
+fn tracebacks_show_the_user_s_frames_and_none_of_ours() {
+    let sandbox = Sandbox::new();
+    sandbox.file("broken.py", "def f():\n    return 1 / 0\nf()\n");
+    sandbox.file("worse.py", "this is not python\n");
+    sandbox.file("lost.py", "import no_such_module_anywhere\n");
+    for module in ["broken", "worse", "lost"] {
+        sandbox.file("s.py", &format!("import {module}\n"));
+        let (stdout, stderr) = plainly(&sandbox, &["s.py"], None);
+        let (seen_stdout, seen_stderr, finished) = hooked(&sandbox, &["s.py"], None);
+        assert_eq!((seen_stdout, seen_stderr), (stdout, stderr));
+        assert_eq!(finished.code, 5);
+        assert_eq!(finished.sample().raw.outcome, Outcome::Exited { code: 1 });
+    }
+}
+
+#[test]
+fn modules_packages_and_commands_are_started_as_usual() {
+    let sandbox = Sandbox::new();
+    sandbox.file("tool/__main__.py", "import sys\nprint(__name__, sys.argv[1:])\n");
+    sandbox.file("tool/__init__.py", "");
+    assert_same(&sandbox, &["-m", "tool", "a", "b"], None);
+    assert_same(&sandbox, &["-c", "import sys; print(sys.argv)", "x"], None);
+}
+
+#[test]
+fn an_interpreter_that_ignores_its_environment_is_measured_from_outside() {
+    let sandbox = Sandbox::new();
+    for flag in ["-I", "-S", "-E"] {
+        let mut command = sandbox.firstlight();
+        command
+            .args(["cold", "--format", "json", "--runs", "1", "--", "python3", flag, "-c", "pass"]);
+        let sample = Finished::of(command).sample();
+        assert!(sample.valid, "{flag}: {:?}", sample.reasons);
+        assert_closes(&sample);
+        assert_eq!(sample.notices[0].finding, Finding::NotHooked, "{flag}");
+    }
+}
+
+#[test]
+fn a_child_process_of_the_script_is_not_watched() {
+    let sandbox = Sandbox::new();
+    let script = "\
+import os, subprocess, sys, time
+subprocess.run([sys.executable, '-c', 'import json, time; time.sleep(0.05)'], check=True)
+if os.fork() == 0:
+    import decimal
+    os._exit(0)
+os.wait()
+";
+    let sample = sandbox.python(script, &["--runs", "1"]).sample();
+    assert!(sample.valid, "{:?}", sample.reasons);
+    assert_closes(&sample);
+    let hellos = |kind: &str| {
+        let is = |message: &&firstlight_schema::message::Message| {
+            serde_json::to_value(message).unwrap()["type"] == kind
+        };
+        sample.raw.messages.iter().filter(is).count()
+    };
+    assert_eq!((hellos("hello"), hellos("bye")), (1, 1));
+    assert!(ns(&sample.phases, Phase::Run) >= 50_000_000);
+}
+
+#[test]
+fn a_script_that_leaves_without_goodbye_is_still_booked() {
+    let sandbox = Sandbox::new();
+    let sample = sandbox
+        .python("import os, time\ntime.sleep(0.05)\nos._exit(0)\n", &["--runs", "1"])
+        .sample();
+    assert!(sample.valid);
+    assert_closes(&sample);
+    assert!(ns(&sample.phases, Phase::Run) >= 50_000_000);
+}
+
+#[test]
+fn a_script_that_closes_every_descriptor_finds_none_of_our_words_in_its_files() {
+    let sandbox = Sandbox::new();
+    let script = "\
+import os
+os.closerange(3, 256)
+files = [open('own-%d.txt' % i, 'w+') for i in range(8)]
+import json, decimal
+for file in files:
+    file.seek(0)
+    assert file.read() == '', file.name
+";
+    let sample = sandbox.python(script, &["--runs", "1"]).sample();
+    assert!(sample.valid, "{:?} {}", sample.reasons, sample.raw.streams.stderr_tail);
+}
+
+#[test]
+fn the_end_of_the_program_s_own_code_is_where_teardown_begins() {
+    let sandbox = Sandbox::new();
+    let script = "\
+import atexit, threading, time
+atexit.register(time.sleep, 0.1)
+";
+    let sample = sandbox.python(script, &["--runs", "1"]).sample();
+    assert_closes(&sample);
+    assert!(ns(&sample.phases, Phase::Teardown) >= 100_000_000, "{:?}", sample.phases);
+}

@@ -1,0 +1,11 @@
+//! firstlight through its command line: real processes, faults planted on purpose.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod cold;
+mod faults;
+mod hooks;
+mod interrupt;
+mod run;
+mod support;
+mod usage;

@@ -1,0 +1,136 @@
+//! What is refused before anything is measured: message, hint and exit code 2.
+
+use std::fs;
+
+use crate::support::{Finished, Sandbox};
+
+fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let mut command = sandbox.firstlight();
+    command.args(arguments);
+    let finished = Finished::of(command);
+    assert_eq!(finished.code, 2, "{}", finished.stderr);
+    assert_eq!(finished.stdout, "", "errors are talk, not data");
+    let home = sandbox.path().display().to_string();
+    finished.stderr.replace(&home, "[sandbox]")
+}
+
+#[test]
+fn an_unknown_command_is_refused_with_a_hint() {
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!(refused(&sandbox, &["cold", "--", "no-such-program", "--help"]), @r"
+    error: there is no program `no-such-program`
+
+    hint: is it on the PATH? a path with a slash is taken as it is
+    ");
+}
+
+#[test]
+fn a_missing_python_is_refused_with_a_hint() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.firstlight();
+    command.args(["run", "quickstart"]).env("PATH", sandbox.path());
+    let finished = Finished::of(command);
+    assert_eq!(finished.code, 2);
+    insta::assert_snapshot!(finished.stderr, @r"
+    error: there is no program `python`
+
+    hint: install Python, or give its path with --python
+    ");
+}
+
+#[test]
+fn a_python_that_is_none_is_refused() {
+    let sandbox = Sandbox::new();
+    let text = refused(&sandbox, &["run", "quickstart", "--python", "/bin/false"]);
+    insta::assert_snapshot!(text, @r"
+    error: `/bin/false` is not a usable Python: it failed
+
+    hint: give another one with --python PATH
+    ");
+}
+
+#[test]
+fn an_unknown_suite_is_refused_with_the_known_ones() {
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!(refused(&sandbox, &["run", "quickstrat"]), @r"
+    error: no suite `quickstrat`: neither a folder nor one of quickstart
+
+    hint: a suite is a folder with a suite.toml
+    ");
+}
+
+#[test]
+fn an_unknown_key_in_a_suite_is_refused_with_its_line_and_the_nearest_known_key() {
+    let sandbox = Sandbox::new();
+    let toml =
+        "name = \"s\"\n\n[[case]]\nname = \"a\"\n\n[[arm]]\nname = \"b\"\nworklaod = \"w.py\"\n";
+    sandbox.file("suite/suite.toml", toml);
+    insta::assert_snapshot!(refused(&sandbox, &["run", "suite"]), @r"
+    error: suite/suite.toml:line 8: unknown field `worklaod`, expected one of `name`, `workload`, `command`, `options`
+
+    hint: did you mean `workload`?
+    ");
+}
+
+#[test]
+fn a_suite_that_is_no_toml_is_refused_with_its_line() {
+    let sandbox = Sandbox::new();
+    sandbox.file("suite/suite.toml", "name = \"s\"\nregimes = [\"cold-clean\"\n");
+    let text = refused(&sandbox, &["run", "suite"]);
+    assert!(text.contains("suite/suite.toml:line "), "{text}");
+}
+
+#[test]
+fn an_export_that_cannot_be_written_is_refused_before_anything_starts() {
+    let sandbox = Sandbox::new();
+    let marker = sandbox.path().join("started");
+    let arguments =
+        ["cold", "--export-json", "no/such/folder/x.json", "--", "touch", marker.to_str().unwrap()];
+    let text = refused(&sandbox, &arguments);
+    assert!(text.starts_with("error: cannot write `no/such/folder/x.json`"), "{text}");
+    assert!(!marker.exists());
+}
+
+#[test]
+fn a_folder_that_holds_a_run_is_not_written_to() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path().join("mine");
+    let arguments = ["cold", "--runs", "1", "--output", folder.to_str().unwrap(), "--", "true"];
+    let mut command = sandbox.firstlight();
+    command.args(arguments);
+    assert_eq!(Finished::of(command).code, 0);
+    let before = fs::read(folder.join("raw.jsonl")).unwrap();
+    let text = refused(&sandbox, &arguments);
+    assert!(text.contains("raw.jsonl"), "{text}");
+    assert_eq!(fs::read(folder.join("raw.jsonl")).unwrap(), before);
+}
+
+#[test]
+fn impossible_settings_are_refused() {
+    let sandbox = Sandbox::new();
+    for arguments in [
+        &["cold", "--runs", "0", "--", "true"][..],
+        &["cold", "--cache", "filthy", "--", "true"],
+        &["cold", "--timeout", "soon", "--", "true"],
+        &["cold", "--timeout", "0s", "--", "true"],
+        &["cold", "--page-cache", "primed", "--", "python3"],
+        &["cold", "true"],
+        &["cold"],
+        &[],
+    ] {
+        refused(&sandbox, arguments);
+    }
+}
+
+#[test]
+fn help_and_version_are_data() {
+    let sandbox = Sandbox::new();
+    for arguments in [&["--help"][..], &["cold", "--help"], &["run", "--help"], &["--version"]] {
+        let mut command = sandbox.firstlight();
+        command.args(arguments);
+        let finished = Finished::of(command);
+        assert_eq!(finished.code, 0);
+        assert_eq!(finished.stderr, "");
+        assert!(!finished.stdout.is_empty());
+    }
+}
