@@ -15,7 +15,7 @@ __all__ = ["Case", "Workload", "mark"]
 __version__ = "0.1.0"
 
 # The one channel of this process; None when firstlight is not measuring it.
-_channel: "Channel | None" = None
+_current: "Channel | None" = None
 
 
 def mark(name: str) -> None:
@@ -23,8 +23,8 @@ def mark(name: str) -> None:
 
     Outside firstlight this does nothing, so a script may keep its marks.
     """
-    if _channel is not None:
-        _channel.mark(name)
+    if _current is not None:
+        _current.mark(name)
 
 
 class Case:

@@ -142,7 +142,7 @@ class Channel:
         return line + self.memory.leave(phase, at) if thread == 0 else line
 
     def event(self, kind: str, at: "int | None" = None, **fields: object) -> None:
-        """A point event; see ``docs/reference/protocol.md`` for the kinds."""
+        """A point event; see ``docs/guide/runner-protocol.md`` for the kinds."""
         event = {"kind": kind, **{k.replace("_", "-"): v for k, v in fields.items()}}
         self.send("event", at=monotonic_ns() if at is None else at, event=event)
 

@@ -30,7 +30,7 @@ def install(entered: int) -> None:
     os.set_inheritable(fd, False)
     watched = requests.startswith(WATCH)
     channel = Channel(fd, requests[len(WATCH) :] if watched else requests)
-    firstlight._channel = channel
+    firstlight._current = channel
     opening = _hello("hooks" if watched else "runner", entered)
     opening += channel.beginning("probe", "hooks", entered)
     exit_ = _Exit(channel, "run" if watched else "probe")

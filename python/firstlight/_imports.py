@@ -13,7 +13,7 @@ from ._channel import imports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from types import FunctionType
     from typing import Any
 
@@ -37,7 +37,7 @@ def unwatched(names: "list[str]") -> "list[Any]":
     return modules
 
 
-def install(channel: "Channel", arrivals: "Mapping[str, Callable[[Channel], None]]") -> None:
+def install(channel: "Channel", arrivals: "dict[str, Callable[[Channel], None]]") -> None:
     """Replaces the import system's two functions for the life of this process."""
     # The import system itself, under names that no type checker knows.
     bootstrap: "Any" = sys.modules["_frozen_importlib"]
@@ -61,7 +61,8 @@ def install(channel: "Channel", arrivals: "Mapping[str, Callable[[Channel], None
             watch.enter(package)
         try:
             module = original(name, import_)
-            if name in arrivals:
+            # In a circle of imports a module may be asked for while it is still being loaded.
+            if name in arrivals and not getattr(module.__spec__, "_initializing", False):
                 watch.welcome(name)
         finally:
             if crossing:
@@ -92,7 +93,7 @@ class _Watch:
     """Which packages are loading each other on the main thread, innermost last."""
 
     def __init__(
-        self, channel: "Channel", arrivals: "Mapping[str, Callable[[Channel], None]]"
+        self, channel: "Channel", arrivals: "dict[str, Callable[[Channel], None]]"
     ) -> None:
         self.channel = channel
         self.arrivals = arrivals
@@ -135,7 +136,7 @@ class _Watch:
         self.paused = True
         channel.begin("probe", name)
         try:
-            self.arrivals[name](channel)
+            self.arrivals.pop(name)(channel)
         except Exception as error:  # its framework goes unwatched, and the record says so
             channel.event("adapter-failed", adapter=name, error=repr(error))
         channel.end("probe", name)

@@ -23,7 +23,7 @@ TRACEBACK_CHARACTERS = 4000
 
 def main() -> None:
     """Serves requests until there are no more, then ends the process."""
-    channel = firstlight._channel
+    channel = firstlight._current
     if channel is None:
         sys.exit("firstlight.runner is started by `firstlight run`, not by hand")
     sys.exit(serve(channel))

@@ -1,9 +1,10 @@
 """One training step with Adam, compiled by JAX as most people write it: a single `jax.jit`."""
 
-import firstlight
 import jax
 import jax.numpy as jnp
 import model
+
+import firstlight
 
 RATE, DECAY, DECAY_SQUARED, SMALL = 1e-3, 0.9, 0.999, 1e-8
 
@@ -23,10 +24,12 @@ def setup(case):
             lambda s, g: DECAY_SQUARED * s + (1 - DECAY_SQUARED) * g * g, square, gradient
         )
         weights = jax.tree.map(
-            lambda w, m, s: w
-            - RATE
-            * (m / (1 - DECAY**count))
-            / (jnp.sqrt(s / (1 - DECAY_SQUARED**count)) + SMALL),
+            lambda w, m, s: (
+                w
+                - RATE
+                * (m / (1 - DECAY**count))
+                / (jnp.sqrt(s / (1 - DECAY_SQUARED**count)) + SMALL)
+            ),
             weights,
             mean,
             square,

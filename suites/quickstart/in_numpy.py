@@ -1,8 +1,9 @@
 """The same training step of the MLP in NumPy, its gradient written out: nothing to compile."""
 
-import firstlight
 import model
 import numpy as np
+
+import firstlight
 
 RATE, DECAY, DECAY_SQUARED, SMALL = 1e-3, 0.9, 0.999, 1e-8
 

@@ -26,7 +26,7 @@ pub fn notices(samples: &[Sample]) -> Vec<Reason> {
 fn too_few(samples: &[Sample]) -> Option<Reason> {
     let valid = samples.iter().filter(|sample| sample.valid).count();
     (0 < valid && valid < FEWEST_FOR_AN_INTERVAL).then(|| {
-        let text = format!("{valid} valid samples give no 95 % interval; take 6 or more");
+        let text = format!("a 95 % interval takes 6 valid samples, there are {valid}");
         Reason::new(Finding::TooFewSamples, text)
     })
 }
@@ -67,8 +67,8 @@ fn from_source(samples: &[Sample]) -> Option<Reason> {
     }
     (modules > 0).then(|| {
         let text = format!(
-            "{} modules per process were compiled from source, {:.0} ms of its imports: their \
-             byte code is not on disk; `--bytecode primed` measures with it",
+            "in each process {} modules were compiled from source, {:.0} ms of its imports: \
+             their byte code is not on disk; `--bytecode primed` measures with it",
             modules / processes,
             spent.as_seconds() * 1e3 / f64::from(u32::try_from(processes).unwrap_or(u32::MAX)),
         );

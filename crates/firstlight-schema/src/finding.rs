@@ -9,29 +9,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Finding {
-    /// A cache that was declared clean or disabled was not.
     CacheNotClean,
-    /// A cache that was declared primed was not used for every program.
     CacheNeverHit,
-    /// The workload's own check refused its result.
     OutputDiffers,
-    /// Too few valid samples for an interval.
     TooFewSamples,
-    /// Other processes took a good part of the machine meanwhile.
     NoisyMachine,
-    /// Modules were compiled from source because their byte code was missing.
     BytecodeNotCached,
-    /// The process failed: exit code, signal, exception.
     ProcessFailed,
     TimedOut,
-    /// The protocol was broken: nonsense, half a line, an early end.
     ProtocolBroken,
-    /// Processes were left behind and were ended.
     LeftProcesses,
     Interrupted,
-    /// The hooks were not loaded, so only what is seen from outside is known.
     NotHooked,
-    /// An adapter could not be installed, so its framework is not seen.
     AdapterFailed,
 }
 
@@ -67,6 +56,37 @@ impl Finding {
             Self::Interrupted => "interrupted",
             Self::NotHooked => "not-hooked",
             Self::AdapterFailed => "adapter-failed",
+        }
+    }
+
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::CacheNotClean => {
+                "a cache that was declared clean or disabled held something, served something, or \
+                 was not the one that firstlight gave the process"
+            }
+            Self::CacheNeverHit => {
+                "a cache that was declared primed did not serve every program that asked it"
+            }
+            Self::OutputDiffers => "the workload's own check refused its result",
+            Self::TooFewSamples => "there are too few valid samples for a 95 % interval",
+            Self::NoisyMachine => "other processes kept a good part of the machine busy meanwhile",
+            Self::BytecodeNotCached => {
+                "modules were compiled from source because their byte code is not on disk"
+            }
+            Self::ProcessFailed => "the process exited with an error, raised or was killed",
+            Self::TimedOut => "the process took longer than it may and was ended",
+            Self::ProtocolBroken => {
+                "the process wrote nonsense or half a line to the descriptor, or owed an answer"
+            }
+            Self::LeftProcesses => "processes outlived the command and were ended",
+            Self::Interrupted => "the process was ended because firstlight was",
+            Self::NotHooked => {
+                "no Python process loaded the hooks, so only what is seen from outside is known"
+            }
+            Self::AdapterFailed => {
+                "an adapter could not be installed, so its framework's work is not seen"
+            }
         }
     }
 

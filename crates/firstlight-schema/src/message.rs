@@ -1,6 +1,6 @@
 //! The runner protocol: JSON lines over an inherited socket pair.
 //!
-//! `docs/reference/protocol.md` tells it as a story; `fixtures/protocol` holds conversations that
+//! `docs/guide/runner-protocol.md` tells it as a story; `fixtures/protocol` holds conversations that
 //! this side and the Python side must both accept or refuse.
 
 use std::collections::BTreeMap;

@@ -1,18 +1,29 @@
-//! The names of all environment variables that firstlight reads or sets.
+//! The names of all environment variables that firstlight reads or sets, and what they mean.
+//! Those that put the frameworks' caches into their state are in `firstlight-engine`, `cache`.
 
-/// The descriptor on which a runner or the hooks speak the protocol.
 pub const FD: &str = "FIRSTLIGHT_FD";
-/// The process that started the measured command, so that the hooks can tell a launcher is between.
 pub const PARENT: &str = "FIRSTLIGHT_PARENT";
-/// The user's own `PYTHONPATH`, to be put back once the hooks are loaded.
 pub const ORIGINAL_PYTHONPATH: &str = "FIRSTLIGHT_PYTHONPATH";
-/// Where runs are kept; overrides the state directory.
 pub const RUNS: &str = "FIRSTLIGHT_RUNS";
-/// Where environments and the Python side are kept; overrides the cache directory.
 pub const CACHE: &str = "FIRSTLIGHT_CACHE";
-
 pub const PYTHONPATH: &str = "PYTHONPATH";
 pub const HOME: &str = "HOME";
 pub const PATH: &str = "PATH";
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
+pub const NO_COLOR: &str = "NO_COLOR";
+
+/// Each name with its meaning, for the reference.
+pub const ALL: [(&str, &str); 11] = [
+    (RUNS, "read: the folder in which runs are kept, instead of the state folder"),
+    (CACHE, "read: the folder for environments, suites and hooks, instead of the cache folder"),
+    (NO_COLOR, "read: no colours when set"),
+    (XDG_STATE_HOME, "read: the state folder; runs are kept in `firstlight/runs` below it"),
+    (XDG_CACHE_HOME, "read: the cache folder; `firstlight` below it can be deleted at any time"),
+    (HOME, "read: where the state and cache folders are when they are not set"),
+    (PATH, "read: where programs and interpreters are found"),
+    (PYTHONPATH, "set while the hooks are loaded, then put back to what it was"),
+    (FD, "set for measured processes: the descriptor of the runner protocol"),
+    (PARENT, "set for measured processes: the process that started them"),
+    (ORIGINAL_PYTHONPATH, "set for measured processes: `PYTHONPATH` as the user had it"),
+];

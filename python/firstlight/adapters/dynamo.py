@@ -37,10 +37,16 @@ FRAMES_TO_SEARCH = 12
 SHOWN_ARGUMENTS = 6
 
 
+WHOLE = ("dynamo", "entire_backward_compile")
+
+
 class _Open(_local):
+    """The function being compiled on one thread, and the caches' counters when it began."""
+
     def __init__(self) -> None:
         self.function: str | None = None
         self.signature: str | None = None
+        self.counts: list[tuple[int, int]] = []
 
 
 def install(channel: Channel) -> None:
@@ -56,6 +62,8 @@ def install(channel: Channel) -> None:
         if stretch is not None:
             if event_name == "dynamo":
                 open_.function, open_.signature = _frame_being_compiled()
+            if event_name in WHOLE:
+                open_.counts.append(_counts())
             channel.begin(stretch[0], _label(stretch[1], open_.function))
         return log_start(self, event_name, *args, **kwargs)
 
@@ -63,14 +71,7 @@ def install(channel: Channel) -> None:
         result = log_end(self, event_name, *args, **kwargs)
         stretch = STRETCHES.get(event_name)
         if stretch is not None:
-            detail: dict[str, object] | None = None
-            if event_name in ("dynamo", "entire_backward_compile"):
-                backward = event_name != "dynamo"
-                detail = {
-                    "framework": "torch",
-                    "function": (open_.function or "?") + (" (backward)" if backward else ""),
-                    "signature": None if backward else open_.signature,
-                }
+            detail = _detail(open_, event_name) if event_name in WHOLE else None
             channel.end(stretch[0], _label(stretch[1], open_.function), detail)
         return result
 
@@ -80,7 +81,29 @@ def install(channel: Channel) -> None:
 
 
 def _label(part: str, function: str | None) -> str:
-    return "%s %s" % (part, function) if function else part
+    return "%s (%s)" % (function, part) if function else part
+
+
+def _detail(open_: _Open, event_name: str) -> dict[str, object]:
+    hits_before, misses_before = open_.counts.pop() if open_.counts else (0, 0)
+    hits, misses = _counts()
+    if misses > misses_before:
+        cache = "miss"
+    else:
+        cache = "hit" if hits > hits_before else "off"
+    backward = event_name != "dynamo"
+    return {
+        "framework": "torch",
+        "function": (open_.function or "?") + (" (backward)" if backward else ""),
+        "signature": None if backward else open_.signature,
+        "cache": cache,
+    }
+
+
+def _counts() -> tuple[int, int]:
+    """Hits and misses of the FX graph cache, which every compiled graph asks."""
+    counts = sys.modules["torch._dynamo.utils"].counters["inductor"]
+    return counts["fxgraph_cache_hit"], counts["fxgraph_cache_miss"]
 
 
 def _frame_being_compiled() -> tuple[str | None, str | None]:

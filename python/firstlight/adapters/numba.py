@@ -1,8 +1,12 @@
-"""Numba: compilations, and the functions that its on-disk cache spared, from its event system."""
+"""Numba: compilations from its event system, and what its on-disk cache spared or took.
+
+Numba tells of a function only when it really compiles it, so the cache itself is wrapped too.
+"""
 
 from __future__ import annotations
 
 import sys
+from time import monotonic_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,41 +17,69 @@ if TYPE_CHECKING:
 
 def install(channel: Channel) -> None:
     numba = sys.modules["numba"]
-    event = sys.modules["numba.core.event"]
     channel.event("framework", name="numba", version=getattr(numba, "__version__", "unknown"))
+    _listen(channel)
+    _wrap_cache(channel)
+
+
+def _listen(channel: Channel) -> None:
+    event = sys.modules["numba.core.event"]
 
     class Compilations(event.Listener):  # type: ignore[name-defined, misc]
-        def __init__(self) -> None:
-            self.hits: list[int] = []
-
         def on_start(self, event: Any) -> None:
-            dispatcher = event.data["dispatcher"]
-            self.hits.append(_hits(dispatcher))
-            channel.begin("compile", _name(dispatcher))
+            channel.begin("compile", _name(event.data["dispatcher"]))
 
         def on_end(self, event: Any) -> None:
             dispatcher = event.data["dispatcher"]
-            before = self.hits.pop() if self.hits else 0
-            if _hits(dispatcher) > before:
-                cache = "hit"
-            else:
-                cache = "miss" if _caches(dispatcher) else "off"
-            detail = {
-                "framework": "numba",
-                "signature": ", ".join(map(str, event.data.get("args", ()))),
-                "cache": cache,
-            }
+            cache = "miss" if _caches(dispatcher) else "off"
+            detail = _detail(event.data.get("args", ()), cache)
             channel.end("compile", _name(dispatcher), detail)
 
     event.register("numba:compile", Compilations())
 
 
-def _name(dispatcher: Any) -> str:
-    return getattr(getattr(dispatcher, "py_func", None), "__qualname__", "?")
+def _wrap_cache(channel: Channel) -> None:
+    cache: Any = getattr(sys.modules["numba.core.caching"], "Cache", None)
+    if cache is None:
+        return
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_overload(self: Any, sig: Any, target_context: Any) -> Any:
+        began = monotonic_ns()
+        found = load(self, sig, target_context)
+        name = _name(self)
+        if found is None:
+            channel.begin("cache-read", name, began)
+            channel.end("cache-read", name)
+        else:
+            # As a framework that compiles and is served instead.
+            channel.begin("compile", name, began)
+            channel.end("compile", name, _detail(sig, "hit"))
+        return found
+
+    def save_overload(self: Any, sig: Any, data: Any) -> Any:
+        channel.begin("cache-write", _name(self))
+        try:
+            return save(self, sig, data)
+        finally:
+            channel.end("cache-write", _name(self))
+
+    cache.load_overload = load_overload
+    cache.save_overload = save_overload
 
 
-def _hits(dispatcher: Any) -> int:
-    return sum(getattr(dispatcher, "_cache_hits", {}).values())
+def _detail(args: Any, cache: str) -> dict[str, object]:
+    return {
+        "framework": "numba",
+        "signature": ", ".join(map(str, getattr(args, "args", args))),
+        "cache": cache,
+    }
+
+
+def _name(owner: Any) -> str:
+    """The function of a dispatcher or of a cache."""
+    function = getattr(owner, "py_func", None) or getattr(owner, "_py_func", None)
+    return getattr(function, "__qualname__", "?")
 
 
 def _caches(dispatcher: Any) -> bool:

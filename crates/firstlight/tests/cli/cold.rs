@@ -114,7 +114,7 @@ fn work_on_other_threads_is_shown_and_is_part_of_no_sum() {
     let script = "\
 import firstlight, threading, time
 def work():
-    channel = firstlight._channel
+    channel = firstlight._current
     channel.begin('compile', 'f')
     time.sleep(0.1)
     channel.end('compile', 'f')
@@ -136,7 +136,7 @@ fn memory_is_told_per_phase() {
     let sandbox = Sandbox::new();
     let script = "\
 import firstlight
-channel = firstlight._channel
+channel = firstlight._current
 channel.begin('compile', 'f')
 big = bytearray(80_000_000)
 del big

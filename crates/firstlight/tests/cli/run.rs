@@ -173,10 +173,9 @@ fn runners_that_break_the_protocol_are_outcomes() {
     let replay = replay_binary();
     for (name, script) in &scripts {
         sandbox.file(&format!("suite/{name}.jsonl"), script);
-        toml.push_str(&format!(
-            "[[arm]]\nname = \"{name}\"\ncommand = [{:?}, \"{name}.jsonl\"]\n",
-            replay.to_str().unwrap()
-        ));
+        let program = replay.to_str().unwrap();
+        let arm = format!("name = \"{name}\"\ncommand = [{program:?}, \"{name}.jsonl\"]\n");
+        toml.extend(["[[arm]]\n", &arm]);
     }
     // The keys at the top must come before any table.
     let head = "name = \"small\"\nenvironment = \"as-found\"\n";

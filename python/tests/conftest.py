@@ -1,0 +1,74 @@
+"""The firstlight binary, started with the interpreter that runs the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+Document = dict[str, Any]
+
+
+def start(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs firstlight in a folder of its own; what it leaves behind stays there."""
+    binary = os.environ.get("FIRSTLIGHT_BINARY", str(ROOT / "target" / "debug" / "firstlight"))
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("JAX_", "XLA_", "NUMBA_", "PYTHON"))
+    }
+    environment["FIRSTLIGHT_RUNS"] = str(folder / "runs")
+    environment["FIRSTLIGHT_CACHE"] = str(ROOT / "target" / "tmp" / "python-cache")
+    environment["JAX_PLATFORMS"] = "cpu"
+    return subprocess.run(
+        [binary, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+
+
+@pytest.fixture
+def cold(tmp_path: Path) -> Callable[..., Document]:
+    """The document ``cold`` of a script, given as text, with further arguments."""
+
+    def run(script: str, *arguments: str, code: int = 0) -> Document:
+        path = tmp_path / "script.py"
+        path.write_text(script)
+        options = ["cold", "--format", "json", *arguments]
+        finished = start(tmp_path, *options, "--", sys.executable, str(path))
+        assert finished.returncode == code, finished.stderr
+        document: Document = json.loads(finished.stdout)
+        for sample in document["samples"]:
+            assert_closes(sample)
+        return document
+
+    return run
+
+
+def assert_closes(sample: Document) -> None:
+    assert sum(row["ns"] for row in sample["phases"]) == sample["wall-ns"]
+    if sample["first-result"] is not None:
+        first = sample["first-result"]
+        assert sum(row["ns"] for row in first["phases"]) == first["ns"]
+
+
+def ns(sample: Document, phase: str) -> int:
+    """A phase's time in a sample's ledger."""
+    return sum(row["ns"] for row in sample["phases"] if row["name"] == phase)
+
+
+def layer(sample: Document, name: str) -> Document:
+    """What a sample proved of one cache."""
+    [found] = [known for known in sample["caches"] if known["layer"] == name]
+    return dict(found)

@@ -1,0 +1,91 @@
+"""The built-in quickstart, and every document against its schema."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from conftest import ROOT, start
+
+
+def validate(document: Any, name: str) -> None:
+    schema = json.loads((ROOT / "schemas" / f"{name}.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+
+
+@pytest.fixture(scope="module")
+def quickstart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the quickstart was run, once, with the tests' own environment."""
+    folder = tmp_path_factory.mktemp("quickstart")
+    arguments = ["run", "quickstart", "--processes", "1", "--python", sys.executable]
+    finished = start(folder, *arguments, "--format", "json", "--export-json", "run.json")
+    assert finished.returncode == 0, finished.stderr
+    return folder
+
+
+def test_every_arm_of_the_quickstart_is_valid_in_both_regimes(quickstart: Path) -> None:
+    document = json.loads((quickstart / "run.json").read_text())
+    assert document["complete"]
+    assert document["environment"]["kind"] == "as-found"
+    assert "jax" in document["environment"]["packages"]
+    arms = [(case["name"], arm) for case in document["cases"] for arm in case["arms"]]
+    assert [(case, arm["name"]) for case, arm in arms] == [
+        ("mlp", "jax"),
+        ("mlp", "numpy"),
+        ("transformer", "jax"),
+    ]
+    for _, arm in arms:
+        assert [regime["regime"] for regime in arm["regimes"]] == ["cold-clean", "cold-primed"]
+        for regime in arm["regimes"]:
+            [sample] = regime["samples"]
+            assert sample["valid"], sample["reasons"]
+            output = [m for m in sample["raw"]["messages"] if m["type"] == "output"]
+            assert output[0]["check"] == "passed"
+
+
+def test_primed_replaces_compiling_by_reading(quickstart: Path) -> None:
+    document = json.loads((quickstart / "run.json").read_text())
+    for case in document["cases"]:
+        jax = case["arms"][0]
+        clean, primed = (regime["samples"][0] for regime in jax["regimes"])
+        phases = [{row["name"] for row in sample["phases"]} for sample in (clean, primed)]
+        assert "compile" in phases[0]
+        assert "cache-read" not in phases[0]
+        assert "compile" not in phases[1]
+        assert "cache-read" in phases[1]
+
+
+def test_the_documents_fit_their_schemas(quickstart: Path, tmp_path: Path) -> None:
+    validate(json.loads((quickstart / "run.json").read_text()), "run")
+    [folder] = (quickstart / "runs").iterdir()
+    records = [json.loads(line) for line in (folder / "raw.jsonl").read_text().splitlines()]
+    assert len(records) == 9
+    for record in records:
+        validate(record, "raw-record")
+        for message in record["sample"]["messages"]:
+            validate(message, "protocol-message")
+    finished = start(tmp_path, "cold", "--runs", "2", "--control", "--format", "json", "--", "true")
+    validate(json.loads(finished.stdout), "cold")
+
+
+def test_the_python_package_reads_nothing_but_the_standard_library() -> None:
+    """Importing it must not pull in anything that a measured process would pay for."""
+    code = (
+        "import sys; before = set(sys.modules); import firstlight, firstlight._hooks; "
+        "print(sorted(m for m in set(sys.modules) - before if not m.startswith('firstlight')))"
+    )
+    finished = subprocess.run(
+        [
+            sys.executable,
+            "-I",
+            "-c",
+            f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r}); {code}",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert finished.stdout.strip() in ("[]", "['atexit']")

@@ -1,0 +1,96 @@
+//! `cargo xtask bench`: firstlight measured, beside its peers, in one run.
+//!
+//! Each bench prints its figures and whether they meet what the design asks. Nothing here is a
+//! test: a noisy machine may fall short, and says so.
+
+mod hooks;
+mod ledger;
+mod memory;
+mod spawn;
+mod torch;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use firstlight_schema::cold::ColdDocument;
+use tempfile::TempDir;
+
+use crate::python;
+use crate::shell::{Result, cargo, root, step};
+
+/// What a bench needs: the release binary, an interpreter with JAX, a folder of its own.
+struct Workshop {
+    binary: PathBuf,
+    python: PathBuf,
+    folder: TempDir,
+}
+
+pub(crate) fn bench(names: &[String]) -> Result {
+    type Bench = fn(&Workshop) -> Result;
+    let benches: [(&str, Bench); 5] = [
+        ("spawn", spawn::bench),
+        ("memory", memory::bench),
+        ("ledger", ledger::bench),
+        ("hooks", hooks::bench),
+        ("torch", torch::bench),
+    ];
+    if let Some(unknown) = names.iter().find(|name| !benches.iter().any(|(known, _)| known == name))
+    {
+        return Err(format!("there is no bench `{unknown}`"));
+    }
+    step("the release binary", cargo().args(["build", "--release", "--quiet"]))?;
+    let workshop = Workshop {
+        binary: root().join("target/release/firstlight"),
+        python: python::environment()?,
+        folder: tempfile::tempdir().map_err(|error| error.to_string())?,
+    };
+    for (name, bench) in benches {
+        let wanted =
+            if names.is_empty() { name != "torch" } else { names.iter().any(|n| n == name) };
+        if wanted {
+            bench(&workshop)?;
+        }
+    }
+    Ok(())
+}
+
+impl Workshop {
+    fn firstlight(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .args(arguments)
+            .env("FIRSTLIGHT_RUNS", self.folder.path().join("runs"))
+            .env("JAX_PLATFORMS", "cpu");
+        command
+    }
+
+    fn script(name: &str) -> String {
+        root().join("benches").join(name).display().to_string()
+    }
+
+    /// The document of `firstlight cold` with these options, of this command.
+    fn cold(&self, options: &[&str], command: &[&str]) -> Result<ColdDocument> {
+        let mut whole = vec!["cold", "--format", "json", "--quiet"];
+        whole.extend(options);
+        whole.push("--");
+        whole.extend(command);
+        let json = crate::shell::output(&mut self.firstlight(&whole))?;
+        serde_json::from_str(&json).map_err(|error| error.to_string())
+    }
+}
+
+/// A line of a bench's result.
+fn judge(what: &str, figure: &str, wanted: &str, met: bool) {
+    let verdict = if met { "meets" } else { "FALLS SHORT OF" };
+    println!("   {what}: {figure}, {verdict} {wanted}");
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}

@@ -1,0 +1,111 @@
+//! The JSON Schemas and the reference pages, made from the code and checked for drift.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use clap::builder::StyledStr;
+use firstlight_schema::cold::ColdDocument;
+use firstlight_schema::exit_code::Exit;
+use firstlight_schema::finding::Finding;
+use firstlight_schema::message::{Message, Request};
+use firstlight_schema::reading::RawRecord;
+use firstlight_schema::run::RunDocument;
+use firstlight_schema::suite::SuiteFile;
+use firstlight_schema::variables;
+use schemars::{JsonSchema, schema_for};
+
+use crate::shell::{Result, root};
+
+pub(crate) fn generate(check: bool) -> Result {
+    println!("── {}", if check { "generated files" } else { "generating" });
+    let mut drifted = Vec::new();
+    for (path, content) in files() {
+        let full = root().join(&path);
+        if fs::read_to_string(&full).is_ok_and(|known| known == content) {
+            continue;
+        }
+        if check {
+            drifted.push(path);
+        } else {
+            write(&full, &content)?;
+            println!("{path}");
+        }
+    }
+    if drifted.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{} drifted; run `cargo xtask generate`", drifted.join(", ")))
+}
+
+fn write(path: &Path, content: &str) -> Result {
+    let problem = |error| format!("{}: {error}", path.display());
+    fs::create_dir_all(path.parent().expect("a file in a folder")).map_err(problem)?;
+    fs::write(path, content).map_err(problem)
+}
+
+fn files() -> Vec<(String, String)> {
+    vec![
+        ("schemas/cold.json".to_owned(), schema::<ColdDocument>()),
+        ("schemas/run.json".to_owned(), schema::<RunDocument>()),
+        ("schemas/raw-record.json".to_owned(), schema::<RawRecord>()),
+        ("schemas/suite.json".to_owned(), schema::<SuiteFile>()),
+        ("schemas/protocol-message.json".to_owned(), schema::<Message>()),
+        ("schemas/protocol-request.json".to_owned(), schema::<Request>()),
+        ("docs/reference/command-line.md".to_owned(), command_line()),
+        ("docs/reference/exit-codes.md".to_owned(), exit_codes()),
+        ("docs/reference/findings.md".to_owned(), findings()),
+        ("docs/reference/environment-variables.md".to_owned(), environment_variables()),
+    ]
+}
+
+fn schema<T: JsonSchema>() -> String {
+    let mut json = serde_json::to_string_pretty(&schema_for!(T)).expect("a schema is JSON");
+    json.push('\n');
+    json
+}
+
+const MADE: &str = "<!-- Made by `cargo xtask generate`; edit the code instead. -->\n\n";
+
+fn command_line() -> String {
+    let mut text = format!("# Command line\n\n{MADE}");
+    let mut interface = firstlight::interface().term_width(100);
+    interface.build();
+    let plain = |help: StyledStr| help.to_string().trim_end().to_owned();
+    write!(text, "```\n{}\n```\n", plain(interface.render_long_help())).expect("a string");
+    for command in interface.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+        let name = command.get_name().to_owned();
+        let help = plain(command.render_long_help());
+        write!(text, "\n## firstlight {name}\n\n```\n{help}\n```\n").expect("a string");
+    }
+    text
+}
+
+fn exit_codes() -> String {
+    let mut text = format!("# Exit codes\n\n{MADE}| code | meaning |\n|---|---|\n");
+    for exit in Exit::ALL {
+        writeln!(text, "| {} | {} |", exit.code(), exit.meaning()).expect("a string");
+    }
+    text
+}
+
+fn findings() -> String {
+    let mut text = format!("# Findings\n\n{MADE}");
+    text.push_str(
+        "A finding is a rule's complaint about a sample or a run. Its name never changes. As a\n\
+         reason it makes a sample invalid: the sample is kept and left out of the statistics. As a\n\
+         notice it stands beside the numbers.\n\n| finding | meaning |\n|---|---|\n",
+    );
+    for finding in Finding::ALL {
+        writeln!(text, "| `{finding}` | {} |", finding.meaning()).expect("a string");
+    }
+    text
+}
+
+fn environment_variables() -> String {
+    let mut text = format!("# Environment variables\n\n{MADE}| variable | meaning |\n|---|---|\n");
+    for (name, meaning) in variables::ALL {
+        writeln!(text, "| `{name}` | {meaning} |").expect("a string");
+    }
+    text
+}

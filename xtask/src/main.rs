@@ -1,0 +1,54 @@
+//! firstlight's own chores: `cargo xtask test`, `cargo xtask generate`, `cargo xtask bench`.
+
+#![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
+
+mod bench;
+mod generate;
+mod layering;
+mod licences;
+mod python;
+mod shell;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(about = "firstlight's own chores")]
+struct Args {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Everything that must pass: formatting, lints, layers, licences, drift, Rust and Python tests
+    Test,
+    /// Write the JSON Schemas and the reference pages
+    Generate {
+        /// Only tell whether they are as they should be
+        #[arg(long)]
+        check: bool,
+    },
+    /// Measure firstlight itself, beside its peers; needs a quiet machine and some minutes
+    Bench {
+        /// Which ones: spawn, hooks, ledger, memory, torch; all but torch when none is named
+        names: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Args::parse().chore {
+        Chore::Test => test::test(),
+        Chore::Generate { check } => generate::generate(check),
+        Chore::Bench { names } => bench::bench(&names),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            println!("\nfailed: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Runs programs from the workspace's root and passes on what they say.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+pub(crate) type Result<T = ()> = std::result::Result<T, String>;
+
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
+}
+
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Says what is being done, does it, and complains if it fails.
+pub(crate) fn step(title: &str, command: &mut Command) -> Result {
+    println!("── {title}");
+    let status = command.status().map_err(|error| format!("{title}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(title.to_owned()) }
+}
+
+/// The same, with the output also handed back line by line.
+pub(crate) fn step_with_output(title: &str, command: &mut Command) -> Result<Vec<String>> {
+    println!("── {title}");
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .map_err(|error| format!("{title}: {error}"))?;
+    let mut lines = Vec::new();
+    for line in BufReader::new(child.stdout.take().expect("stdout is piped")).lines() {
+        let line = line.map_err(|error| format!("{title}: {error}"))?;
+        println!("{line}");
+        lines.push(line);
+    }
+    let status = child.wait().map_err(|error| format!("{title}: {error}"))?;
+    if status.success() { Ok(lines) } else { Err(title.to_owned()) }
+}
+
+/// What a program prints, quietly.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{name}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    String::from_utf8(output.stdout).map_err(|error| format!("{name}: {error}"))
+}
+
+/// Whether a program can be started at all.
+pub(crate) fn exists(program: &str) -> bool {
+    Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// A machine that brings hyperfine or valgrind along keeps it; a Debian one is given it.
+pub(crate) fn install(program: &str, package: &str) -> bool {
+    if exists(program) {
+        return true;
+    }
+    let apt = |arguments: &[&str]| {
+        Command::new("apt-get")
+            .args(arguments)
+            .stdout(Stdio::null())
+            .status()
+            .is_ok_and(|s| s.success())
+    };
+    let _ = apt(&["update", "-qq"]);
+    apt(&["install", "-y", "-qq", package]) && exists(program)
+}
