@@ -1,11 +1,14 @@
 //! What the machine is, and how busy it is as a whole.
 
-use std::fs;
+use std::fs::{self, File};
 use std::num::NonZero;
+use std::os::unix::fs::FileExt;
 use std::thread;
 
 use firstlight_schema::machine::Machine;
-use firstlight_schema::nanos::Nanos;
+use firstlight_schema::nanos::{Moment, Nanos};
+
+use crate::clock::now;
 
 /// Reads the machine's description; what cannot be read is unknown.
 pub fn describe() -> Machine {
@@ -29,22 +32,49 @@ fn field(path: &str, name: &str) -> Option<String> {
         .map(|(_, value)| value.trim().to_owned())
 }
 
-/// CPU time that all processors have spent on anything since boot, stolen time included.
-pub(crate) fn busy_time() -> Option<Nanos> {
-    const IDLE: usize = 3;
-    const WAITING: usize = 4;
-    const GUEST: usize = 8;
-    let text = fs::read_to_string("/proc/stat").ok()?;
-    let ticks: u64 = text
-        .lines()
-        .next()?
-        .split_whitespace()
-        .skip(1)
-        .take(GUEST)
-        .enumerate()
-        .filter(|&(index, _)| index != IDLE && index != WAITING)
-        .filter_map(|(_, value)| value.parse::<u64>().ok())
-        .sum();
-    let per_second = rustix::param::clock_ticks_per_second();
-    Some(Nanos(ticks * (1_000_000_000 / per_second)))
+/// Counts the CPU time that all processors have spent on anything, stolen time included.
+#[derive(Debug)]
+pub(crate) struct BusyTime {
+    stat: Option<File>,
+    tick: Nanos,
+    last: Option<(Moment, Nanos)>,
+}
+
+impl BusyTime {
+    pub(crate) fn new() -> Self {
+        let per_second = rustix::param::clock_ticks_per_second();
+        let tick = Nanos(1_000_000_000 / per_second);
+        Self { stat: File::open("/proc/stat").ok(), tick, last: None }
+    }
+
+    /// Since boot. The kernel counts in ticks, so a reading younger than a tick is as good as new.
+    pub(crate) fn read(&mut self) -> Option<Nanos> {
+        let at = now();
+        match self.last {
+            Some((then, value)) if at.since(then) < self.tick => Some(value),
+            _ => {
+                let value = self.count()?;
+                self.last = Some((at, value));
+                Some(value)
+            }
+        }
+    }
+
+    fn count(&self) -> Option<Nanos> {
+        const IDLE: usize = 3;
+        const WAITING: usize = 4;
+        const GUEST: usize = 8;
+        let mut text = [0; 256];
+        let length = self.stat.as_ref()?.read_at(&mut text, 0).ok()?;
+        let first = str::from_utf8(&text[..length]).ok()?.lines().next()?;
+        let ticks: u64 = first
+            .split_whitespace()
+            .skip(1)
+            .take(GUEST)
+            .enumerate()
+            .filter(|&(index, _)| index != IDLE && index != WAITING)
+            .filter_map(|(_, value)| value.parse::<u64>().ok())
+            .sum();
+        Some(Nanos(ticks * self.tick.0))
+    }
 }

@@ -26,7 +26,7 @@ pub(crate) fn save(
     store: &RunFolder,
     destination: &Destination,
 ) -> Result<String, Error> {
-    let mut json = serde_json::to_string_pretty(document)?;
+    let mut json = serde_json::to_string(document)?;
     json.push('\n');
     store.write_document(&json)?;
     if let Some(path) = &destination.export_json {

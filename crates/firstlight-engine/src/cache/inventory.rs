@@ -1,29 +1,50 @@
-//! Counts the files of a cache directory.
+//! What lies in a folder, seen in one walk.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use firstlight_schema::cache::Inventory;
 
-/// Files below the directory; a directory that is not there holds none.
-pub(super) fn inventory(directory: &Path, counts: fn(&Path) -> bool) -> Inventory {
-    let mut inventory = Inventory::default();
-    visit(directory, &mut |path, metadata| {
-        if counts(path) {
-            inventory.entries += 1;
-            inventory.bytes += metadata.len();
-        }
+/// A file as it would change if anyone touched it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Seen {
+    /// Below the folder that was walked.
+    pub(super) path: PathBuf,
+    length: u64,
+    modified: Option<SystemTime>,
+}
+
+/// Every regular file below the folder, in the order of their paths; links are not followed.
+pub(super) fn walk(folder: &Path) -> Vec<Seen> {
+    let mut files = Vec::new();
+    visit(folder, &mut |path, metadata| {
+        let path = path.strip_prefix(folder).expect("found below the folder").to_owned();
+        files.push(Seen { path, length: metadata.len(), modified: metadata.modified().ok() });
     });
+    files.sort();
+    files
+}
+
+/// The files that a layer counts as its own.
+pub(super) fn inventory(files: &[Seen], counts: impl Fn(&Path) -> bool) -> Inventory {
+    let mut inventory = Inventory::default();
+    for file in files.iter().filter(|file| counts(&file.path)) {
+        inventory.entries += 1;
+        inventory.bytes += file.length;
+    }
     inventory
 }
 
-/// Calls the function for each regular file below the directory, links not followed.
-pub(super) fn visit(directory: &Path, see: &mut impl FnMut(&Path, &fs::Metadata)) {
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let Ok(metadata) = entry.metadata() else { continue };
-        if metadata.is_dir() {
+/// Calls the function for each regular file below the folder; one that is not there holds none.
+pub(super) fn visit(folder: &Path, see: &mut impl FnMut(&Path, &fs::Metadata)) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
             visit(&entry.path(), see);
-        } else if metadata.is_file() {
+        } else if kind.is_file()
+            && let Ok(metadata) = entry.metadata()
+        {
             see(&entry.path(), &metadata);
         }
     }

@@ -8,12 +8,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use firstlight_schema::cache::{CachePolicy, Inventory, Layer, LayerReading, Policy};
 use tempfile::TempDir;
 
-use super::inventory::{inventory, visit};
+use super::inventory::{Seen, inventory, walk};
 use super::settings::{TEMPORARY, folder, variables};
 use crate::EngineError;
 
@@ -35,12 +34,12 @@ const BYTECODE: &str = "bytecode";
 #[derive(Debug)]
 pub struct Scratch {
     root: TempDir,
-    /// What the folders held when they were last brought into a state.
-    known: Option<(CachePolicy, Vec<Fingerprint>)>,
+    /// The policy and the files that the folders were last brought into.
+    known: Option<(CachePolicy, Vec<Seen>)>,
+    /// What was seen after the last process and all it left had ended. Nobody else knows of these
+    /// folders, so it is what the next process will find.
+    last: Option<Vec<Seen>>,
 }
-
-/// A file as it would change if anyone touched it.
-type Fingerprint = (PathBuf, u64, Option<SystemTime>);
 
 impl Scratch {
     pub fn new() -> Result<Self, EngineError> {
@@ -49,7 +48,7 @@ impl Scratch {
             .prefix("fl-")
             .tempdir()
             .map_err(EngineError::system("make a temporary folder"))?;
-        Ok(Self { root, known: None })
+        Ok(Self { root, known: None, last: None })
     }
 
     /// Where the measured process finds its caches.
@@ -66,16 +65,13 @@ impl Scratch {
         variables(policy, &self.live())
     }
 
-    /// Brings the directories into the declared state.
-    pub fn prepare(&mut self, policy: CachePolicy) -> Result<(), EngineError> {
-        if self
-            .known
-            .as_ref()
-            .is_some_and(|(known, files)| *known == policy && *files == self.files())
-        {
-            return Ok(());
-        }
+    /// Brings the directories into the declared state, and counts what is then there.
+    pub fn prepare(&mut self, policy: CachePolicy) -> Result<Vec<(Layer, Inventory)>, EngineError> {
         let live = self.live();
+        let files = self.last.take().unwrap_or_else(|| walk(&live));
+        if self.known.as_ref().is_some_and(|(known, seen)| *known == policy && *seen == files) {
+            return Ok(count(policy, &files));
+        }
         replace(&live, None)?;
         fs::create_dir_all(live.join(TEMPORARY)).map_err(EngineError::file("make", &live))?;
         for name in FOLDERS.into_iter().chain([BYTECODE]) {
@@ -84,8 +80,10 @@ impl Scratch {
                 replace(&live.join(name), Some(&self.primed().join(name)))?;
             }
         }
-        self.known = Some((policy, self.files()));
-        Ok(())
+        let files = walk(&live);
+        let counts = count(policy, &files);
+        self.known = Some((policy, files));
+        Ok(counts)
     }
 
     /// Keeps what a priming process left in the live directories for later samples.
@@ -94,49 +92,23 @@ impl Scratch {
         replace(&primed, None)?;
         fs::rename(&live, &primed).map_err(EngineError::file("keep", &live))?;
         self.known = None;
+        self.last = None;
         Ok(())
     }
 
-    /// Counts every layer that has a private directory under this policy.
-    pub fn count(&self, policy: CachePolicy) -> Vec<(Layer, Inventory)> {
-        COUNTED
-            .into_iter()
-            .filter(|&layer| policy.of(layer) != Policy::AsFound)
-            .map(|layer| (layer, self.inventory(layer)))
-            .collect()
-    }
-
-    fn inventory(&self, layer: Layer) -> Inventory {
-        let folder = folder(layer).expect("counted layers have a folder");
-        let directory = self.live().join(folder);
-        match layer {
-            Layer::Jax => inventory(&directory, |path| !is_autotune(path)),
-            Layer::XlaAutotune => inventory(&directory, is_autotune),
-            Layer::Inductor => {
-                let own = inventory(&directory, |_| true);
-                let headers = inventory(&self.live().join(TEMPORARY), |path| {
-                    path.to_string_lossy().contains("torchinductor")
-                });
-                Inventory {
-                    entries: own.entries + headers.entries,
-                    bytes: own.bytes + headers.bytes,
-                }
-            }
-            _ => inventory(&directory, |_| true),
-        }
-    }
-
-    /// Pairs two counts into readings.
+    /// Counts again, after a process, and pairs the counts into readings.
     pub fn readings(
-        &self,
+        &mut self,
         policy: CachePolicy,
         before: &[(Layer, Inventory)],
-        after: &[(Layer, Inventory)],
     ) -> Vec<LayerReading> {
+        let files = walk(&self.live());
+        let after = count(policy, &files);
+        self.last = Some(files);
         before
             .iter()
             .zip(after)
-            .map(|(&(layer, before), &(_, after))| LayerReading {
+            .map(|(&(layer, before), (_, after))| LayerReading {
                 layer,
                 policy: policy.of(layer),
                 directory: folder(layer)
@@ -146,15 +118,29 @@ impl Scratch {
             })
             .collect()
     }
+}
 
-    fn files(&self) -> Vec<Fingerprint> {
-        let mut files = Vec::new();
-        visit(&self.live(), &mut |path, metadata| {
-            files.push((path.to_owned(), metadata.len(), metadata.modified().ok()));
-        });
-        files.sort();
-        files
+/// Counts every layer that has a private directory under this policy.
+fn count(policy: CachePolicy, files: &[Seen]) -> Vec<(Layer, Inventory)> {
+    COUNTED
+        .into_iter()
+        .filter(|&layer| policy.of(layer) != Policy::AsFound)
+        .map(|layer| (layer, inventory(files, |path| belongs(layer, path))))
+        .collect()
+}
+
+fn belongs(layer: Layer, path: &Path) -> bool {
+    let own = folder(layer).is_some_and(|folder| path.starts_with(folder));
+    match layer {
+        Layer::Jax => own && !is_autotune(path),
+        Layer::XlaAutotune => own && is_autotune(path),
+        Layer::Inductor => own || (path.starts_with(TEMPORARY) && is_inductor(path)),
+        _ => own,
     }
+}
+
+fn is_inductor(path: &Path) -> bool {
+    path.to_string_lossy().contains("torchinductor")
 }
 
 fn is_autotune(path: &Path) -> bool {
@@ -211,7 +197,7 @@ mod tests {
     }
 
     fn entries(scratch: &Scratch, layer: Layer) -> u64 {
-        let counts = scratch.count(policy(Policy::Clean));
+        let counts = super::count(policy(Policy::Clean), &super::walk(&scratch.live()));
         counts.iter().find(|(known, _)| *known == layer).unwrap().1.entries
     }
 

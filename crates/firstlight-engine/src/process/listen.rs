@@ -1,17 +1,24 @@
 //! The parent's end of the protocol: lines in, checked messages out, requests answered for.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 
 use firstlight_schema::conversation::{Conversation, ProtocolError};
 use firstlight_schema::message::{LONGEST_LINE, Message, Request};
+use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionread};
 
 /// More than any honest process says; a bound on what a dishonest one can make us keep.
 const MOST_BYTES: usize = 16 << 20;
 
+/// A socket pair: our end, and the end that a process inherits.
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: UnixStream,
+    /// Kept open while the process runs, so that its end does not also wake us as the end of its
+    /// messages.
+    far_end: UnixStream,
+    asked: Vec<u8>,
     conversation: Conversation,
     partial: Vec<u8>,
     bytes: usize,
@@ -22,15 +29,20 @@ pub(super) struct Listener {
 
 impl Listener {
     /// Puts the requests on the wire; the process finds them there when it starts.
-    pub(super) fn new(mut socket: UnixStream, requests: &[Request]) -> std::io::Result<Self> {
+    pub(super) fn new(requests: &[Request]) -> io::Result<Self> {
+        let (mut socket, far_end) = UnixStream::pair()?;
         let mut conversation = Conversation::default();
         for request in requests {
-            socket.write_all(&line(request))?;
             conversation.asked(request);
         }
+        let asked: Vec<u8> = requests.iter().flat_map(line).collect();
+        socket.write_all(&asked)?;
         socket.set_nonblocking(true)?;
+        fcntl_setfd(&far_end, FdFlags::empty())?;
         Ok(Self {
             socket,
+            far_end,
+            asked,
             conversation,
             partial: Vec::new(),
             bytes: 0,
@@ -40,21 +52,34 @@ impl Listener {
         })
     }
 
+    /// Whether nobody has used the pair: the requests still lie there, and nothing was said.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.bytes == 0
+            && ioctl_fionread(&self.far_end).is_ok_and(|waiting| waiting == self.asked.len() as u64)
+    }
+
+    /// Whether these are the requests that lie there.
+    pub(super) fn asks(&self, requests: &[Request]) -> bool {
+        requests.iter().flat_map(line).eq(self.asked.iter().copied())
+    }
+
+    /// The number under which the process finds its end.
+    pub(super) fn inherited(&self) -> RawFd {
+        self.far_end.as_raw_fd()
+    }
+
     pub(super) fn socket(&self) -> &UnixStream {
         &self.socket
     }
 
-    /// Reads what is there now; true when nothing more can come.
-    pub(super) fn drain(&mut self, buffer: &mut [u8]) -> bool {
-        loop {
+    /// Reads what is there now.
+    pub(super) fn drain(&mut self, buffer: &mut [u8]) {
+        while self.error.is_none() {
             match self.socket.read(buffer) {
-                Ok(0) => return true,
+                Ok(0) => return,
                 Ok(n) => self.take(&buffer[..n]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return error.kind() != ErrorKind::WouldBlock,
-            }
-            if self.error.is_some() {
-                return true;
+                Err(_) => return,
             }
         }
     }
@@ -93,13 +118,13 @@ impl Listener {
         }
     }
 
-    /// What the process left unsaid when it ended: half a line is an error of its own.
-    pub(super) fn finish(mut self) -> (Vec<Message>, Option<ProtocolError>) {
+    /// All that was said; what the process left unsaid when it ended, half a line, is an error.
+    pub(super) fn finish(&mut self) -> (Vec<Message>, Option<ProtocolError>) {
         if self.error.is_none() && !self.partial.is_empty() {
             let text = String::from_utf8_lossy(&self.partial).chars().take(120).collect();
             self.error = Some(ProtocolError::HalfALine(text));
         }
-        (self.messages, self.error)
+        (std::mem::take(&mut self.messages), self.error.take())
     }
 }
 

@@ -1,12 +1,12 @@
 //! One process: started, listened to, ended in time, reaped with all it left behind.
 
+mod capture;
 mod descendants;
 mod launch;
 mod listen;
 mod observe;
-mod stream;
 mod wait;
 
 pub use descendants::adopt_orphans;
 pub use launch::{Launch, Show};
-pub use observe::{Observation, observe};
+pub use observe::{Observation, Stage};

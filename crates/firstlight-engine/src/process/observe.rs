@@ -1,11 +1,11 @@
 //! Starts a process and watches it until it has been reaped. The parent sleeps in between: it
-//! wakes for messages, for output and for the end, never by the clock alone.
+//! wakes for messages and for the end, and every few seconds to see that nothing overflows.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use firstlight_schema::message::Message;
@@ -13,19 +13,21 @@ use firstlight_schema::nanos::{Moment, Nanos};
 use firstlight_schema::reading::{Outcome, Streams, Usage};
 use firstlight_schema::variables;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
+use super::capture::Capture;
 use super::descendants::{end_survivors, signal_group};
 use super::launch::{Launch, Show};
 use super::listen::Listener;
-use super::stream::Tail;
 use super::wait::reap;
 use crate::EngineError;
 use crate::clock::now;
 use crate::interrupt::Interrupt;
 
+/// How often a long process's output is looked after.
+const CHECK_EVERY: Duration = Duration::from_secs(2);
+const READ_AT_ONCE: usize = 16 << 10;
 /// How long a process may take to end after it was asked to.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -42,35 +44,72 @@ pub struct Observation {
     pub survivors: u32,
 }
 
-/// Runs the command to its end, or to the end of its time.
-pub fn observe(launch: &Launch, interrupt: &Interrupt) -> Result<Observation, EngineError> {
-    let mut command = command(launch);
-    let channel = (!launch.requests.is_empty())
-        .then(|| channel(launch).map_err(EngineError::system("open a channel")))
-        .transpose()?;
-    let (listener, child_end) = channel.unzip();
-    if let Some(fd) = &child_end {
-        command.env(variables::FD, fd.as_raw_fd().to_string());
+/// Where processes are observed, one after the other.
+#[derive(Debug)]
+pub struct Stage<'a> {
+    capture: Capture,
+    /// A channel that the last process did not touch, for the next one.
+    idle: Option<Listener>,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> Stage<'a> {
+    /// Output is kept in files without a name in this folder.
+    pub fn new(folder: &Path, interrupt: &'a Interrupt) -> Result<Self, EngineError> {
+        let capture = Capture::new(folder).map_err(EngineError::file("write to", folder))?;
+        Ok(Self { capture, idle: None, interrupt })
     }
-    let spawn = now();
-    let child = command
-        .spawn()
-        .map_err(|source| EngineError::Spawn { path: launch.program.clone(), source })?;
-    let exec = now();
-    drop(child_end);
-    let watch = Watch::new(child, listener, launch, spawn, interrupt)
-        .map_err(EngineError::system("watch a process"))?;
-    watch.follow(exec).map_err(EngineError::system("watch a process"))
+
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt.is_set()
+    }
+
+    /// Runs the command to its end, or to the end of its time.
+    pub fn observe(&mut self, launch: &Launch) -> Result<Observation, EngineError> {
+        let mut command = command(launch);
+        if launch.show == Show::Tail {
+            let (stdout, stderr) =
+                self.capture.hand_out().map_err(EngineError::system("keep output"))?;
+            command.stdout(stdout).stderr(stderr);
+        }
+        let listener = self.listener(launch).map_err(EngineError::system("open a channel"))?;
+        if let Some(listener) = &listener {
+            command.env(variables::FD, listener.inherited().to_string());
+        }
+        let spawn = now();
+        let child = command
+            .spawn()
+            .map_err(|source| EngineError::Spawn { path: launch.program.clone(), source })?;
+        let exec = now();
+        Watch::new(&child, listener, launch, spawn, self)
+            .and_then(|watch| watch.follow(exec))
+            .map_err(EngineError::system("watch a process"))
+    }
+
+    /// The channel of a process that is about to start, if it is to have one.
+    fn listener(&mut self, launch: &Launch) -> io::Result<Option<Listener>> {
+        if launch.requests.is_empty() {
+            return Ok(None);
+        }
+        match self.idle.take() {
+            Some(idle) if idle.asks(&launch.requests) => Ok(Some(idle)),
+            _ => Listener::new(&launch.requests).map(Some),
+        }
+    }
 }
 
 fn command(launch: &Launch) -> Command {
     let mut command = Command::new(&launch.program);
     command.args(&launch.arguments).stdin(Stdio::null()).process_group(0);
     match launch.show {
-        Show::Tail => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
-        Show::Inherit => command.stdout(Stdio::inherit()).stderr(Stdio::inherit()),
-        Show::OnStderr => command.stdout(io::stderr()).stderr(Stdio::inherit()),
-    };
+        Show::Tail => {}
+        Show::Inherit => {
+            command.stdout(Stdio::inherit()).stderr(Stdio::inherit());
+        }
+        Show::OnStderr => {
+            command.stdout(io::stderr()).stderr(Stdio::inherit());
+        }
+    }
     if let Some(directory) = &launch.directory {
         command.current_dir(directory);
     }
@@ -83,78 +122,35 @@ fn command(launch: &Launch) -> Command {
     command
 }
 
-/// A socket pair whose far end the child inherits.
-fn channel(launch: &Launch) -> io::Result<(Listener, OwnedFd)> {
-    let (near, far) = UnixStream::pair()?;
-    let listener = Listener::new(near, &launch.requests)?;
-    fcntl_setfd(&far, FdFlags::empty())?;
-    Ok((listener, far.into()))
-}
-
-/// A stream of the command that we read, until it is closed.
-struct Source<R> {
-    pipe: Option<R>,
-    tail: Tail,
-}
-
-impl<R: io::Read + AsFd> Source<R> {
-    fn new(pipe: Option<R>) -> io::Result<Self> {
-        if let Some(pipe) = &pipe {
-            fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
-        }
-        Ok(Self { pipe, tail: Tail::default() })
-    }
-
-    fn read(&mut self, buffer: &mut [u8]) {
-        if self.pipe.as_mut().is_some_and(|pipe| self.tail.drain(pipe, buffer)) {
-            self.pipe = None;
-        }
-    }
-}
-
-struct Watch<'a> {
+struct Watch<'a, 'b> {
     pid: Pid,
     pidfd: OwnedFd,
-    /// Closed by the other side: nothing more to wait for, but not yet concluded.
-    silent: bool,
     listener: Option<Listener>,
-    stdout: Source<ChildStdout>,
-    stderr: Source<ChildStderr>,
-    buffer: Vec<u8>,
     spawn: Moment,
     deadline: Moment,
-    interrupt: &'a Interrupt,
+    stage: &'a mut Stage<'b>,
     /// Why the process was ended by us, if it was.
     ended: Option<Outcome>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a, 'b> Watch<'a, 'b> {
     fn new(
-        mut child: Child,
+        child: &Child,
         listener: Option<Listener>,
         launch: &Launch,
         spawn: Moment,
-        interrupt: &'a Interrupt,
+        stage: &'a mut Stage<'b>,
     ) -> io::Result<Self> {
-        let pid = Pid::from_child(&child);
-        Ok(Self {
-            pid,
-            pidfd: pidfd_open(pid, PidfdFlags::empty())?,
-            silent: listener.is_none(),
-            listener,
-            stdout: Source::new(child.stdout.take())?,
-            stderr: Source::new(child.stderr.take())?,
-            buffer: vec![0; 64 << 10],
-            spawn,
-            deadline: spawn + Nanos::from(launch.timeout),
-            interrupt,
-            ended: None,
-        })
+        let pid = Pid::from_child(child);
+        let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
+        let deadline = spawn + Nanos::from(launch.timeout);
+        Ok(Self { pid, pidfd, listener, spawn, deadline, stage, ended: None })
     }
 
     fn follow(mut self, exec: Moment) -> io::Result<Observation> {
         while !self.sleep()? {
             self.read();
+            self.stage.capture.trim();
             if let Some(outcome) = self.reason_to_end() {
                 self.end(outcome);
             }
@@ -168,37 +164,35 @@ impl<'a> Watch<'a> {
 
     /// Waits until something happened; true when it is the end of the process.
     fn sleep(&self) -> io::Result<bool> {
-        let mut fds = Vec::with_capacity(5);
-        fds.push(PollFd::new(&self.pidfd, PollFlags::IN));
-        if self.ended.is_none() {
-            fds.push(PollFd::from_borrowed_fd(self.interrupt.fd(), PollFlags::IN));
+        let mut fds = [
+            PollFd::new(&self.pidfd, PollFlags::IN),
+            PollFd::from_borrowed_fd(self.stage.interrupt.fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.stage.interrupt.fd(), PollFlags::empty()),
+        ];
+        let mut used = if self.ended.is_none() { 2 } else { 1 };
+        if let Some(listener) = self.listener.as_ref().filter(|listener| listener.error.is_none()) {
+            fds[used] = PollFd::new(listener.socket(), PollFlags::IN);
+            used += 1;
         }
-        if let (Some(listener), false) = (&self.listener, self.silent) {
-            fds.push(PollFd::new(listener.socket(), PollFlags::IN));
-        }
-        fds.extend(self.stdout.pipe.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
-        fds.extend(self.stderr.pipe.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
-        let left = Timespec::try_from(Duration::from(self.deadline.since(now()))).ok();
-        match poll(&mut fds, left.as_ref()) {
+        let left = Duration::from(self.deadline.since(now())).min(CHECK_EVERY);
+        match poll(&mut fds[..used], Timespec::try_from(left).ok().as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(!fds[0].revents().is_empty()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Takes what has been written, as far as it is there.
+    /// Takes the messages that are there.
     fn read(&mut self) {
         if let Some(listener) = &mut self.listener {
-            self.silent |= listener.drain(&mut self.buffer);
+            listener.drain(&mut [0; READ_AT_ONCE]);
         }
-        self.stdout.read(&mut self.buffer);
-        self.stderr.read(&mut self.buffer);
     }
 
     fn reason_to_end(&self) -> Option<Outcome> {
         if let Some(error) = self.listener.as_ref().and_then(|listener| listener.error.as_ref()) {
             return Some(Outcome::Broke { error: error.to_string() });
         }
-        if self.interrupt.is_set() {
+        if self.stage.interrupt.is_set() {
             return Some(Outcome::Interrupted);
         }
         let at = now();
@@ -218,16 +212,15 @@ impl<'a> Watch<'a> {
     }
 
     fn conclude(
-        self,
+        mut self,
         exec: Moment,
         reaped: Moment,
         status: ExitStatus,
         usage: Usage,
         survivors: u32,
     ) -> Observation {
-        let (messages, error) = self.listener.map_or((Vec::new(), None), Listener::finish);
-        let (stdout_bytes, stdout_tail) = self.stdout.tail.finish();
-        let (stderr_bytes, stderr_tail) = self.stderr.tail.finish();
+        let (messages, error) = self.listener.as_mut().map_or((Vec::new(), None), Listener::finish);
+        self.stage.idle = self.listener.filter(Listener::is_untouched);
         let broke = error.map(|error| Outcome::Broke { error: error.to_string() });
         Observation {
             spawn: self.spawn,
@@ -236,7 +229,7 @@ impl<'a> Watch<'a> {
             outcome: self.ended.or(broke).unwrap_or_else(|| outcome(status)),
             messages,
             usage,
-            streams: Streams { stdout_bytes, stderr_bytes, stdout_tail, stderr_tail },
+            streams: self.stage.capture.read(),
             survivors,
         }
     }

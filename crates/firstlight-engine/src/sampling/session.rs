@@ -10,8 +10,8 @@ use firstlight_schema::reading::{RawRecord, RawSample, SampleRole, Subject};
 use crate::EngineError;
 use crate::cache::{PageCache, Scratch};
 use crate::interrupt::Interrupt;
-use crate::machine::busy_time;
-use crate::process::{Launch, Observation, observe};
+use crate::machine::BusyTime;
+use crate::process::{Launch, Observation, Stage};
 use crate::python::Hooks;
 use crate::store::{RunFolder, now_utc};
 
@@ -33,6 +33,8 @@ pub struct Target {
     pub page_cache: Option<PageCache>,
     /// Whether the hooks are to be loaded into it.
     pub hooked: bool,
+    /// The command with all settings, for each way it has been started.
+    prepared: Vec<((CachePolicy, SampleRole), Launch)>,
 }
 
 impl Target {
@@ -50,7 +52,7 @@ impl Target {
                 return Err(EngineError::PageCachePolicy(other));
             }
         };
-        Ok(Self { launch, scratch: Scratch::new()?, page_cache, hooked })
+        Ok(Self { launch, scratch: Scratch::new()?, page_cache, hooked, prepared: Vec::new() })
     }
 }
 
@@ -59,17 +61,23 @@ impl Target {
 pub struct Session<'a> {
     pub store: RunFolder,
     pub hooks: Hooks,
-    interrupt: &'a Interrupt,
+    stage: Stage<'a>,
+    busy: BusyTime,
     taken: u32,
 }
 
 impl<'a> Session<'a> {
-    pub fn new(store: RunFolder, hooks: Hooks, interrupt: &'a Interrupt) -> Self {
-        Self { store, hooks, interrupt, taken: 0 }
+    pub fn new(
+        store: RunFolder,
+        hooks: Hooks,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self, EngineError> {
+        let stage = Stage::new(store.path(), interrupt)?;
+        Ok(Self { store, hooks, stage, busy: BusyTime::new(), taken: 0 })
     }
 
     pub(super) fn is_interrupted(&self) -> bool {
-        self.interrupt.is_set()
+        self.stage.is_interrupted()
     }
 
     /// Takes one process: caches into their state, evidence before, the process, evidence after.
@@ -80,21 +88,21 @@ impl<'a> Session<'a> {
         role: SampleRole,
         subject: Option<Subject>,
     ) -> Result<RawSample, EngineError> {
-        target.scratch.prepare(policy)?;
-        let launch = self.launch(target, policy, role);
+        let before = target.scratch.prepare(policy)?;
+        let launch = self.prepare(target, policy, role);
         if let Some(pages) = &target.page_cache {
             pages.drop_all();
         }
-        let before = target.scratch.count(policy);
         let pages_before = target.page_cache.as_ref().map(PageCache::count);
         let started = now_utc();
-        let busy_before = busy_time();
-        let observation = observe(&launch, self.interrupt)?;
-        let busy = busy_time()
+        let busy_before = self.busy.read();
+        let observation = self.stage.observe(&target.prepared[launch].1)?;
+        let busy = self
+            .busy
+            .read()
             .zip(busy_before)
             .map(|(after, before)| Nanos(after.0.saturating_sub(before.0)));
-        let after = target.scratch.count(policy);
-        let mut caches = target.scratch.readings(policy, &before, &after);
+        let mut caches = target.scratch.readings(policy, &before);
         if let Some((pages, before)) = target.page_cache.as_ref().zip(pages_before) {
             let (layer, policy) = (Layer::PageCache, policy.page_cache);
             caches.push(LayerReading {
@@ -110,6 +118,16 @@ impl<'a> Session<'a> {
         let record = RawRecord { subject, sample };
         self.store.append(&record)?;
         Ok(record.sample)
+    }
+
+    /// Where the command with all its settings stands among the prepared ones.
+    fn prepare(&self, target: &mut Target, policy: CachePolicy, role: SampleRole) -> usize {
+        let key = (policy, role);
+        target.prepared.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+            let launch = self.launch(target, policy, role);
+            target.prepared.push((key, launch));
+            target.prepared.len() - 1
+        })
     }
 
     fn launch(&self, target: &Target, policy: CachePolicy, role: SampleRole) -> Launch {

@@ -50,7 +50,7 @@ pub(crate) fn cold(settings: &ColdSettings, printer: &mut Printer) -> Result<Exi
         "cold",
         settings.destination.output.as_deref(),
     )?;
-    let mut session = Session::new(store, hooks, &interrupt);
+    let mut session = Session::new(store, hooks, &interrupt)?;
 
     let mut progress = Progress::new(processes(settings), printer.shows_progress());
     let plan = CommandPlan {

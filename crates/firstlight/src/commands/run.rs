@@ -59,7 +59,7 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
         environment.python.as_deref().unwrap_or("not needed"),
     ));
     let mut document = empty(&suite, &plan, environment);
-    let mut session = Session::new(store, hooks, &interrupt);
+    let mut session = Session::new(store, hooks, &interrupt)?;
     let mut json = output::save(&document, &session.store, &settings.destination)?;
     for case in &suite.file.cases {
         let arms = sample_case(&mut session, &plan, case, &mut progress)?;

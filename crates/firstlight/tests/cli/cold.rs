@@ -176,7 +176,7 @@ fn raw_readings_are_on_disk_and_the_export_is_the_document() {
     let finished = sandbox.python("pass\n", &arguments);
     assert_eq!(sandbox.raw_lines().len(), 3);
     assert_eq!(fs::read_to_string(export).unwrap(), finished.stdout);
-    assert!(finished.stdout.starts_with("{\n  \"schema\": {\n    \"name\": \"cold\""));
+    assert!(finished.stdout.starts_with("{\"schema\":{\"name\":\"cold\""));
 }
 
 #[test]
