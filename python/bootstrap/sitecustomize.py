@@ -3,6 +3,9 @@
 This file is the first ``sitecustomize`` on the path of a measured process. It must leave no trace
 behind: afterwards ``sys.path``, ``PYTHONPATH`` and ``sys.modules["sitecustomize"]`` are what they
 would have been, and the user's own ``sitecustomize`` has run, or is absent as before.
+
+Without a descriptor to report to, it only makes ``firstlight`` importable, for scripts that carry
+marks and run as a control.
 """
 
 import os
@@ -14,13 +17,17 @@ _here = os.path.dirname(os.path.abspath(__file__))
 _package = os.path.join(os.path.dirname(_here), "package")
 
 
-def _load_hooks():
+def _load():
     # Our own byte code lives beside our own files, whatever the user's settings say: otherwise the
     # hooks would be compiled anew in each measured process.
     settings = sys.dont_write_bytecode, sys.pycache_prefix
     sys.dont_write_bytecode, sys.pycache_prefix = False, None
     sys.path.insert(0, _package)
     try:
+        import firstlight  # noqa: F401
+
+        if "FIRSTLIGHT_FD" not in os.environ:
+            return
         from firstlight import _hooks
     finally:
         sys.path.remove(_package)
@@ -29,9 +36,9 @@ def _load_hooks():
     _hooks.install(_entered)
 
 
-if sys.version_info >= (3, 9) and "FIRSTLIGHT_FD" in os.environ:
+if sys.version_info >= (3, 9):
     try:
-        _load_hooks()
+        _load()
     except Exception:  # the workload runs unhooked; the parent sees that no hello came
         pass
 

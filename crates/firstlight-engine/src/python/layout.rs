@@ -58,28 +58,21 @@ impl Hooks {
         }
     }
 
-    /// The settings with which a process loads the hooks and then forgets them.
+    /// The settings with which a process loads the hooks and then forgets them. A process without
+    /// a descriptor to report to loads none, and can import `firstlight` all the same.
     pub fn variables(&self) -> Vec<(OsString, Option<OsString>)> {
         let original = std::env::var_os(variables::PYTHONPATH);
-        let parts = [Some(self.folder.join("bootstrap").into_os_string()), original.clone()];
+        let mut path = self.folder.join("bootstrap").into_os_string();
+        if let Some(original) = &original {
+            path.push(":");
+            path.push(original);
+        }
         vec![
-            (variables::PYTHONPATH.into(), Some(joined(parts))),
+            (variables::PYTHONPATH.into(), Some(path)),
             (variables::ORIGINAL_PYTHONPATH.into(), original),
             (variables::PARENT.into(), Some(std::process::id().to_string().into())),
         ]
     }
-
-    /// The settings with which a process can import `firstlight` and nothing records it, for
-    /// scripts that carry marks.
-    pub fn unhooked_variables(&self) -> Vec<(OsString, Option<OsString>)> {
-        let original = std::env::var_os(variables::PYTHONPATH);
-        let parts = [original, Some(self.folder.join("package").into_os_string())];
-        vec![(variables::PYTHONPATH.into(), Some(joined(parts)))]
-    }
-}
-
-fn joined(parts: [Option<OsString>; 2]) -> OsString {
-    parts.into_iter().flatten().collect::<Vec<_>>().join(":".as_ref())
 }
 
 fn digest() -> String {

@@ -1,6 +1,7 @@
 //! Samples one command: priming first where a policy needs it, controls in between where asked.
 
 use firstlight_schema::cache::{CachePolicy, Policy};
+use firstlight_schema::message::{Event, Message};
 use firstlight_schema::reading::{Outcome, RawSample, SampleRole};
 
 use super::plan::swaps;
@@ -40,6 +41,7 @@ pub fn sample_command(
         let policy = if role == SampleRole::Priming { priming(plan.policy) } else { plan.policy };
         let sample = session.take(target, policy, role, None)?;
         observer.taken(&sample);
+        target.marks |= puts_marks(&sample);
         let fine = is_fine(&sample, plan.any_exit_code);
         let goes_on = !session.is_interrupted();
         if role == SampleRole::Priming && fine {
@@ -57,8 +59,9 @@ pub fn sample_command(
     if plan.policy.needs_priming() && !take(&mut readings, SampleRole::Priming)? {
         return Ok(readings);
     }
-    for swap in swaps(plan.runs, plan.seed) {
-        let roles: &[SampleRole] = match (plan.control, swap) {
+    for (pair, swap) in swaps(plan.runs, plan.seed).into_iter().enumerate() {
+        // The first process shows whether a control needs `firstlight` to be importable.
+        let roles: &[SampleRole] = match (plan.control, swap && pair > 0) {
             (false, _) => &[SampleRole::Measured],
             (true, false) => &[SampleRole::Measured, SampleRole::Control],
             (true, true) => &[SampleRole::Control, SampleRole::Measured],
@@ -89,4 +92,11 @@ pub(super) fn is_fine(sample: &RawSample, any_exit_code: bool) -> bool {
         Outcome::Exited { .. } => any_exit_code,
         _ => false,
     }
+}
+
+fn puts_marks(sample: &RawSample) -> bool {
+    sample.messages.iter().any(|message| match message {
+        Message::Event(event) => matches!(event.event, Event::Mark(_)),
+        _ => false,
+    })
 }

@@ -33,6 +33,8 @@ pub struct Target {
     pub page_cache: Option<PageCache>,
     /// Whether the hooks are to be loaded into it.
     pub hooked: bool,
+    /// Whether it was seen to put marks, and so to import `firstlight`.
+    pub marks: bool,
     /// The command with all settings, for each way it has been started.
     prepared: Vec<((CachePolicy, SampleRole), Launch)>,
 }
@@ -52,7 +54,14 @@ impl Target {
                 return Err(EngineError::PageCachePolicy(other));
             }
         };
-        Ok(Self { launch, scratch: Scratch::new()?, page_cache, hooked, prepared: Vec::new() })
+        Ok(Self {
+            launch,
+            scratch: Scratch::new()?,
+            page_cache,
+            hooked,
+            marks: false,
+            prepared: Vec::new(),
+        })
     }
 }
 
@@ -134,7 +143,13 @@ impl<'a> Session<'a> {
         let mut launch = target.launch.clone();
         launch.variables.extend(target.scratch.variables(policy));
         match role {
-            SampleRole::Control => launch.variables.extend(self.hooks.unhooked_variables()),
+            // As the user would start it, unless it would fail for want of `firstlight`.
+            SampleRole::Control => {
+                launch.requests.clear();
+                if target.marks {
+                    launch.variables.extend(self.hooks.variables());
+                }
+            }
             SampleRole::Measured | SampleRole::Priming => {
                 if target.hooked {
                     launch.variables.extend(self.hooks.variables());
