@@ -15,14 +15,14 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     println!("── bench hooks: an empty Python program, 200 interleaved pairs");
     price(workshop, "200", &[&python, "-c", "pass"], false)?;
     println!("── bench hooks: one MLP training step in JAX, 150 interleaved pairs");
-    price(workshop, "150", &[&python, &step, "mlp"], true)?;
+    price(workshop, "150", &[&python, &step], true)?;
     println!("── bench hooks: instructions, which no other process disturbs");
     if !install("valgrind", "valgrind") {
         println!("   not counted: valgrind is not here");
         return Ok(());
     }
     instructions(workshop, "import jax", &[&python, "-c", "import jax"])?;
-    instructions(workshop, "the training step", &[&python, &step, "mlp"])
+    instructions(workshop, "the training step", &[&python, &step])
 }
 
 /// The interleaved control's verdict; a share of the whole is asked only of a JAX process.

@@ -14,7 +14,7 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     let python = workshop.python.display().to_string();
     let step = Workshop::script("step.py");
     let cases: [(&str, Vec<&str>); 3] = [
-        ("10 JAX processes", vec!["cold", "--runs", "10", "--", &python, &step, "mlp"]),
+        ("10 JAX processes", vec!["cold", "--runs", "10", "--", &python, &step]),
         ("400 runs of `true`", vec!["cold", "--runs", "400", "--", "true"]),
         (
             "100 MB of output",

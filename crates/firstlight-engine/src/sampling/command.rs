@@ -1,7 +1,6 @@
 //! Samples one command: priming first where a policy needs it, controls in between where asked.
 
 use firstlight_schema::cache::{CachePolicy, Policy};
-use firstlight_schema::message::{Event, Message};
 use firstlight_schema::reading::{Outcome, RawSample, SampleRole};
 
 use super::plan::swaps;
@@ -36,44 +35,68 @@ pub fn sample_command(
     observer: &mut dyn Observer,
 ) -> Result<CommandReadings, EngineError> {
     let mut readings = CommandReadings::default();
-    let mut take = |readings: &mut CommandReadings, role| -> Result<bool, EngineError> {
-        observer.starting(role, None);
-        let policy = if role == SampleRole::Priming { priming(plan.policy) } else { plan.policy };
-        let sample = session.take(target, policy, role, None)?;
-        observer.taken(&sample);
-        target.marks |= puts_marks(&sample);
-        let fine = is_fine(&sample, plan.any_exit_code);
-        let goes_on = !session.is_interrupted();
-        if role == SampleRole::Priming && fine {
-            target.scratch.keep_as_primed()?;
-        }
-        let list = match role {
-            SampleRole::Priming => &mut readings.priming,
-            SampleRole::Measured => &mut readings.measured,
-            SampleRole::Control => &mut readings.controls,
-        };
-        list.push(sample);
-        Ok(goes_on && (fine || list.len() > 1))
-    };
+    let mut sampler = Sampler { session, target, plan, observer, readings: &mut readings };
+    let complete = sampler.take_all()?;
+    readings.complete = complete;
+    Ok(readings)
+}
 
-    if plan.policy.needs_priming() && !take(&mut readings, SampleRole::Priming)? {
-        return Ok(readings);
-    }
-    for (pair, swap) in swaps(plan.runs, plan.seed).into_iter().enumerate() {
-        // The first process shows whether a control needs `firstlight` to be importable.
-        let roles: &[SampleRole] = match (plan.control, swap && pair > 0) {
-            (false, _) => &[SampleRole::Measured],
-            (true, false) => &[SampleRole::Measured, SampleRole::Control],
-            (true, true) => &[SampleRole::Control, SampleRole::Measured],
-        };
-        for &role in roles {
-            if !take(&mut readings, role)? {
-                return Ok(readings);
+struct Sampler<'a, 'b> {
+    session: &'a mut Session<'b>,
+    target: &'a mut Target,
+    plan: CommandPlan,
+    observer: &'a mut dyn Observer,
+    readings: &'a mut CommandReadings,
+}
+
+impl Sampler<'_, '_> {
+    /// Whether nothing had to be left out.
+    fn take_all(&mut self) -> Result<bool, EngineError> {
+        if self.plan.policy.needs_priming() && !self.take(SampleRole::Priming)? {
+            return Ok(false);
+        }
+        for swap in swaps(self.plan.runs, self.plan.seed) {
+            let roles: &[SampleRole] = match (self.plan.control, swap) {
+                (false, _) => &[SampleRole::Measured],
+                (true, false) => &[SampleRole::Measured, SampleRole::Control],
+                (true, true) => &[SampleRole::Control, SampleRole::Measured],
+            };
+            for &role in roles {
+                if !self.take(role)? {
+                    return Ok(false);
+                }
             }
         }
+        Ok(true)
     }
-    readings.complete = true;
-    Ok(readings)
+
+    /// Takes one process; false when there is no point in going on.
+    fn take(&mut self, role: SampleRole) -> Result<bool, EngineError> {
+        self.observer.starting(role, None);
+        let policy = match role {
+            SampleRole::Priming => priming(self.plan.policy),
+            SampleRole::Measured | SampleRole::Control => self.plan.policy,
+        };
+        let mut sample = self.session.take(self.target, policy, role, None)?;
+        if role == SampleRole::Control
+            && misses_firstlight(&sample)
+            && self.target.lend_firstlight()
+        {
+            sample = self.session.take(self.target, policy, role, None)?;
+        }
+        self.observer.taken(&sample);
+        let fine = is_fine(&sample, self.plan.any_exit_code);
+        if role == SampleRole::Priming && fine {
+            self.target.scratch.keep_as_primed()?;
+        }
+        let list = match role {
+            SampleRole::Priming => &mut self.readings.priming,
+            SampleRole::Measured => &mut self.readings.measured,
+            SampleRole::Control => &mut self.readings.controls,
+        };
+        list.push(sample);
+        Ok((fine || list.len() > 1) && !self.session.is_interrupted())
+    }
 }
 
 /// Under which the caches are filled: private and empty at first.
@@ -94,9 +117,8 @@ pub(super) fn is_fine(sample: &RawSample, any_exit_code: bool) -> bool {
     }
 }
 
-fn puts_marks(sample: &RawSample) -> bool {
-    sample.messages.iter().any(|message| match message {
-        Message::Event(event) => matches!(event.event, Event::Mark(_)),
-        _ => false,
-    })
+/// A script that carries marks cannot run where `firstlight` is not installed.
+fn misses_firstlight(sample: &RawSample) -> bool {
+    sample.outcome != Outcome::Completed
+        && sample.streams.stderr_tail.contains("No module named 'firstlight'")
 }

@@ -33,8 +33,8 @@ pub struct Target {
     pub page_cache: Option<PageCache>,
     /// Whether the hooks are to be loaded into it.
     pub hooked: bool,
-    /// Whether it was seen to put marks, and so to import `firstlight`.
-    pub marks: bool,
+    /// Whether a control must be able to import `firstlight`.
+    lends_firstlight: bool,
     /// The command with all settings, for each way it has been started.
     prepared: Vec<((CachePolicy, SampleRole), Launch)>,
 }
@@ -62,6 +62,14 @@ impl Target {
             marks: false,
             prepared: Vec::new(),
         })
+    }
+}
+
+impl Target {
+    /// From now on controls can import `firstlight`; false when they could already.
+    pub(super) fn lend_firstlight(&mut self) -> bool {
+        self.prepared.retain(|((_, role), _)| *role != SampleRole::Control);
+        !std::mem::replace(&mut self.lends_firstlight, true)
     }
 }
 
@@ -146,7 +154,7 @@ impl<'a> Session<'a> {
             // As the user would start it, unless it would fail for want of `firstlight`.
             SampleRole::Control => {
                 launch.requests.clear();
-                if target.marks {
+                if target.lends_firstlight {
                     launch.variables.extend(self.hooks.variables());
                 }
             }
