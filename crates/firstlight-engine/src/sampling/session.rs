@@ -59,7 +59,7 @@ impl Target {
             scratch: Scratch::new()?,
             page_cache,
             hooked,
-            marks: false,
+            lends_firstlight: false,
             prepared: Vec::new(),
         })
     }
