@@ -117,7 +117,13 @@ fn contradiction(layer: &LayerEvidence, compiles: &[Compile]) -> Option<Reason> 
         }
         Policy::Clean | Policy::Disabled if before.entries > 0 => reason(
             Finding::CacheNotClean,
-            format!("the {name} cache held {} entries before the process started", before.entries),
+            format!(
+                "the {name} cache held {} before the process started",
+                match before.entries {
+                    1 => "1 file".to_owned(),
+                    files => format!("{files} files"),
+                }
+            ),
         ),
         Policy::Disabled if name != Layer::Bytecode && hits > 0 => reason(
             Finding::CacheNotClean,

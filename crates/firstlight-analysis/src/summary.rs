@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firstlight_schema::cache::LayerEvidence;
-use firstlight_schema::cold::{PhaseMean, Program, Summary};
+use firstlight_schema::cold::{DevicePeak, PhaseMean, Program, Summary};
 use firstlight_schema::message::CacheAnswer;
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::phase::Phase;
@@ -38,11 +38,35 @@ pub fn summarise(samples: &[Sample]) -> Option<Summary> {
             .map(|firsts| means(&firsts.iter().map(|first| &*first.phases).collect::<Vec<_>>())),
         peak_rss_bytes: valid.iter().map(|sample| sample.peak_rss_bytes).max().unwrap_or(0),
         compile_peak_rss_bytes: peak_of(Phase::is_compilation),
-        run_peak_rss_bytes: peak_of(|phase| matches!(phase, Phase::FirstRun | Phase::Run)),
+        run_peak_rss_bytes: peak_of(is_running),
+        devices: devices(&valid),
         contention_cores: typical(valid.iter().filter_map(|sample| sample.contention_cores)),
         caches: caches(&valid),
         programs: programs(&valid),
     })
+}
+
+fn is_running(phase: Phase) -> bool {
+    matches!(phase, Phase::FirstRun | Phase::Run)
+}
+
+fn devices(samples: &[&Sample]) -> Vec<DevicePeak> {
+    let mut peaks: BTreeMap<&str, DevicePeak> = BTreeMap::new();
+    for memory in samples.iter().flat_map(|sample| &sample.memory) {
+        for reading in &memory.devices {
+            let peak = peaks.entry(&reading.device).or_insert_with(|| DevicePeak {
+                device: reading.device.clone(),
+                after_compiling_bytes: None,
+                after_running_bytes: None,
+            });
+            if memory.phase.is_compilation() {
+                peak.after_compiling_bytes = peak.after_compiling_bytes.max(reading.peak_bytes);
+            } else if is_running(memory.phase) {
+                peak.after_running_bytes = peak.after_running_bytes.max(reading.peak_bytes);
+            }
+        }
+    }
+    peaks.into_values().collect()
 }
 
 fn count(n: usize) -> u32 {

@@ -100,7 +100,7 @@ fn a_cache_left_in_place_is_refused_as_clean() {
     let sample = program(Policy::Clean, 3, ["hit", "hit"], own_cache());
     assert_eq!(
         only_reason(&sample),
-        "cache-not-clean: the jax cache held 3 entries before the process started"
+        "cache-not-clean: the jax cache held 3 files before the process started"
     );
 }
 

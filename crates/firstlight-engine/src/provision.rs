@@ -56,8 +56,10 @@ pub fn provision(
     let _ = fs::remove_dir_all(&folder);
     let installer = Installer::find();
     announce(&format!("installing {} packages with {}", pinned(&content), installer.name()));
-    installer.install(interpreter, lock, &folder)?;
+    let outcome = installer.install(interpreter, lock, &folder);
+    // Ctrl-C reaches the installer too; then its complaint is not the reason.
     interrupt.check()?;
+    outcome?;
     let ready = Interpreter::ask(&folder.join("bin/python"))?;
     let environment = Environment {
         python: folder.join("bin/python"),

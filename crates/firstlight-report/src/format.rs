@@ -61,18 +61,18 @@ pub fn count(n: u64, thing: &str) -> String {
 }
 
 /// An estimate of a duration: the point, then how sure we are.
-pub fn estimate(estimate: &Estimate) -> (String, String) {
-    let sure = match &estimate.interval {
+pub fn estimate(estimate: &Estimate) -> String {
+    let point = duration(estimate.point);
+    match &estimate.interval {
         Some(interval) => format!(
-            "median of {}; {} to {} with {} confidence",
+            "{point}, median of {}; {} to {} with {} confidence",
             estimate.n,
             duration(interval.low),
             duration(interval.high),
             share(interval.confidence),
         ),
-        None => format!("median of {}; too few for an interval", estimate.n),
-    };
-    (duration(estimate.point), sure)
+        None => format!("{point}, median of {}; too few for an interval", estimate.n),
+    }
 }
 
 /// A policy as words of a sentence.

@@ -59,11 +59,25 @@ pub struct Summary {
     pub peak_rss_bytes: u64,
     pub compile_peak_rss_bytes: Option<u64>,
     pub run_peak_rss_bytes: Option<u64>,
+    /// Where a framework tells of its devices' memory.
+    pub devices: Vec<DevicePeak>,
     /// The median over the samples that are long enough to tell.
     pub contention_cores: Option<f64>,
     /// Sums over the samples; directories are those of the last one.
     pub caches: Vec<LayerEvidence>,
     pub programs: Vec<Program>,
+}
+
+/// A device's high-water marks, the largest over the samples. They never fall within a process: a
+/// later mark that is no higher tells only that the later phase took no more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct DevicePeak {
+    pub device: String,
+    /// When the last program had been compiled.
+    pub after_compiling_bytes: Option<u64>,
+    /// When the program's own code had ended.
+    pub after_running_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -85,6 +85,16 @@ fn judge(what: &str, figure: &str, wanted: &str, met: bool) {
     println!("   {what}: {figure}, {verdict} {wanted}");
 }
 
+/// The same for a figure with an interval, of which at most `limit` is asked.
+fn judge_interval(what: &str, figure: &str, wanted: &str, (low, high): (f64, f64), limit: f64) {
+    let verdict = match () {
+        () if high <= limit => "meets",
+        () if low > limit => "FALLS SHORT OF",
+        () => "cannot be told apart from",
+    };
+    println!("   {what}: {figure}, {verdict} {wanted}");
+}
+
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::{Workshop, judge, median};
+use super::{Workshop, judge_interval, median};
 use crate::shell::{Result, install, output};
 
 const ROUNDS: u32 = 20;
@@ -51,7 +51,7 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     for (what, ratios) in [("reported time, ratio", reported), ("elapsed time, ratio", elapsed)] {
         let (low, high) = interval(&ratios);
         let figure = format!("{:.3} ({low:.3} to {high:.3}, 95 %)", median(&ratios));
-        judge(what, &figure, "no more than hyperfine's, as far as can be told", low <= 1.0);
+        judge_interval(what, &figure, "no more than hyperfine's", (low, high), 1.0);
     }
     Ok(())
 }

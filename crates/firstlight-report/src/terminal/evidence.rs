@@ -3,34 +3,33 @@
 use std::fmt::Write as _;
 
 use firstlight_schema::cache::{Inventory, Layer, LayerEvidence};
-use firstlight_schema::cold::{Control, Summary};
+use firstlight_schema::cold::{Control, DevicePeak, Summary};
 use firstlight_schema::estimate::Estimate;
 use firstlight_schema::finding::Reason;
 use firstlight_schema::sample::Sample;
 
 use super::page::{BOLD, Page};
 use crate::format::{bytes, count, difference, duration, policy};
-use crate::table::Align;
 
 const SHOWN_INVALID: usize = 4;
 
 pub(super) fn evidence(page: &mut Page, summary: &Summary) {
     page.gap();
-    let mut rows = vec![vec!["memory".to_owned(), memory(summary)]];
+    let mut facts = vec![("memory", memory(summary))];
+    facts.extend(summary.devices.iter().map(|peak| ("", device(peak))));
     let telling = summary.caches.iter().filter(|layer| says_something(layer));
     for (index, layer) in telling.enumerate() {
-        let head = if index == 0 { "caches" } else { "" };
-        rows.push(vec![head.to_owned(), cache(layer, summary.valid)]);
+        facts.push((if index == 0 { "caches" } else { "" }, cache(layer, summary.valid)));
     }
     if let Some(cores) = summary.contention_cores {
-        rows.push(vec!["machine".to_owned(), format!("others kept {cores:.2} cores busy")]);
+        facts.push(("machine", format!("others kept {cores:.2} cores busy")));
     }
     let samples = match summary.invalid {
         0 => format!("{} valid", summary.valid),
         invalid => format!("{} valid, {invalid} invalid and left out", summary.valid),
     };
-    rows.push(vec!["samples".to_owned(), samples]);
-    page.columns(&[Align::Left, Align::Left], &rows);
+    facts.push(("samples", samples));
+    page.facts(&facts);
 }
 
 fn memory(summary: &Summary) -> String {
@@ -43,6 +42,16 @@ fn memory(summary: &Summary) -> String {
         }
     }
     text
+}
+
+fn device(peak: &DevicePeak) -> String {
+    let told = |bytes_: Option<u64>| bytes_.map_or_else(|| "unknown".to_owned(), bytes);
+    format!(
+        "{} high-water mark {} after compiling, {} after running",
+        peak.device,
+        told(peak.after_compiling_bytes),
+        told(peak.after_running_bytes),
+    )
 }
 
 fn says_something(layer: &LayerEvidence) -> bool {

@@ -11,6 +11,8 @@ use crate::table::{Align, columns};
 const SHOWN_PARTS: usize = 4;
 const SHOWN_PROGRAMS: usize = 8;
 const LONGEST_NAME: usize = 28;
+/// Below this width a program's stages are told together.
+const NARROW: usize = 72;
 /// Phases shorter than this share of the whole are told in one row.
 const NEGLIGIBLE: f64 = 0.0005;
 
@@ -79,28 +81,40 @@ pub(super) fn programs(page: &mut Page, programs: &[Program]) {
         return;
     }
     page.gap();
-    let head = ["program", "times", "trace", "lower", "compile", "cached", "arguments"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let narrow = page.width() < NARROW;
+    let head: &[&str] = if narrow {
+        &["program", "times", "all stages"]
+    } else {
+        &["program", "times", "trace", "lower", "compile", "cached", "arguments"]
+    };
+    let mut rows = vec![head.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()];
     rows.extend(programs.iter().take(SHOWN_PROGRAMS).map(|program| {
-        vec![
-            fit(&program.function, LONGEST_NAME),
-            number(program.count),
-            duration(program.trace_ns),
-            duration(program.lower_ns),
-            duration(program.compile_ns),
-            number(program.hits),
-            program.signature.clone().unwrap_or_default(),
-        ]
+        let mut row = vec![fit(&program.function, LONGEST_NAME), number(program.count)];
+        if narrow {
+            row.push(duration(cost(program)));
+        } else {
+            let stages = [program.trace_ns, program.lower_ns, program.compile_ns];
+            row.extend(stages.map(duration));
+            row.push(number(program.hits));
+            row.push(program.signature.clone().unwrap_or_default());
+        }
+        row
     }));
-    let mut align = [Align::Right; 7];
+    let mut align = vec![Align::Right; head.len()];
     align[0] = Align::Left;
-    align[6] = Align::Left;
+    if !narrow {
+        align[head.len() - 1] = Align::Left;
+    }
     page.columns(&align, &rows);
     if programs.len() > SHOWN_PROGRAMS {
         let rest = &programs[SHOWN_PROGRAMS..];
-        let cost: f64 = rest.iter().map(|p| p.trace_ns + p.lower_ns + p.compile_ns).sum();
-        page.line(&format!("  {} more programs, {} together", rest.len(), duration(cost)));
+        let together: f64 = rest.iter().map(cost).sum();
+        page.line(&format!("  {} more programs, {} together", rest.len(), duration(together)));
     }
+}
+
+fn cost(program: &Program) -> f64 {
+    program.trace_ns + program.lower_ns + program.compile_ns
 }
 
 fn number(value: f64) -> String {

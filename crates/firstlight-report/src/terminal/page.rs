@@ -1,5 +1,7 @@
 //! Text that grows line by line and knows how wide it may be.
 
+use std::fmt::Write as _;
+
 use anstyle::Style;
 
 use crate::table::{Align, columns};
@@ -44,20 +46,36 @@ impl Page {
         }
     }
 
+    /// Names and what is to be said of them, indented and aligned; long texts are broken.
+    pub(super) fn facts(&mut self, facts: &[(&str, String)]) {
+        let widest = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        for (name, text) in facts {
+            write!(self.text, "  {name:widest$}  ").expect("writing to a string");
+            self.words(text, widest + 4, widest + 4);
+        }
+    }
+
     /// A sentence, broken at spaces; what follows the first line is indented.
     pub(super) fn sentence(&mut self, sentence: &str) {
-        let mut used = 0;
-        for word in sentence.split(' ') {
+        self.words(sentence, 0, 2);
+    }
+
+    /// Words from column `used` on; further lines begin at column `margin`.
+    fn words(&mut self, text: &str, mut used: usize, margin: usize) {
+        let mut first = true;
+        for word in text.split(' ') {
             let length = visible(word);
-            if used > 0 && used + 1 + length > self.width {
-                self.text.push_str("\n  ");
-                used = 2;
-            } else if used > 0 {
+            if !first && used + 1 + length > self.width {
+                self.text.push('\n');
+                self.text.push_str(&" ".repeat(margin));
+                used = margin;
+            } else if !first {
                 self.text.push(' ');
                 used += 1;
             }
             self.text.push_str(word);
             used += length;
+            first = false;
         }
         self.text.push('\n');
     }

@@ -9,21 +9,14 @@ use super::page::{DIM, Page};
 use crate::bar::bar;
 use crate::format::{duration, estimate};
 use crate::strip::strip;
-use crate::table::Align;
 
 const WIDEST_STRIP: usize = 60;
 
 /// Draws the whole sheet; a bar as long as the page stands for `longest` nanoseconds.
 pub(super) fn sheet(page: &mut Page, summary: &Summary, samples: &[Sample], longest: f64) {
-    let heads: Vec<Vec<String>> =
-        [("first result", summary.first_result.as_ref()), ("wall time", Some(&summary.wall))]
-            .into_iter()
-            .filter_map(|(name, value)| {
-                let (point, sure) = estimate(value?);
-                Some(vec![name.to_owned(), point, sure])
-            })
-            .collect();
-    page.columns(&[Align::Left, Align::Right, Align::Left], &heads);
+    let first = summary.first_result.as_ref().map(|first| ("first result", estimate(first)));
+    let wall = ("wall time", estimate(&summary.wall));
+    page.facts(&first.into_iter().chain([wall]).collect::<Vec<_>>());
     page.gap();
     let (phases, point) = headline(summary);
     page.line(&format!("  {}", bar(phases, cells(page.width() - 4, point / longest))));
