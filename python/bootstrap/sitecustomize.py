@@ -36,7 +36,7 @@ def _load():
     _hooks.install(_entered)
 
 
-if sys.version_info >= (3, 9):
+if sys.version_info >= (3, 9):  # noqa: UP036
     try:
         _load()
     except Exception:  # the workload runs unhooked; the parent sees that no hello came

@@ -168,3 +168,18 @@ def test_compiling_and_running_have_their_own_peaks(cold: Cold) -> None:
     assert peaks["compile"] > peaks["import"] > 0
     assert peaks["run"] > 0
     assert sample["peak-rss-bytes"] >= max(peaks.values())
+
+
+def test_the_first_run_of_a_program_is_told_apart_and_later_ones_are_not_touched(
+    cold: Cold,
+) -> None:
+    many = STEP + "for _ in range(200):\n    step(w, x)\n"
+    [sample] = cold(many, "--runs", "1")["samples"]
+    [row] = [row for row in sample["phases"] if row["name"] == "first-run"]
+    assert [part["name"] for part in row["parts"]] == ["jit(step)"]
+    begins = [
+        message
+        for message in sample["raw"]["messages"]
+        if message["type"] == "phase" and message["name"] == "first-run"
+    ]
+    assert len(begins) == 2

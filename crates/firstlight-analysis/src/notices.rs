@@ -11,6 +11,9 @@ const NOISY_CORES: f64 = 0.5;
 /// The fewest values that give the median a 95 % interval.
 const FEWEST_FOR_AN_INTERVAL: usize = 6;
 
+/// Less time than this for compiling modules from source is not.
+const WORTH_A_WORD: Nanos = Nanos(10_000_000);
+
 /// Findings about the whole set: once each, with the number behind them.
 pub fn notices(samples: &[Sample]) -> Vec<Reason> {
     let mut notices = Vec::new();
@@ -65,12 +68,13 @@ fn from_source(samples: &[Sample]) -> Option<Reason> {
             }
         }
     }
-    (modules > 0).then(|| {
+    let per_process = Nanos(spent.0 / processes.max(1));
+    (per_process >= WORTH_A_WORD).then(|| {
         let text = format!(
             "in each process {} modules were compiled from source, {:.0} ms of its imports: \
              their byte code is not on disk; `--bytecode primed` measures with it",
             modules / processes,
-            spent.as_seconds() * 1e3 / f64::from(u32::try_from(processes).unwrap_or(u32::MAX)),
+            per_process.as_seconds() * 1e3,
         );
         Reason::new(Finding::BytecodeNotCached, text)
     })

@@ -35,7 +35,7 @@ pub enum Phase {
     CacheRead,
     /// Compiled programs written to a cache on disk.
     CacheWrite,
-    /// The first call of a workload, in suites.
+    /// The first run of a compiled program, and in suites the first call of a workload.
     FirstRun,
     /// The program's own code, and what it executes.
     Run,

@@ -40,11 +40,15 @@ SHOWN_ARGUMENTS = 6
 WHOLE = ("dynamo", "entire_backward_compile")
 
 
+# The function compiled last on any thread: its backward may be compiled on autograd's thread.
+_latest: list[str | None] = [None]
+
+
 class _Open(_local):
     """The function being compiled on one thread, and the caches' counters when it began."""
 
     def __init__(self) -> None:
-        self.function: str | None = None
+        self.function: str | None = _latest[0]
         self.signature: str | None = None
         self.counts: list[tuple[int, int]] = []
 
@@ -62,6 +66,7 @@ def install(channel: Channel) -> None:
         if stretch is not None:
             if event_name == "dynamo":
                 open_.function, open_.signature = _frame_being_compiled()
+                _latest[0] = open_.function
             if event_name in WHOLE:
                 open_.counts.append(_counts())
             channel.begin(stretch[0], _label(stretch[1], open_.function))

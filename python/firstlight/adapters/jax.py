@@ -1,8 +1,9 @@
 """JAX: tracing, lowering, compiling and the persistent cache, from its own monitoring events.
 
-The events carry a function's name but no shapes, and no event tells of starting a backend or of
-writing a cache entry, so three internal functions are wrapped as well. Each wrapper stands alone:
-one that a JAX version no longer has is left out, and the events still tell the rest.
+The events carry a function's name but no shapes, and no event tells of starting a backend, of
+writing a cache entry or of running a program, so four internal functions are wrapped as well. Each
+wrapper stands alone: one that a JAX version no longer has is left out, and the events still tell
+the rest.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def install(channel: Channel) -> None:
     jax = sys.modules["jax"]
     channel.event("framework", name="jax", version=getattr(jax, "__version__", "unknown"))
     _listen(channel, jax.monitoring, _Open())
-    for wrap in (_wrap_backends, _wrap_cache_write):
+    for wrap in (_wrap_backends, _wrap_cache_write, _wrap_first_execution):
         wrap(channel)
 
 
@@ -219,3 +220,29 @@ def _wrap_cache_write(channel: Channel) -> None:
             channel.end("cache-write", "jax")
 
     compiler._cache_write = cache_write  # type: ignore[attr-defined]
+
+
+def _wrap_first_execution(channel: Channel) -> None:
+    """The first run of each program, which may start the device and reserve its memory.
+
+    Later calls of a jitted function do not pass here; calls of other executables are let through.
+    """
+    pxla = sys.modules.get("jax._src.interpreters.pxla")
+    executor: Any = getattr(pxla, "ExecuteReplicated", None)
+    if executor is None:
+        return
+    original = executor.__call__
+    seen: Any = sys.modules["weakref"].WeakSet()
+
+    def call(self: Any, *args: Any) -> Any:
+        if self in seen:
+            return original(self, *args)
+        seen.add(self)
+        name = getattr(self, "name", None)
+        channel.begin("first-run", name)
+        try:
+            return original(self, *args)
+        finally:
+            channel.end("first-run", name)
+
+    executor.__call__ = call
