@@ -150,6 +150,26 @@ class Channel:
         self.event("mark", at, name=name)
 
 
+def guarded(channel: Channel, adapter: str, function: "Callable[..., Any]") -> "Callable[..., Any]":
+    """The function, except that what goes wrong in it is reported, once, and not raised.
+
+    Frameworks call our listeners in the middle of the user's program, which must not notice.
+    """
+    broken = False
+
+    def call(*args: "Any", **kwargs: "Any") -> "Any":
+        nonlocal broken
+        if broken:
+            return None
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            broken = True
+            channel.event("adapter-failed", adapter=adapter, error=repr(error))
+
+    return call
+
+
 def message(kind: str, **fields: object) -> str:
     body = "".join(
         ',"%s":%s' % (name.replace("_", "-"), encode(value)) for name, value in fields.items()

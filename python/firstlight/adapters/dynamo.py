@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 from _thread import _local
 
+from .._channel import guarded
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -61,23 +63,32 @@ def install(channel: Channel) -> None:
     log_start, log_end = logger.log_event_start, logger.log_event_end
     open_ = _Open()
 
-    def log_event_start(self: Any, event_name: str, *args: Any, **kwargs: Any) -> Any:
+    def started(event_name: str) -> None:
         stretch = STRETCHES.get(event_name)
-        if stretch is not None:
-            if event_name == "dynamo":
-                open_.function, open_.signature = _frame_being_compiled()
-                _latest[0] = open_.function
-            if event_name in WHOLE:
-                open_.counts.append(_counts())
-            channel.begin(stretch[0], _label(stretch[1], open_.function))
-        return log_start(self, event_name, *args, **kwargs)
+        if stretch is None:
+            return
+        if event_name == "dynamo":
+            open_.function, open_.signature = _frame_being_compiled()
+            _latest[0] = open_.function
+        if event_name in WHOLE:
+            open_.counts.append(_counts())
+        channel.begin(stretch[0], _label(stretch[1], open_.function))
 
-    def log_event_end(self: Any, event_name: str, *args: Any, **kwargs: Any) -> Any:
-        result = log_end(self, event_name, *args, **kwargs)
+    def finished(event_name: str) -> None:
         stretch = STRETCHES.get(event_name)
         if stretch is not None:
             detail = _detail(open_, event_name) if event_name in WHOLE else None
             channel.end(stretch[0], _label(stretch[1], open_.function), detail)
+
+    started, finished = guarded(channel, "torch", started), guarded(channel, "torch", finished)
+
+    def log_event_start(self: Any, event_name: str, *args: Any, **kwargs: Any) -> Any:
+        started(event_name)
+        return log_start(self, event_name, *args, **kwargs)
+
+    def log_event_end(self: Any, event_name: str, *args: Any, **kwargs: Any) -> Any:
+        result = log_end(self, event_name, *args, **kwargs)
+        finished(event_name)
         return result
 
     logger.log_event_start = log_event_start
@@ -113,7 +124,7 @@ def _counts() -> tuple[int, int]:
 
 def _frame_being_compiled() -> tuple[str | None, str | None]:
     """Dynamo names neither function nor shapes in its log; both are in the caller's locals."""
-    frame = sys._getframe(2)
+    frame = sys._getframe()
     for _ in range(FRAMES_TO_SEARCH):
         if frame.f_code.co_name == "_compile":
             names = frame.f_locals

@@ -12,9 +12,10 @@ import sys
 from _thread import _local
 from time import monotonic_ns
 
+from .._channel import guarded
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from .._channel import Channel
@@ -43,9 +44,19 @@ class _Open(_local):
 def install(channel: Channel) -> None:
     jax = sys.modules["jax"]
     channel.event("framework", name="jax", version=getattr(jax, "__version__", "unknown"))
-    _listen(channel, jax.monitoring, _Open())
-    for wrap in (_wrap_backends, _wrap_cache_write, _wrap_first_execution):
-        wrap(channel)
+    open_ = _Open()
+    _listen(channel, jax.monitoring, open_)
+    for wrap in (_wrap_compile, _wrap_backends, _wrap_cache_write, _wrap_first_execution):
+        try:
+            wrap(channel, open_)
+        except (KeyError, AttributeError) as error:
+            channel.event("adapter-failed", adapter="jax", error=describe(error))
+
+
+def describe(error: Exception) -> str:
+    """What an internal module of JAX no longer has."""
+    missing = "no module " if isinstance(error, KeyError) else ""
+    return "%s%s" % (missing, error)
 
 
 def _listen(channel: Channel, monitoring: Any, open_: _Open) -> None:
@@ -80,10 +91,9 @@ def _listen(channel: Channel, monitoring: Any, open_: _Open) -> None:
             open_.hit = True
 
     if hasattr(monitoring, "register_scalar_listener"):
-        monitoring.register_scalar_listener(started)
-    monitoring.register_event_duration_secs_listener(finished)
-    monitoring.register_event_listener(happened)
-    _wrap_compile(open_)
+        monitoring.register_scalar_listener(guarded(channel, "jax", started))
+    monitoring.register_event_duration_secs_listener(guarded(channel, "jax", finished))
+    monitoring.register_event_listener(guarded(channel, "jax", happened))
 
 
 def _compile_detail(channel: Channel, open_: _Open) -> dict[str, object]:
@@ -105,7 +115,7 @@ _reported: list[object] = []
 
 def _report_cache(channel: Channel) -> str | None:
     """Tells where JAX keeps its compiled programs, whenever that has changed."""
-    config = sys.modules["jax"].config
+    config = getattr(sys.modules["jax"], "config", None)
     directory: str | None = getattr(config, "jax_compilation_cache_dir", None) or None
     enabled = bool(getattr(config, "jax_enable_compilation_cache", True))
     state = [directory, enabled]
@@ -122,12 +132,10 @@ def _report_cache(channel: Channel) -> str | None:
     return directory if enabled else None
 
 
-def _wrap_compile(open_: _Open) -> None:
+def _wrap_compile(channel: Channel, open_: _Open) -> None:
     """Reads the argument shapes off the module that is handed to the compiler."""
-    compiler = sys.modules.get("jax._src.compiler")
-    original = getattr(compiler, "compile_or_get_cached", None)
-    if compiler is None or original is None:
-        return
+    compiler: Any = sys.modules["jax._src.compiler"]
+    original = compiler.compile_or_get_cached
 
     def compile_or_get_cached(backend: Any, computation: Any, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -136,7 +144,7 @@ def _wrap_compile(open_: _Open) -> None:
             open_.signature = open_.digest = None
         return original(backend, computation, *args, **kwargs)
 
-    compiler.compile_or_get_cached = compile_or_get_cached  # type: ignore[attr-defined]
+    compiler.compile_or_get_cached = compile_or_get_cached
 
 
 def signature(module: Any) -> tuple[str | None, str | None]:
@@ -162,24 +170,22 @@ def _shape(kind: str) -> str:
     return "%s[%s]" % (element, ",".join(sizes))
 
 
-def _wrap_backends(channel: Channel) -> None:
-    bridge = sys.modules.get("jax._src.xla_bridge")
-    original: Callable[[], Any] | None = getattr(bridge, "backends", None)
-    if bridge is None or original is None:
-        return
+def _wrap_backends(channel: Channel, open_: _Open) -> None:
+    bridge: Any = sys.modules["jax._src.xla_bridge"]
+    original = bridge.backends
 
     def backends() -> Any:
-        if getattr(bridge, "_backends", None):
+        if bridge._backends:
             return original()
         channel.begin("device-init", "jax")
         try:
             return original()
         finally:
-            bridge.backends = original  # type: ignore[attr-defined]
+            bridge.backends = original
             channel.end("device-init", "jax")
-            _read_devices(channel, bridge)
+            guarded(channel, "jax", _read_devices)(channel, bridge)
 
-    bridge.backends = backends  # type: ignore[attr-defined]
+    bridge.backends = backends
 
 
 def _read_devices(channel: Channel, bridge: Any) -> None:
@@ -206,11 +212,9 @@ def _read_devices(channel: Channel, bridge: Any) -> None:
     channel.memory.devices.append(read)
 
 
-def _wrap_cache_write(channel: Channel) -> None:
-    compiler = sys.modules.get("jax._src.compiler")
-    original = getattr(compiler, "_cache_write", None)
-    if compiler is None or original is None:
-        return
+def _wrap_cache_write(channel: Channel, open_: _Open) -> None:
+    compiler: Any = sys.modules["jax._src.compiler"]
+    original = compiler._cache_write
 
     def cache_write(*args: Any, **kwargs: Any) -> Any:
         channel.begin("cache-write", "jax")
@@ -219,18 +223,15 @@ def _wrap_cache_write(channel: Channel) -> None:
         finally:
             channel.end("cache-write", "jax")
 
-    compiler._cache_write = cache_write  # type: ignore[attr-defined]
+    compiler._cache_write = cache_write
 
 
-def _wrap_first_execution(channel: Channel) -> None:
+def _wrap_first_execution(channel: Channel, open_: _Open) -> None:
     """The first run of each program, which may start the device and reserve its memory.
 
     Later calls of a jitted function do not pass here; calls of other executables are let through.
     """
-    pxla = sys.modules.get("jax._src.interpreters.pxla")
-    executor: Any = getattr(pxla, "ExecuteReplicated", None)
-    if executor is None:
-        return
+    executor: Any = sys.modules["jax._src.interpreters.pxla"].ExecuteReplicated
     original = executor.__call__
     seen: Any = sys.modules["weakref"].WeakSet()
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 import sys
 from time import monotonic_ns
 
+from .._channel import guarded
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .._channel import Channel
@@ -27,13 +30,21 @@ def _listen(channel: Channel) -> None:
 
     class Compilations(event.Listener):  # type: ignore[name-defined, misc]
         def on_start(self, event: Any) -> None:
-            channel.begin("compile", _name(event.data["dispatcher"]))
+            started(event)
 
         def on_end(self, event: Any) -> None:
-            dispatcher = event.data["dispatcher"]
-            cache = "miss" if _caches(dispatcher) else "off"
-            detail = _detail(event.data.get("args", ()), cache)
-            channel.end("compile", _name(dispatcher), detail)
+            finished(event)
+
+    @_guarded(channel)
+    def started(event: Any) -> None:
+        channel.begin("compile", _name(event.data["dispatcher"]))
+
+    @_guarded(channel)
+    def finished(event: Any) -> None:
+        dispatcher = event.data["dispatcher"]
+        cache = "miss" if _caches(dispatcher) else "off"
+        detail = _detail(event.data.get("args", ()), cache)
+        channel.end("compile", _name(dispatcher), detail)
 
     event.register("numba:compile", Compilations())
 
@@ -44,17 +55,21 @@ def _wrap_cache(channel: Channel) -> None:
         return
     load, save = cache.load_overload, cache.save_overload
 
-    def load_overload(self: Any, sig: Any, target_context: Any) -> Any:
-        began = monotonic_ns()
-        found = load(self, sig, target_context)
-        name = _name(self)
-        if found is None:
-            channel.begin("cache-read", name, began)
-            channel.end("cache-read", name)
-        else:
+    @_guarded(channel)
+    def asked(cache: Any, sig: Any, began: int, served: bool) -> None:
+        name = _name(cache)
+        if served:
             # As a framework that compiles and is served instead.
             channel.begin("compile", name, began)
             channel.end("compile", name, _detail(sig, "hit"))
+        else:
+            channel.begin("cache-read", name, began)
+            channel.end("cache-read", name)
+
+    def load_overload(self: Any, sig: Any, target_context: Any) -> Any:
+        began = monotonic_ns()
+        found = load(self, sig, target_context)
+        asked(self, sig, began, found is not None)
         return found
 
     def save_overload(self: Any, sig: Any, data: Any) -> Any:
@@ -66,6 +81,10 @@ def _wrap_cache(channel: Channel) -> None:
 
     cache.load_overload = load_overload
     cache.save_overload = save_overload
+
+
+def _guarded(channel: Channel) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return lambda function: guarded(channel, "numba", function)
 
 
 def _detail(args: Any, cache: str) -> dict[str, object]:

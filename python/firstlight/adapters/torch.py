@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from .._channel import guarded
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -29,7 +31,7 @@ def install(channel: Channel) -> None:
             channel.end("device-init", "torch")
             if cuda.is_initialized():
                 cuda._lazy_init = original  # type: ignore[attr-defined]
-                _read_devices(channel, cuda)
+                guarded(channel, "torch", _read_devices)(channel, cuda)
 
     cuda._lazy_init = lazy_init  # type: ignore[attr-defined]
 

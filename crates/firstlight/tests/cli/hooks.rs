@@ -193,3 +193,90 @@ atexit.register(time.sleep, 0.1)
     assert_closes(&sample);
     assert!(ns(&sample.phases, Phase::Teardown) >= 100_000_000, "{:?}", sample.phases);
 }
+
+#[test]
+fn a_framework_that_has_moved_its_parts_is_told_of_and_the_rest_is_still_seen() {
+    let sandbox = Sandbox::new();
+    // Enough of a JAX for its events, and none of its internals.
+    sandbox.file("jax/__init__.py", "__version__ = '99.0'\nfrom jax import monitoring\n");
+    let monitoring = "\
+ends, events, scalars = [], [], []
+register_event_duration_secs_listener = ends.append
+register_event_listener = events.append
+register_scalar_listener = scalars.append
+";
+    sandbox.file("jax/monitoring.py", monitoring);
+    let script = "\
+import jax, time
+for name in ('/jax/core/compile/jaxpr_trace_duration',):
+    [tell(name, time.time(), fun_name='f') for tell in jax.monitoring.scalars]
+    time.sleep(0.05)
+    [tell(name, 0.05, fun_name='f') for tell in jax.monitoring.ends]
+";
+    let sample = sandbox.python(script, &["--runs", "1"]).sample();
+    assert!(sample.valid, "{:?} {}", sample.reasons, sample.raw.streams.stderr_tail);
+    assert_closes(&sample);
+    assert!(ns(&sample.phases, Phase::Trace) >= 50_000_000);
+    let told: Vec<_> = sample
+        .notices
+        .iter()
+        .filter(|notice| notice.finding == Finding::AdapterFailed)
+        .map(|notice| notice.text.as_str())
+        .collect();
+    assert!(told.len() >= 3, "{told:?}");
+    assert!(told[0].contains("no module 'jax._src.compiler'"), "{told:?}");
+}
+
+#[test]
+fn a_framework_that_tells_only_of_the_end_is_booked_from_its_duration() {
+    let sandbox = Sandbox::new();
+    sandbox.file("jax/__init__.py", "from jax import monitoring\n");
+    let monitoring = "\
+ends, events = [], []
+register_event_duration_secs_listener = ends.append
+register_event_listener = events.append
+";
+    sandbox.file("jax/monitoring.py", monitoring);
+    let script = "\
+import jax, time
+time.sleep(0.05)
+for tell in jax.monitoring.ends:
+    tell('/jax/core/compile/backend_compile_duration', 0.04, fun_name='jit(f)')
+";
+    let sample = sandbox.python(script, &["--runs", "1", "--cache", "as-found"]).sample();
+    assert!(sample.valid, "{:?} {}", sample.reasons, sample.raw.streams.stderr_tail);
+    let compile = ns(&sample.phases, Phase::Compile);
+    assert!((40_000_000..45_000_000).contains(&compile), "{compile}");
+}
+
+#[test]
+fn a_listener_of_ours_that_fails_is_told_of_and_the_program_goes_on() {
+    let sandbox = Sandbox::new();
+    let jax = "\
+from jax import monitoring
+class Config:
+    def __getattr__(self, name):
+        raise RuntimeError('no ' + name)
+config = Config()
+";
+    sandbox.file("jax/__init__.py", jax);
+    let monitoring = "\
+ends, events = [], []
+register_event_duration_secs_listener = ends.append
+register_event_listener = events.append
+";
+    sandbox.file("jax/monitoring.py", monitoring);
+    let script = "\
+import jax
+for _ in range(3):
+    for tell in jax.monitoring.ends:
+        tell('/jax/core/compile/backend_compile_duration', 0.001, fun_name='jit(f)')
+print('done')
+";
+    let sample = sandbox.python(script, &["--runs", "1", "--cache", "as-found"]).sample();
+    assert!(sample.valid, "{:?} {}", sample.reasons, sample.raw.streams.stderr_tail);
+    assert_closes(&sample);
+    assert_eq!(sample.raw.streams.stdout_tail, "done\n");
+    let told = |notice: &&firstlight_schema::finding::Reason| notice.text.contains("RuntimeError");
+    assert_eq!(sample.notices.iter().filter(told).count(), 1, "{:?}", sample.notices);
+}
