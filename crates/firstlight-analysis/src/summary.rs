@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use firstlight_schema::cache::LayerEvidence;
-use firstlight_schema::cold::{DevicePeak, PhaseMean, Program, Summary};
+use firstlight_schema::cold::{
+    BackgroundMean, DevicePeak, PackageMean, PhaseMean, Program, Summary,
+};
 use firstlight_schema::message::CacheAnswer;
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::phase::Phase;
@@ -43,6 +45,8 @@ pub fn summarise(samples: &[Sample]) -> Option<Summary> {
         contention_cores: typical(valid.iter().filter_map(|sample| sample.contention_cores)),
         caches: caches(&valid),
         programs: programs(&valid),
+        packages: packages(&valid),
+        background: background(&valid),
     })
 }
 
@@ -154,4 +158,33 @@ fn programs(samples: &[&Sample]) -> Vec<Program> {
     let cost = |program: &Program| program.trace_ns + program.lower_ns + program.compile_ns;
     programs.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
     programs
+}
+
+fn packages(samples: &[&Sample]) -> Vec<PackageMean> {
+    let n = f64::from(count(samples.len()));
+    let mut packages: BTreeMap<&str, PackageMean> = BTreeMap::new();
+    for package in samples.iter().flat_map(|sample| &sample.packages) {
+        let mean = packages.entry(&package.name).or_insert_with(|| PackageMean {
+            name: package.name.clone(),
+            self_ns: 0.0,
+            cumulative_ns: 0.0,
+        });
+        mean.self_ns += package.self_ns.as_f64() / n;
+        mean.cumulative_ns += package.cumulative_ns.as_f64() / n;
+    }
+    let mut packages: Vec<PackageMean> = packages.into_values().collect();
+    packages.sort_by(|a, b| b.self_ns.total_cmp(&a.self_ns));
+    packages
+}
+
+fn background(samples: &[&Sample]) -> Vec<BackgroundMean> {
+    let n = f64::from(count(samples.len()));
+    let mut phases: BTreeMap<Phase, f64> = BTreeMap::new();
+    for row in samples.iter().flat_map(|sample| &sample.background) {
+        *phases.entry(row.phase).or_default() += row.ns.as_f64() / n;
+    }
+    let mut rows: Vec<BackgroundMean> =
+        phases.into_iter().map(|(phase, mean_ns)| BackgroundMean { phase, mean_ns }).collect();
+    rows.sort_by(|a, b| b.mean_ns.total_cmp(&a.mean_ns));
+    rows
 }

@@ -66,6 +66,10 @@ pub struct Summary {
     /// Sums over the samples; directories are those of the last one.
     pub caches: Vec<LayerEvidence>,
     pub programs: Vec<Program>,
+    /// Imports by top-level package, the largest first.
+    pub packages: Vec<PackageMean>,
+    /// Phases on other threads, largest first; part of no sum.
+    pub background: Vec<BackgroundMean>,
 }
 
 /// A device's high-water marks, the largest over the samples. They never fall within a process: a
@@ -104,6 +108,25 @@ pub struct Program {
     pub trace_ns: f64,
     pub lower_ns: f64,
     pub compile_ns: f64,
+}
+
+/// Imports of one top-level package: means per process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct PackageMean {
+    pub name: String,
+    /// Without the packages that it imported in turn.
+    pub self_ns: f64,
+    /// With them.
+    pub cumulative_ns: f64,
+}
+
+/// A phase on threads other than the main one: the mean per process, summed over threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct BackgroundMean {
+    pub phase: Phase,
+    pub mean_ns: f64,
 }
 
 /// The same command without hooks, interleaved with the measured ones.

@@ -7,7 +7,7 @@ use firstlight_schema::cold::ColdDocument;
 
 use super::evidence::{control, invalid, notices};
 use super::page::{BOLD, Page};
-use super::sheet::{headline, sheet};
+use super::sheet::{Depth, headline, sheet};
 use crate::format::{fit, policy};
 use crate::sentence;
 
@@ -17,7 +17,10 @@ pub(super) fn cold(page: &mut Page, document: &ColdDocument) {
     page.sentence(&conditions(document.samples.len(), document.policy));
     page.gap();
     match &document.summary {
-        Some(summary) => sheet(page, summary, &document.samples, headline(summary).1),
+        Some(summary) => {
+            let longest = headline(summary).1;
+            sheet(page, summary, &document.samples, longest, Depth::Imports);
+        }
         None => page.line("no valid sample"),
     }
     if let Some(of) = &document.control {

@@ -21,6 +21,14 @@ pub(super) fn evidence(page: &mut Page, summary: &Summary) {
     for (index, layer) in telling.enumerate() {
         facts.push((if index == 0 { "caches" } else { "" }, cache(layer, summary.valid)));
     }
+    if !summary.background.is_empty() {
+        let phases: Vec<String> = summary
+            .background
+            .iter()
+            .map(|row| format!("{} {}", row.phase, duration(row.mean_ns)))
+            .collect();
+        facts.push(("other threads", format!("{}; part of no sum", phases.join(", "))));
+    }
     if let Some(cores) = summary.contention_cores {
         facts.push(("machine", format!("others kept {cores:.2} cores busy")));
     }

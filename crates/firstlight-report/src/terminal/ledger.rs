@@ -1,6 +1,6 @@
 //! A ledger as a table, and the programs that were compiled.
 
-use firstlight_schema::cold::{PhaseMean, Program};
+use firstlight_schema::cold::{PackageMean, PhaseMean, Program};
 use firstlight_schema::phase::Phase;
 
 use super::page::Page;
@@ -10,6 +10,7 @@ use crate::table::{Align, columns};
 
 const SHOWN_PARTS: usize = 4;
 const SHOWN_PROGRAMS: usize = 8;
+const SHOWN_PACKAGES: usize = 6;
 const LONGEST_NAME: usize = 28;
 /// Below this width a program's stages are told together.
 const NARROW: usize = 72;
@@ -110,6 +111,28 @@ pub(super) fn programs(page: &mut Page, programs: &[Program]) {
         let rest = &programs[SHOWN_PROGRAMS..];
         let together: f64 = rest.iter().map(cost).sum();
         page.line(&format!("  {} more programs, {} together", rest.len(), duration(together)));
+    }
+}
+
+/// The packages that were imported: their own modules, and with all they imported in turn.
+pub(super) fn packages(page: &mut Page, packages: &[PackageMean]) {
+    if packages.is_empty() {
+        return;
+    }
+    page.gap();
+    let mut rows = vec![["package", "its own", "with its imports"].map(str::to_owned).to_vec()];
+    rows.extend(packages.iter().take(SHOWN_PACKAGES).map(|package| {
+        vec![
+            fit(&package.name, LONGEST_NAME),
+            duration(package.self_ns),
+            duration(package.cumulative_ns),
+        ]
+    }));
+    page.columns(&[Align::Left, Align::Right, Align::Right], &rows);
+    if packages.len() > SHOWN_PACKAGES {
+        let rest = &packages[SHOWN_PACKAGES..];
+        let together: f64 = rest.iter().map(|package| package.self_ns).sum();
+        page.line(&format!("  {} more packages, {} together", rest.len(), duration(together)));
     }
 }
 

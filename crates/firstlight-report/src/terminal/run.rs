@@ -5,7 +5,7 @@ use firstlight_schema::suite::Regime;
 
 use super::evidence::{invalid, notices};
 use super::page::{BOLD, Page};
-use super::sheet::{headline, sheet};
+use super::sheet::{Depth, headline, sheet};
 use crate::format::fit;
 use crate::sentence;
 
@@ -50,7 +50,7 @@ fn regime_(page: &mut Page, arm: &ArmResult, regime: &RegimeResult, longest: f64
     page.gap();
     page.line(&format!("{BOLD}{}{BOLD:#}, {}", arm.name, regime.regime));
     match &regime.summary {
-        Some(summary) => sheet(page, summary, &regime.samples, longest),
+        Some(summary) => sheet(page, summary, &regime.samples, longest, Depth::Usual),
         None => page.line("  no valid sample"),
     }
     invalid(page, &regime.samples);

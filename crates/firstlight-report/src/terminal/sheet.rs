@@ -4,7 +4,7 @@ use firstlight_schema::cold::{PhaseMean, Summary};
 use firstlight_schema::sample::Sample;
 
 use super::evidence::evidence;
-use super::ledger::{ledger, programs};
+use super::ledger::{ledger, packages, programs};
 use super::page::{DIM, Page};
 use crate::bar::bar;
 use crate::format::{duration, estimate};
@@ -12,8 +12,23 @@ use crate::strip::strip;
 
 const WIDEST_STRIP: usize = 60;
 
+/// How much is told of one set of samples.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Where there are many sets.
+    Usual,
+    /// Imports package by package as well.
+    Imports,
+}
+
 /// Draws the whole sheet; a bar as long as the page stands for `longest` nanoseconds.
-pub(super) fn sheet(page: &mut Page, summary: &Summary, samples: &[Sample], longest: f64) {
+pub(super) fn sheet(
+    page: &mut Page,
+    summary: &Summary,
+    samples: &[Sample],
+    longest: f64,
+    depth: Depth,
+) {
     let first = summary.first_result.as_ref().map(|first| ("first result", estimate(first)));
     let wall = ("wall time", estimate(&summary.wall));
     page.facts(&first.into_iter().chain([wall]).collect::<Vec<_>>());
@@ -23,6 +38,9 @@ pub(super) fn sheet(page: &mut Page, summary: &Summary, samples: &[Sample], long
     points(page, summary, samples);
     page.gap();
     ledger(page, phases);
+    if depth == Depth::Imports {
+        packages(page, &summary.packages);
+    }
     programs(page, &summary.programs);
     evidence(page, summary);
 }
