@@ -138,7 +138,9 @@ def _frame_being_compiled() -> tuple[str | None, str | None]:
 
 
 def _shapes(values: dict[str, Any]) -> str | None:
-    tensors = [value for value in values.values() if hasattr(value, "shape")]
+    # An object of the user's may have a `shape` of its own, and reading it may run his code.
+    kind = sys.modules["torch"].Tensor
+    tensors = [value for value in values.values() if isinstance(value, kind)]
     if not tensors:
         return None
     shown = [

@@ -69,7 +69,9 @@ impl Scratch {
     pub fn prepare(&mut self, policy: CachePolicy) -> Result<Vec<(Layer, Inventory)>, EngineError> {
         let live = self.live();
         let files = self.last.take().unwrap_or_else(|| walk(&live));
-        if self.known.as_ref().is_some_and(|(known, seen)| *known == policy && *seen == files) {
+        let unchanged =
+            self.known.as_ref().is_some_and(|(known, seen)| *known == policy && *seen == files);
+        if unchanged && is_folder(&live) && is_folder(&live.join(TEMPORARY)) {
             return Ok(count(policy, &files));
         }
         replace(&live, None)?;
@@ -118,6 +120,12 @@ impl Scratch {
             })
             .collect()
     }
+}
+
+/// Whether a folder itself stands there. A walk sees files only, and a process whose temporary
+/// folder is gone would write into the machine's own.
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
 /// Counts every layer that has a private directory under this policy.
@@ -215,6 +223,27 @@ mod tests {
             assert_eq!(entries(&scratch, Layer::Jax), 0);
             write(&scratch, "jax/entry");
         }
+    }
+
+    #[test]
+    fn a_temporary_folder_that_a_process_took_away_stands_again_for_the_next() {
+        let mut scratch = Scratch::new().unwrap();
+        let elsewhere = Scratch::new().unwrap();
+        let policy = policy(Policy::Clean);
+        let temporary = scratch.live().join(super::TEMPORARY);
+        for _ in 0..3 {
+            let before = scratch.prepare(policy).unwrap();
+            assert!(super::is_folder(&temporary));
+            fs::remove_dir(&temporary).unwrap();
+            scratch.readings(policy, &before);
+        }
+        let before = scratch.prepare(policy).unwrap();
+        fs::remove_dir_all(scratch.live()).unwrap();
+        std::os::unix::fs::symlink(elsewhere.root.path(), scratch.live()).unwrap();
+        scratch.readings(policy, &before);
+        scratch.prepare(policy).unwrap();
+        assert!(super::is_folder(&scratch.live()) && super::is_folder(&temporary));
+        assert!(super::is_folder(elsewhere.root.path()));
     }
 
     #[test]
