@@ -12,6 +12,18 @@ pub enum Method {
     OrderStatisticMedian,
     /// The Hodges-Lehmann estimate of paired differences with the signed-rank interval.
     SignedRank,
+    /// The geometric mean of the processes' means with a t interval on their logarithms.
+    LogMean,
+    /// The geometric mean of paired ratios with a t interval on their logarithms.
+    PairedLogRatio,
+    /// The ratio of two geometric means with Welch's interval on the logarithms: not paired.
+    UnpairedLogRatio,
+    /// The Hodges-Lehmann estimate of paired log ratios with the signed-rank interval.
+    SignedRankRatio,
+    /// The mean of one series with a moving-block bootstrap: run-to-run variance not captured.
+    BlockBootstrap,
+    /// A coefficient of a weighted least-squares line with its t interval.
+    LeastSquares,
 }
 
 /// A confidence interval and the coverage it really has, never less than asked.
