@@ -5,6 +5,9 @@ mod evidence;
 pub mod examine;
 pub mod ledger;
 mod memory;
+#[cfg(test)]
+#[path = "../tests/noise/mod.rs"]
+mod noise;
 pub mod notices;
 mod programs;
 pub mod stats;

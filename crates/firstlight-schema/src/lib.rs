@@ -18,3 +18,4 @@ pub mod sample;
 pub mod suite;
 pub mod variables;
 pub mod version;
+pub mod window;

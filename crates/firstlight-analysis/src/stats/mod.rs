@@ -1,10 +1,27 @@
 //! Statistics that hold up on few, skewed and contaminated values.
 
+mod autocorrelation;
+mod change_points;
+mod clip;
+mod holm;
+mod log_mean;
 mod median;
+mod moments;
+mod ratio;
 mod signed_rank;
+mod student;
+mod tail;
 
+pub use autocorrelation::autocorrelation_time;
+pub(crate) use change_points::change_points_of_clipped;
+pub use change_points::{MIN_SEGMENT, change_points};
+pub(crate) use clip::{Clipped, clip};
+pub use holm::holm;
+pub use log_mean::log_mean;
 pub use median::median;
+pub use ratio::{LogError, Ratio, robust};
 pub use signed_rank::paired_difference;
+pub use tail::{QuantileBound, TooFew, quantile_bound};
 
 /// The confidence that intervals have at least.
 pub const CONFIDENCE: f64 = 0.95;
@@ -17,4 +34,15 @@ pub(crate) fn middle(sorted: &[f64]) -> f64 {
     } else {
         sorted[half]
     }
+}
+
+/// A count as a number to calculate with.
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+pub(crate) fn count(n: usize) -> f64 {
+    n as f64
+}
+
+/// A count as documents hold it.
+pub(crate) fn short(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -1,0 +1,91 @@
+//! The integrated autocorrelation time: how many iterations are worth one independent value.
+//!
+//! τ = 1 + 2 Σ ρ(t), summed up to the first lag W with W ≥ 5 τ(W), because beyond it the sum only
+//! collects noise. (Sokal, Monte Carlo Methods in Statistical Mechanics, 1997, section 3.)
+
+use super::count;
+use super::moments::{mean, variance};
+
+/// How many times τ the sum reaches.
+const WINDOW: f64 = 5.0;
+/// A longer series is averaged down to about so many values first.
+const ENOUGH: usize = 1 << 16;
+const MOST_LAGS: usize = 1_000;
+
+/// The autocorrelation time in iterations, at least one.
+pub fn autocorrelation_time(values: &[f64]) -> f64 {
+    let batch = values.len().div_ceil(ENOUGH);
+    if batch <= 1 {
+        return sokal(values).max(1.0);
+    }
+    // Averages vary τ/batch as much as single values; what they lack in variance is their share.
+    let averages: Vec<f64> = values.chunks_exact(batch).map(mean).collect();
+    let share = match (variance(&averages), variance(values)) {
+        (Some(of_averages), Some(of_values)) if of_values > 0.0 => of_averages / of_values,
+        _ => return 1.0,
+    };
+    (count(batch) * share * sokal(&averages)).max(1.0)
+}
+
+fn sokal(values: &[f64]) -> f64 {
+    if values.is_empty() {
+        return 1.0;
+    }
+    let mean = mean(values);
+    let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
+    let product = |lag: usize| centred.iter().zip(&centred[lag..]).map(|(a, b)| a * b).sum::<f64>();
+    let squares = product(0);
+    if squares.is_nan() || squares <= 0.0 {
+        return 1.0;
+    }
+    let mut time = 1.0;
+    for lag in 1..values.len().min(MOST_LAGS) {
+        time += 2.0 * product(lag) / squares;
+        if count(lag) >= WINDOW * time {
+            break;
+        }
+    }
+    time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Noise;
+
+    fn average_time(n: usize, rho: f64) -> f64 {
+        let times =
+            (0..20).map(|seed| autocorrelation_time(&Noise::new(seed).series(n, 1.0, 0.01, rho)));
+        times.sum::<f64>() / 20.0
+    }
+
+    #[test]
+    fn the_time_of_an_autoregressive_series_is_that_of_the_formula() {
+        // (1 + ρ) / (1 − ρ)
+        for (rho, truth) in [(0.0, 1.0), (0.5, 3.0), (0.7, 17.0 / 3.0)] {
+            let time = average_time(5_000, rho);
+            assert!((time / truth - 1.0).abs() < 0.12, "rho {rho}: {time}");
+        }
+    }
+
+    #[test]
+    fn a_long_series_has_the_time_of_a_short_one() {
+        let series = Noise::new(3).series(300_000, 1.0, 0.01, 0.7);
+        let time = autocorrelation_time(&series);
+        assert!((time / (17.0 / 3.0) - 1.0).abs() < 0.1, "{time}");
+    }
+
+    #[test]
+    fn values_that_say_nothing_count_as_independent() {
+        for values in [&[][..], &[1.0], &[1.0, 2.0], &[5.0; 40], &[f64::NAN; 9]] {
+            let time = autocorrelation_time(values);
+            assert!((1.0..=2.0).contains(&time), "{values:?}: {time}");
+        }
+    }
+
+    #[test]
+    fn alternating_values_are_not_worth_more_than_independent_ones() {
+        let values: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
+        assert!((autocorrelation_time(&values) - 1.0).abs() < f64::EPSILON);
+    }
+}

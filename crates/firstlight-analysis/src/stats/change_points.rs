@@ -1,0 +1,254 @@
+//! Where a series changes its level or its spread: PELT with a normal cost.
+//!
+//! The segments minimise Σ L ln s² + 15 ln n per change, where L is a segment's length and s² its
+//! variance: twice the negative log likelihood of normal values. (Killick, Fearnhead and Eckley,
+//! JASA 107, 2012; the penalty is that of Barrett et al., OOPSLA 2017.)
+//!
+//! Without changes nothing is pruned and the work grows with the square of the candidates. So a
+//! long series is searched on a grid, with costs that are exact because they come from sums over
+//! all values, and each change is then put in its place between the points of the grid.
+
+use std::ops::Range;
+
+use super::clip::{Clipped, clip};
+use super::count;
+
+/// The fewest values that make a segment.
+pub const MIN_SEGMENT: usize = 10;
+const PENALTY: f64 = 15.0;
+/// A series of up to so many values is searched without a grid.
+const EXACT: usize = 2_000;
+/// How many points a grid has, about.
+const GRID: usize = 1_000;
+/// How often the changes are put in place, each time between neighbours already moved.
+const REFINEMENTS: usize = 2;
+
+/// The positions at which a new segment begins, in order; lone outliers begin none.
+pub fn change_points(values: &[f64]) -> Vec<usize> {
+    if values.iter().all(|value| value.is_finite()) {
+        change_points_of_clipped(&clip(values))
+    } else {
+        Vec::new()
+    }
+}
+
+pub(crate) fn change_points_of_clipped(series: &Clipped) -> Vec<usize> {
+    let n = series.values.len();
+    if n < 2 * MIN_SEGMENT {
+        return Vec::new();
+    }
+    let costs = Costs::new(series);
+    let penalty = PENALTY * count(n).ln();
+    if n <= EXACT {
+        return pelt(&costs, n, 1, penalty);
+    }
+    let step = n.div_ceil(GRID).max(2);
+    refine(&costs, pelt(&costs, n, step, penalty), n, step, penalty)
+}
+
+/// The sums from which the cost of any segment follows.
+struct Costs {
+    /// Sums of the first i values and of their squares, around the median to keep the digits.
+    sums: Vec<(f64, f64)>,
+    floor: f64,
+}
+
+impl Costs {
+    fn new(series: &Clipped) -> Self {
+        let running = series.values.iter().scan((0.0, 0.0), |(sum, squares), value| {
+            let value = value - series.level;
+            *sum += value;
+            *squares += value * value;
+            Some((*sum, *squares))
+        });
+        let sums = std::iter::once((0.0, 0.0)).chain(running).collect();
+        Self { sums, floor: (series.floor * series.floor).max(f64::MIN_POSITIVE) }
+    }
+
+    fn of(&self, segment: Range<usize>) -> f64 {
+        let length = count(segment.len());
+        let (from, to) = (self.sums[segment.start], self.sums[segment.end]);
+        let mean = (to.0 - from.0) / length;
+        let variance = (to.1 - from.1) / length - mean * mean;
+        length * variance.max(self.floor).ln()
+    }
+}
+
+/// A place where a segment may begin, with the least cost of all that is before it.
+#[derive(Clone, Copy)]
+struct Candidate {
+    at: usize,
+    /// Which candidate the segment that ends here began at.
+    previous: usize,
+    cost: f64,
+}
+
+/// The best changes among multiples of the step.
+fn pelt(costs: &Costs, n: usize, step: usize, penalty: f64) -> Vec<usize> {
+    let start = Candidate { at: 0, previous: 0, cost: -penalty };
+    let mut all = vec![start];
+    let mut open: Vec<usize> = vec![0];
+    let mut totals = Vec::new();
+    let mut waiting = 0;
+    for end in (1..n).filter(|end| end.is_multiple_of(step)).chain([n]) {
+        if end < MIN_SEGMENT {
+            continue;
+        }
+        // A candidate opens once a whole segment fits behind it.
+        while waiting + 1 < all.len() && all[waiting + 1].at + MIN_SEGMENT <= end {
+            waiting += 1;
+            open.push(waiting);
+        }
+        totals.clear();
+        totals.extend(open.iter().map(|i| all[*i].cost + costs.of(all[*i].at..end)));
+        let best = (0..open.len()).min_by(|a, b| totals[*a].total_cmp(&totals[*b])).unwrap_or(0);
+        let cost = totals[best] + penalty;
+        all.push(Candidate { at: end, previous: open[best], cost });
+        let mut total = totals.iter();
+        open.retain(|_| total.next().is_some_and(|total| *total <= cost));
+    }
+    trace_back(&all)
+}
+
+fn trace_back(all: &[Candidate]) -> Vec<usize> {
+    let mut changes = Vec::new();
+    let mut i = all.last().map_or(0, |last| last.previous);
+    while i > 0 {
+        changes.push(all[i].at);
+        i = all[i].previous;
+    }
+    changes.reverse();
+    changes
+}
+
+/// Moves the changes off the grid, and drops those that two points of the grid shared.
+fn refine(
+    costs: &Costs,
+    mut changes: Vec<usize>,
+    n: usize,
+    step: usize,
+    penalty: f64,
+) -> Vec<usize> {
+    loop {
+        (0..REFINEMENTS).for_each(|_| place(costs, &mut changes, n, step));
+        let gain = |i: usize| {
+            let (before, after) = neighbours(&changes, i, n);
+            costs.of(before..after) - costs.of(before..changes[i]) - costs.of(changes[i]..after)
+        };
+        let least = (0..changes.len()).min_by(|a, b| gain(*a).total_cmp(&gain(*b)));
+        match least {
+            Some(i) if gain(i) < penalty => drop(changes.remove(i)),
+            _ => return changes,
+        }
+    }
+}
+
+/// Moves each change to where it costs least, up to one step away.
+fn place(costs: &Costs, changes: &mut [usize], n: usize, step: usize) {
+    for i in 0..changes.len() {
+        let (before, after) = neighbours(changes, i, n);
+        let first = (before + MIN_SEGMENT).max(changes[i].saturating_sub(step));
+        let last = (after - MIN_SEGMENT).min(changes[i] + step);
+        let cost = |at: usize| costs.of(before..at) + costs.of(at..after);
+        let best = (first..=last).min_by(|a, b| cost(*a).total_cmp(&cost(*b)));
+        changes[i] = best.unwrap_or(changes[i]);
+    }
+}
+
+/// Where the segments on both sides of a change begin and end.
+fn neighbours(changes: &[usize], i: usize, n: usize) -> (usize, usize) {
+    let before = if i == 0 { 0 } else { changes[i - 1] };
+    (before, changes.get(i + 1).copied().unwrap_or(n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Noise;
+
+    fn plateau(seed: u64, n: usize, length: usize, rho: f64) -> Vec<f64> {
+        let mut values = Noise::new(seed).series(n, 1_000.0, 0.01, rho);
+        values[..length].iter_mut().for_each(|value| *value *= 1.1);
+        values
+    }
+
+    #[test]
+    fn a_slow_plateau_at_the_start_is_found_where_it_ends() {
+        let exact =
+            (0..100).filter(|seed| change_points(&plateau(*seed, 300, 60, 0.0)) == [60]).count();
+        assert!(exact >= 97, "{exact}");
+    }
+
+    #[test]
+    fn a_flat_correlated_series_has_no_change() {
+        for (rho, n) in [(0.0, 300), (0.6, 300), (0.7, 300), (0.7, 60), (0.7, 5_000)] {
+            let flat = (0..200).filter(|seed| change_points(&plateau(*seed, n, 0, rho)).is_empty());
+            let flat = flat.count();
+            assert!(flat >= 198, "rho {rho}, n {n}: {flat}");
+        }
+    }
+
+    #[test]
+    fn slow_values_here_and_there_are_no_change() {
+        let flat = (0..200).filter(|seed| {
+            let mut noise = Noise::new(*seed);
+            let mut values = noise.series(300, 1_000.0, 0.01, 0.5);
+            noise.slow_some(&mut values, 0.04, 20.0);
+            change_points(&values).is_empty()
+        });
+        let flat = flat.count();
+        assert!(flat >= 198, "{flat}");
+    }
+
+    #[test]
+    fn slow_values_do_not_hide_a_change() {
+        let near = (0..100).filter(|seed| {
+            let mut values = plateau(*seed, 300, 60, 0.0);
+            Noise::new(1_000 + seed).slow_some(&mut values, 0.04, 20.0);
+            matches!(change_points(&values)[..], [at] if at.abs_diff(60) <= 2)
+        });
+        let near = near.count();
+        assert!(near >= 95, "{near}");
+    }
+
+    #[test]
+    fn the_grid_finds_a_change_in_its_exact_place() {
+        for (seed, length) in [(1, 9_999), (2, 60), (3, 25_013)] {
+            assert_eq!(change_points(&plateau(seed, 50_000, length, 0.0)), [length]);
+        }
+    }
+
+    #[test]
+    fn a_change_of_spread_alone_is_a_change() {
+        let mut noise = Noise::new(9);
+        let mut values = noise.series(200, 1_000.0, 0.01, 0.0);
+        values.extend(noise.series(200, 1_000.0, 0.05, 0.0));
+        assert!(matches!(change_points(&values)[..], [at] if at.abs_diff(200) <= 5));
+    }
+
+    #[test]
+    fn constant_values_and_a_coarse_clock_are_no_change() {
+        assert_eq!(change_points(&[7.0; 500]), [0; 0]);
+        assert_eq!(change_points(&[0.0; 500]), [0; 0]);
+        for seed in 0..50 {
+            let values = Noise::new(seed).series(1_000, 1_000.0, 0.01, 0.0);
+            let ticks: Vec<f64> =
+                values.iter().map(|value| (value / 42.0).round() * 42.0).collect();
+            assert_eq!(change_points(&ticks), [0; 0], "{seed}");
+        }
+    }
+
+    #[test]
+    fn constant_levels_are_told_apart() {
+        let values = [[1_100.0; 100], [1_000.0; 100]].concat();
+        assert_eq!(change_points(&values), [100]);
+    }
+
+    #[test]
+    fn too_few_values_have_no_change() {
+        for n in 0..2 * MIN_SEGMENT {
+            assert_eq!(change_points(&plateau(1, n, n / 2, 0.0)), [0; 0]);
+        }
+        assert_eq!(change_points(&[f64::NAN; 50]), [0; 0]);
+    }
+}

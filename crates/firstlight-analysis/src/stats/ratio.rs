@@ -1,0 +1,217 @@
+//! How much slower the second arm is than the first, and whether that is beyond a margin.
+//!
+//! Paired: with dᵢ = ln(secondᵢ / firstᵢ), d̄ ± t(n−1) s / √n. Unpaired: Welch's interval on the
+//! logarithms of the processes, with Welch and Satterthwaite's degrees of freedom. The margin δ
+//! lies at ±ln(1 + δ), and the p values are twice a one-sided tail, so that p ≤ 0.05 says the same
+//! as the interval: wholly beyond the margin, or wholly within it. (Schuirmann, J. Pharmacokinet.
+//! Biopharm. 15, 1987: two one-sided tests.)
+
+use firstlight_schema::estimate::{Estimate, Interval, Method};
+
+use super::log_mean::around;
+use super::moments::{logs, mean, variance};
+use super::{count, paired_difference, short, student};
+
+/// The second arm over the first: above one, the second is slower.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    pub estimate: Estimate,
+    /// The logarithm of the point.
+    pub log_mean: f64,
+    /// Absent when there are too few values for an interval.
+    pub error: Option<LogError>,
+}
+
+/// The standard error of the logarithm and the degrees of freedom behind it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogError {
+    pub se: f64,
+    pub df: f64,
+}
+
+impl Ratio {
+    /// From pairs of processes that ran next to each other; none if there are no pairs or a value
+    /// is not positive.
+    pub fn paired(pairs: &[(f64, f64)]) -> Option<Self> {
+        let differences = log_ratios(pairs)?;
+        let error = variance(&differences).map(|variance| LogError {
+            se: (variance / count(pairs.len())).sqrt(),
+            df: count(pairs.len() - 1),
+        });
+        Some(Self::new(mean(&differences), error, pairs.len(), Method::PairedLogRatio))
+    }
+
+    /// From two sets of processes that do not belong together, such as two stored results.
+    pub fn unpaired(first: &[f64], second: &[f64]) -> Option<Self> {
+        let (first, second) = (logs(first.iter().copied())?, logs(second.iter().copied())?);
+        let centre = mean(&second) - mean(&first);
+        let n = first.len() + second.len();
+        Some(Self::new(centre, welch(&first, &second), n, Method::UnpairedLogRatio))
+    }
+
+    /// The p value of lying beyond the margin, on the side where the point is.
+    pub fn p_beyond(&self, margin: f64) -> Option<f64> {
+        let edge = edge(margin)?;
+        self.twice_the_tail(self.log_mean.abs() - edge)
+    }
+
+    /// The p value of lying within the margin.
+    pub fn p_within(&self, margin: f64) -> Option<f64> {
+        let edge = edge(margin)?;
+        let error = self.error?;
+        if error.se > 0.0 {
+            return self.twice_the_tail(edge - self.log_mean.abs());
+        }
+        Some(if self.log_mean.abs() <= edge { 0.0 } else { 1.0 })
+    }
+
+    /// Twice the probability that chance alone moves the point so far past an edge.
+    fn twice_the_tail(&self, past: f64) -> Option<f64> {
+        let LogError { se, df } = self.error?;
+        if se > 0.0 {
+            return student::tail(past / se, df).map(|tail| (2.0 * tail).min(1.0));
+        }
+        Some(if past > 0.0 { 0.0 } else { 1.0 })
+    }
+
+    fn new(log_mean: f64, error: Option<LogError>, n: usize, method: Method) -> Self {
+        let interval =
+            error.and_then(|LogError { se, df }| Some(around(log_mean, se * student::reach(df)?)));
+        let estimate = Estimate { point: log_mean.exp(), interval, n: short(n), method };
+        Self { estimate, log_mean, error }
+    }
+}
+
+/// The robust check of a paired ratio; no interval for fewer than six pairs.
+pub fn robust(pairs: &[(f64, f64)]) -> Option<Estimate> {
+    let zero_and: Vec<_> = log_ratios(pairs)?.into_iter().map(|ratio| (0.0, ratio)).collect();
+    let estimate = paired_difference(&zero_and)?;
+    Some(Estimate {
+        point: estimate.point.exp(),
+        interval: estimate.interval.map(|interval| Interval {
+            low: interval.low.exp(),
+            high: interval.high.exp(),
+            ..interval
+        }),
+        method: Method::SignedRankRatio,
+        ..estimate
+    })
+}
+
+fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
+    let first = logs(pairs.iter().map(|pair| pair.0))?;
+    let second = logs(pairs.iter().map(|pair| pair.1))?;
+    Some(second.iter().zip(&first).map(|(second, first)| second - first).collect())
+}
+
+fn welch(first: &[f64], second: &[f64]) -> Option<LogError> {
+    let (n, m) = (count(first.len()), count(second.len()));
+    let (a, b) = (variance(first)? / n, variance(second)? / m);
+    let squared = a + b;
+    let df = squared.powi(2) / (a * a / (n - 1.0) + b * b / (m - 1.0));
+    // Two arms without any variance leave no share to weigh the degrees of freedom by.
+    let df = if df.is_finite() { df } else { n + m - 2.0 };
+    Some(LogError { se: squared.sqrt(), df })
+}
+
+/// Where the margin ends on the logarithms, on both sides of zero.
+fn edge(margin: f64) -> Option<f64> {
+    (margin >= 0.0).then(|| margin.ln_1p())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pairs() -> impl Strategy<Value = Vec<(f64, f64)>> {
+        let value = || 0.9_f64..1.1;
+        prop::collection::vec((value(), value()), 2..12)
+    }
+
+    /// Whether p ≤ 0.05 agrees with the interval, unless the two touch within rounding.
+    fn agree(p: f64, says: bool) -> bool {
+        (p - 0.05).abs() < 1e-9 || (p <= 0.05) == says
+    }
+
+    fn p_values_agree_with_the_interval(ratio: &Ratio, margin: f64) {
+        let interval = ratio.estimate.interval.unwrap();
+        let (low, high) = ((1.0 + margin).recip(), 1.0 + margin);
+        let beyond = interval.low > high || interval.high < low;
+        let within = interval.low >= low && interval.high <= high;
+        assert!(agree(ratio.p_beyond(margin).unwrap(), beyond), "{ratio:?}");
+        assert!(agree(ratio.p_within(margin).unwrap(), within), "{ratio:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_p_value_says_what_the_interval_says(
+            pairs in pairs(), shift in 0.85_f64..1.15, margin in 0.0_f64..0.2
+        ) {
+            let pairs: Vec<_> = pairs.into_iter().map(|(a, b)| (a, b * shift)).collect();
+            p_values_agree_with_the_interval(&Ratio::paired(&pairs).unwrap(), margin);
+            let (first, second): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+            p_values_agree_with_the_interval(&Ratio::unpaired(&first, &second).unwrap(), margin);
+        }
+
+        #[test]
+        fn swapping_the_arms_inverts_the_ratio(pairs in pairs()) {
+            let swapped: Vec<_> = pairs.iter().map(|(a, b)| (*b, *a)).collect();
+            let there = Ratio::paired(&pairs).unwrap();
+            let back = Ratio::paired(&swapped).unwrap();
+            prop_assert!((there.estimate.point * back.estimate.point - 1.0).abs() < 1e-12);
+            let (there, back) = (there.p_beyond(0.01).unwrap(), back.p_beyond(0.01).unwrap());
+            prop_assert!((there - back).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn pairs_without_variance_decide_with_certainty() {
+        let same = Ratio::paired(&[(2.0, 2.0); 4]).unwrap();
+        assert_eq!((same.p_beyond(0.0), same.p_within(0.0)), (Some(1.0), Some(0.0)));
+        let slower = Ratio::paired(&[(2.0, 2.2); 4]).unwrap();
+        assert_eq!((slower.p_beyond(0.05), slower.p_within(0.05)), (Some(0.0), Some(1.0)));
+        assert_eq!((slower.p_beyond(0.2), slower.p_within(0.2)), (Some(1.0), Some(0.0)));
+        let interval = slower.estimate.interval.unwrap();
+        assert!(interval.high - interval.low < 1e-12);
+        let apart = Ratio::unpaired(&[2.0; 3], &[2.2; 3]).unwrap();
+        assert_eq!(apart.p_beyond(0.05), Some(0.0));
+    }
+
+    #[test]
+    fn a_single_pair_has_a_point_and_no_verdict() {
+        let ratio = Ratio::paired(&[(2.0, 3.0)]).unwrap();
+        assert!((ratio.estimate.point - 1.5).abs() < 1e-12);
+        assert_eq!(ratio.estimate.interval, None);
+        assert_eq!((ratio.p_beyond(0.0), ratio.p_within(0.1)), (None, None));
+        assert_eq!(Ratio::unpaired(&[1.0], &[2.0, 3.0]).unwrap().error, None);
+    }
+
+    #[test]
+    fn a_margin_below_zero_has_no_meaning() {
+        let ratio = Ratio::paired(&[(2.0, 3.0), (2.0, 3.1)]).unwrap();
+        assert_eq!((ratio.p_beyond(-0.1), ratio.p_within(f64::NAN)), (None, None));
+    }
+
+    #[test]
+    fn welch_has_the_degrees_of_freedom_of_the_formula() {
+        // Variances 1 and 4 of three values each: (1/3 + 4/3)² / (1/18 + 16/18) = 50/17.
+        let exp = |logs: [f64; 3]| logs.map(f64::exp);
+        let ratio = Ratio::unpaired(&exp([0.0, 1.0, 2.0]), &exp([0.0, 2.0, 4.0])).unwrap();
+        let error = ratio.error.unwrap();
+        assert!((error.df - 50.0 / 17.0).abs() < 1e-9, "{error:?}");
+        assert!((error.se - (5.0_f64 / 3.0).sqrt()).abs() < 1e-12, "{error:?}");
+    }
+
+    #[test]
+    fn one_wild_pair_does_not_move_the_robust_ratio() {
+        let mut pairs: Vec<(f64, f64)> =
+            (0..9).map(|i| (1.0, 1.05 + f64::from(i) * 1e-4)).collect();
+        pairs.push((1.0, 40.0));
+        let estimate = robust(&pairs).unwrap();
+        assert!((estimate.point - 1.05).abs() < 0.001, "{estimate:?}");
+        assert_eq!(estimate.method, Method::SignedRankRatio);
+        assert_eq!(robust(&[(0.0, 1.0)]), None);
+    }
+}

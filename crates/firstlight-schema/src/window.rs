@@ -1,0 +1,67 @@
+//! The measured window of a warm process: its levels, and whether it settled on one.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What became of the iterations of a process.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum SteadyState {
+    /// Steady from the first iteration on.
+    Flat,
+    /// Steady after slower iterations.
+    WarmUp,
+    /// Steady, but slower than some iterations before.
+    SlowDown,
+    /// The process never settled, or too late to measure.
+    #[serde(rename = "no-steady-state")]
+    None,
+}
+
+impl SteadyState {
+    pub const ALL: [Self; 4] = [Self::Flat, Self::WarmUp, Self::SlowDown, Self::None];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Flat => "flat",
+            Self::WarmUp => "warm-up",
+            Self::SlowDown => "slow-down",
+            Self::None => "no-steady-state",
+        }
+    }
+}
+
+impl fmt::Display for SteadyState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Iterations on one level, from one number up to and without another. Durations are in
+/// nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Segment {
+    pub from: u32,
+    pub to: u32,
+    pub mean: f64,
+    pub sd: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SteadyState;
+
+    #[test]
+    fn the_name_of_a_state_is_what_it_is_called_in_json() {
+        for state in SteadyState::ALL {
+            let json = serde_json::to_string(&state).unwrap();
+            assert_eq!(json, format!("\"{state}\""));
+        }
+    }
+}
