@@ -59,10 +59,12 @@ class Workload:
 
     ``sync`` waits until the result is really there (``jax.block_until_ready``,
     ``torch.cuda.synchronize``); it is part of the timed region. ``check`` looks at the result after
-    the clock has stopped, and returns False or raises when it is wrong.
+    the clock has stopped, and returns False or raises when it is wrong. ``output`` picks from the
+    result what is compared with other arms. ``warmup`` is called once before the warm regime's
+    window instead of ``step``, by workloads that must show their own warm-up.
     """
 
-    __slots__ = ("args", "check", "kwargs", "step", "sync")
+    __slots__ = ("args", "check", "kwargs", "output", "step", "sync", "warmup")
 
     def __init__(
         self,
@@ -72,9 +74,13 @@ class Workload:
         *,
         sync: "Callable[[Any], Any] | None" = None,
         check: "Callable[[Any], Any] | None" = None,
+        output: "Callable[[Any], Any] | None" = None,
+        warmup: "Callable[[], Any] | None" = None,
     ) -> None:
         self.step = step
         self.args = tuple(args)
         self.kwargs = dict(kwargs or {})
         self.sync = sync
         self.check = check
+        self.output = output
+        self.warmup = warmup

@@ -57,7 +57,17 @@ def encode(value: object) -> str:
 class Channel:
     """Phases, events and readings of this process, on the parent's clock."""
 
-    __slots__ = ("_fd", "_inode", "_lock", "_threads", "farewells", "memory", "pending")
+    __slots__ = (
+        "_fd",
+        "_inode",
+        "_lock",
+        "_threads",
+        "farewells",
+        "keeps_programs",
+        "memory",
+        "pending",
+        "programs",
+    )
 
     def __init__(self, fd: int, pending: bytes = b"") -> None:
         self._fd = fd
@@ -68,6 +78,9 @@ class Channel:
         self.memory = Memory()
         # What adapters still have to tell when the process ends, such as their cache's counters.
         self.farewells: "list[Callable[[Channel], None]]" = []
+        # What adapters can tell of the compiled programs that they were told to keep.
+        self.keeps_programs = False
+        self.programs: "list[Callable[[Channel], None]]" = []
 
     def send(self, kind: str, **fields: object) -> None:
         """One message with the given fields; an underscore in a name stands for a hyphen."""

@@ -15,7 +15,7 @@ LONGEST_LINE = 4 << 20
 
 PHASES = (
     "spawn launcher interpreter probe import device-init setup trace lower compile cache-read "
-    "cache-write first-run run teardown unattributed"
+    "cache-write first-run warm-up window run teardown unattributed"
 ).split()
 LAYERS = (
     "jax xla-autotune inductor inductor-fx-graph inductor-aot-autograd triton cuda numba bytecode "
@@ -32,6 +32,10 @@ Check = Callable[[Any], bool]
 
 def _integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
+
+
+def _count(value: Any) -> bool:
+    return _integer(value) and value < 1 << 32
 
 
 def _signed(value: Any) -> bool:
@@ -102,6 +106,7 @@ _DETAIL = _record(
     function_=_optional(_text),
     signature_=_optional(_text),
     digest_=_optional(_text),
+    changed_=_optional(_text),
     cache_=_optional(_one_of("hit", "miss", "off")),
 )
 _EVENTS = {
@@ -117,6 +122,10 @@ _EVENTS = {
     ),
     "cache-counts": _record(layer=_one_of(*LAYERS), hits=_integer, misses=_integer),
     "adapter-failed": _record(adapter=_text, error=_text),
+    "config-changed": _record(name=_text, before=_text, after=_text),
+    "window-reads": _record(bytes=_integer),
+    "tracer": _record(name=_text),
+    "program-hash": _record(function=_text, digest_=_optional(_text), hash=_text),
 }
 
 
@@ -129,6 +138,12 @@ def _event(value: Any) -> bool:
 
 _DEVICE_MEMORY = _record(
     device=_text, in_use_bytes_=_optional(_integer), peak_bytes_=_optional(_integer)
+)
+_LEAF = _record(
+    dtype=_text,
+    shape=_list_of(_integer),
+    norm_=_optional(_number),
+    values=_list_of(_optional(_number)),
 )
 MESSAGES: dict[str, Check] = {
     "hello": _record(
@@ -165,11 +180,17 @@ MESSAGES: dict[str, Check] = {
         devices_=_list_of(_DEVICE_MEMORY),
     ),
     "ready": _record(at=_integer),
-    "iterations": _record(spans=_list_of(_row(_integer, _integer))),
+    "iterations": _record(
+        part_=_one_of("first", "warm-up", "window"),
+        last_=_flag,
+        spans=_list_of(_row(_integer, _integer)),
+    ),
+    "settled": _record(spans=_list_of(_row(_integer, _integer, _integer, _integer))),
     "output": _record(
         check=_one_of("passed", "failed", "not-given"),
         error_=_optional(_text),
         digest_=_optional(_text),
+        leaves_=_list_of(_LEAF),
     ),
     "failed": _record(at=_integer, error=_text, traceback=_text),
     "bye": _record(at=_integer),
@@ -184,7 +205,9 @@ REQUESTS: dict[str, Check] = {
         options=_map_of(_scalar),
     ),
     "first": _record(),
-    "iterate": _record(count=_integer),
+    "warm-up": _record(count=_count, within_ns_=_optional(_integer)),
+    "iterate": _record(count=_count, within_ns_=_optional(_integer)),
+    "settle": _record(count=_count),
     "finish": _record(),
 }
 
@@ -196,15 +219,17 @@ class Conversation:
         self._hello: dict[str, Any] | None = None
         self._gone = False
         self._open: list[tuple[int, str, int]] = []
-        self._owed = {"ready": 0, "iterations": 0, "output": 0}
+        self._owed = {"ready": 0, "iterations": 0, "settled": 0, "output": 0}
 
     def asked(self, line: bytes) -> None:
         """Takes a request; one that is unknown or malformed is refused."""
         kind = _parse(line, REQUESTS)["type"]
         if kind == "prepare":
             self._owed["ready"] += 1
-        elif kind in ("first", "iterate"):
+        elif kind in ("first", "warm-up", "iterate"):
             self._owed["iterations"] += 1
+        elif kind == "settle":
+            self._owed["settled"] += 1
 
     def said(self, line: bytes) -> None:
         """Takes a message of the measured process, or refuses it."""
@@ -244,15 +269,20 @@ class Conversation:
         elif kind == "bye":
             self._gone = True
         elif kind in self._owed:
-            if kind == "iterations":
-                if any(end < begin for begin, end in message["spans"]):
-                    raise ProtocolError("an iteration ends before it begins")
-                self._owed["output"] += 1
-            if role == "hooks":
-                raise ProtocolError("`%s` is for runners" % kind)
-            if self._owed[kind] == 0:
-                raise ProtocolError("`%s` was not asked for" % kind)
-            self._owed[kind] -= 1
+            self._answer(kind, message, role)
+
+    def _answer(self, kind: str, message: dict[str, Any], role: str) -> None:
+        if any(list(span) != sorted(span) for span in message.get("spans", ())):
+            raise ProtocolError("an iteration ends before it begins")
+        if role == "hooks":
+            raise ProtocolError("`%s` is for runners" % kind)
+        if self._owed[kind] == 0:
+            raise ProtocolError("`%s` was not asked for" % kind)
+        if kind == "iterations":
+            if not message.get("last", True):
+                return
+            self._owed["output"] += 1
+        self._owed[kind] -= 1
 
     def _step(self, edge: dict[str, Any]) -> None:
         thread, name, at = edge["thread"], edge["name"], edge["at"]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ._channel import Channel
 
 TRACEBACK_CHARACTERS = 4000
+# Calls whose readings travel together.
+BLOCK = 4096
 
 
 def main() -> None:
@@ -99,8 +101,12 @@ class _Session:
             self.prepare(request)
         elif kind == "first":
             self.first()
+        elif kind == "warm-up":
+            self.warm_up(request["count"], request.get("within-ns"))
         elif kind == "iterate":
-            self.iterate(request["count"])
+            self.iterate(request["count"], request.get("within-ns"))
+        elif kind == "settle":
+            self.settle(request["count"])
         # Requests of a newer minor version are passed over.
 
     def prepare(self, request: "dict[str, Any]") -> None:
@@ -118,45 +124,110 @@ class _Session:
         channel.end("setup")
         channel.send("ready", at=monotonic_ns())
 
-    def call(self) -> "tuple[Any, int, int]":
-        workload = self.workload
-        if workload is None:
+    def ready(self) -> "firstlight.Workload":
+        if self.workload is None:
             raise RuntimeError("asked to run before prepare")
+        return self.workload
+
+    def first(self) -> None:
+        channel = self.channel
+        workload = self.ready()
+        channel.begin("first-run")
         start = monotonic_ns()
         result = workload.step(*workload.args, **workload.kwargs)
         if workload.sync is not None:
             workload.sync(result)
-        return result, start, monotonic_ns()
-
-    def first(self) -> None:
-        channel = self.channel
-        channel.begin("first-run")
-        result, start, end = self.call()
+        end = monotonic_ns()
         channel.end("first-run", at=end)
         channel.mark("first-result", end)
-        channel.send("iterations", spans=[[start, end]])
+        channel.send("iterations", part="first", last=True, spans=[[start, end]])
         self.check(result)
 
-    def iterate(self, count: int) -> None:
-        spans = []
-        result = None
-        for _ in range(count):
-            result, start, end = self.call()
-            spans.append((start, end))
-        self.channel.send("iterations", spans=spans)
+    def warm_up(self, count: int, within: "int | None") -> None:
+        """The workload's own warm-up, or so many of its calls."""
+        # Now, so that importing them falls into nobody's window.
+        _imports.unwatched(["firstlight._outputs", "firstlight._window"])
+        channel, workload = self.channel, self.ready()
+        channel.keeps_programs = True
+        channel.begin("warm-up")
+        if workload.warmup is None:
+            self.calls("warm-up", count, within)
+        else:
+            start = monotonic_ns()
+            result = workload.warmup()
+            if workload.sync is not None:
+                workload.sync(result)
+            spans = [[start, monotonic_ns()]]
+            channel.send("iterations", part="warm-up", last=True, spans=spans)
+        channel.end("warm-up")
+
+    def iterate(self, count: int, within: "int | None") -> None:
+        """The calls that are measured, and whether anything changed meanwhile."""
+        [window] = _imports.unwatched(["firstlight._window"])
+        channel = self.channel
+        watch = window.Watch(channel)
+        channel.begin("window")
+        result = self.calls("window", count, within)
+        channel.end("window")
+        watch.close()
         self.check(result)
+        for tell in channel.programs:
+            tell(channel)
+
+    def calls(self, part: str, count: int, within: "int | None") -> "Any":
+        """Calls the step; readings leave in blocks, between two calls. Returns the last result."""
+        workload, channel, clock = self.ready(), self.channel, monotonic_ns
+        step, args, kwargs, sync = workload.step, workload.args, workload.kwargs, workload.sync
+        spans: "list[tuple[int, int]]" = []
+        result: "Any" = None
+        deadline = 1 << 63 if within is None else clock() + within
+        for left in range(count - 1, -1, -1):
+            start = clock()
+            result = step(*args, **kwargs)
+            if sync is not None:
+                sync(result)
+            end = clock()
+            spans.append((start, end))
+            if end > deadline:
+                break
+            if len(spans) == BLOCK and left:
+                channel.send("iterations", part=part, last=False, spans=spans)
+                spans.clear()
+        channel.send("iterations", part=part, last=True, spans=spans)
+        return result
+
+    def settle(self, count: int) -> None:
+        """Whether calls really were over when they returned."""
+        [window] = _imports.unwatched(["firstlight._window"])
+        workload, wait = self.ready(), window.wait_for_everything
+        spans = []
+        for _ in range(count):
+            start = monotonic_ns()
+            result = workload.step(*workload.args, **workload.kwargs)
+            if workload.sync is not None:
+                workload.sync(result)
+            end = monotonic_ns()
+            wait(result)
+            settled = monotonic_ns()
+            wait(result)
+            spans.append((start, end, settled, monotonic_ns()))
+        self.channel.send("settled", spans=spans)
 
     def check(self, result: "Any") -> None:
         """The workload's own judgement of its result, after the clock has stopped."""
+        workload = self.ready()
         verdict, error = "not-given", None
-        if self.workload is not None and self.workload.check is not None:
+        if workload.check is not None:
             verdict = "passed"
             try:
-                if self.workload.check(result) is False:
+                if workload.check(result) is False:
                     verdict, error = "failed", "the workload's check refused its result"
             except Exception as problem:
                 verdict, error = "failed", describe(problem)
-        self.channel.send("output", check=verdict, error=error, digest=digest(result))
+        [outputs] = _imports.unwatched(["firstlight._outputs"])
+        compared = result if workload.output is None else workload.output(result)
+        digest, leaves = outputs.describe(compared)
+        self.channel.send("output", check=verdict, error=error, digest=digest, leaves=leaves)
 
 
 def load(path: str) -> "Any":
@@ -174,40 +245,3 @@ def load(path: str) -> "Any":
     if not hasattr(module, "setup"):
         raise AttributeError("the workload `%s` has no function `setup`" % path)
     return module
-
-
-def digest(result: "Any") -> "str | None":
-    """SHA-256 over types, shapes and bytes of a result's leaves, where they can be read."""
-    [hashlib] = _imports.unwatched(["hashlib"])
-    hasher = hashlib.sha256()
-    try:
-        for item in leaves(result):
-            leaf = item.detach().cpu().numpy() if hasattr(item, "detach") else item
-            if hasattr(leaf, "__array__"):
-                import numpy
-
-                array = numpy.ascontiguousarray(leaf)
-                hasher.update(("%s%s" % (array.dtype.str, array.shape)).encode())
-                hasher.update(array.tobytes())
-            else:
-                hasher.update(repr(leaf).encode())
-            hasher.update(b"\0")
-    except Exception:  # a result that cannot be read has no digest
-        return None
-    return "sha256:%s" % hasher.hexdigest()
-
-
-def leaves(result: "Any") -> "Iterator[Any]":
-    """The leaves of nested containers; of any registered tree where JAX is loaded."""
-    jax = sys.modules.get("jax")
-    if jax is not None:
-        yield from jax.tree_util.tree_leaves(result)
-    elif isinstance(result, dict):
-        for key in sorted(result, key=str):
-            yield str(key)
-            yield from leaves(result[key])
-    elif isinstance(result, (list, tuple)):
-        for item in result:
-            yield from leaves(item)
-    else:
-        yield result

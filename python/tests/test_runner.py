@@ -3,13 +3,14 @@
 import json
 import os
 import socket
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import firstlight
-from firstlight import runner
+from firstlight import _outputs, runner
 from firstlight._channel import Channel
 from firstlight.protocol import Conversation
 
@@ -76,13 +77,120 @@ def test_a_cold_start_is_answered(tmp_path: Path) -> None:
     assert output["digest"].startswith("sha256:")
 
 
-def test_iterations_come_in_one_block(tmp_path: Path) -> None:
+def test_iterations_travel_in_blocks_between_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "BLOCK", 2)
     requests = [prepare(tmp_path), {"type": "iterate", "count": 5}, FINISH]
     _, messages = serve(tmp_path, WORKLOAD, requests)
-    [iterations] = [message for message in messages if message["type"] == "iterations"]
-    assert len(iterations["spans"]) == 5
-    flat = [moment for span in iterations["spans"] for moment in span]
+    blocks = [message for message in messages if message["type"] == "iterations"]
+    assert [len(block["spans"]) for block in blocks] == [2, 2, 1]
+    assert [block["last"] for block in blocks] == [False, False, True]
+    assert {block["part"] for block in blocks} == {"window"}
+    flat = [moment for block in blocks for span in block["spans"] for moment in span]
     assert flat == sorted(flat)
+
+
+def test_the_answer_is_complete_when_the_last_block_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "BLOCK", 2)
+    requests = [prepare(tmp_path), {"type": "iterate", "count": 4}, FINISH]
+    _, messages = serve(tmp_path, WORKLOAD, requests)
+    blocks = [message for message in messages if message["type"] == "iterations"]
+    assert [len(block["spans"]) for block in blocks] == [2, 2]
+    assert blocks[-1]["last"]
+
+
+def test_no_call_begins_after_its_time_and_one_is_always_made(tmp_path: Path) -> None:
+    requests = [prepare(tmp_path), {"type": "iterate", "count": 5, "within-ns": 0}, FINISH]
+    _, messages = serve(tmp_path, WORKLOAD, requests)
+    [block] = [message for message in messages if message["type"] == "iterations"]
+    assert len(block["spans"]) == 1 and block["last"]
+
+
+def test_a_warm_up_is_so_many_calls_or_the_workloads_own(tmp_path: Path) -> None:
+    requests = [prepare(tmp_path), {"type": "warm-up", "count": 3}, FINISH]
+    _, messages = serve(tmp_path, WORKLOAD, requests)
+    [block] = [message for message in messages if message["type"] == "iterations"]
+    assert block["part"] == "warm-up" and len(block["spans"]) == 3
+    own = WORKLOAD.replace("check=", "warmup=lambda: None, check=")
+    _, messages = serve(tmp_path, own, requests)
+    [block] = [message for message in messages if message["type"] == "iterations"]
+    assert len(block["spans"]) == 1
+
+
+WINDOW = [{"type": "warm-up", "count": 1}, {"type": "iterate", "count": 2}]
+
+
+def events(folder: Path, workload: str, kind: str) -> list[dict[str, Any]]:
+    """What was told of the window of a workload."""
+    _, messages = serve(folder, workload, [prepare(folder), *WINDOW, FINISH])
+    found = [message["event"] for message in messages if message["type"] == "event"]
+    return [event for event in found if event["kind"] == kind]
+
+
+def step(body: str) -> str:
+    return (
+        "import gc, os, sys, firstlight\ncount = 0\n"
+        "def setup(case):\n"
+        "    def step():\n"
+        "        global count\n"
+        "        count += 1\n"
+        f"        {body}\n"
+        "    return firstlight.Workload(step)\n"
+    )
+
+
+def test_a_setting_that_changes_after_the_warm_up_is_told_and_no_secret_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIRSTLIGHT_TEST_KEY", "old secret")
+    body = "count == 2 and os.environ.update(FIRSTLIGHT_TEST_KEY='new secret')"
+    [changed] = events(tmp_path, step(body), "config-changed")
+    assert changed["name"] == "environment FIRSTLIGHT_TEST_KEY"
+    assert (changed["before"], changed["after"]) == ("set", "set to another value")
+
+
+def test_a_setting_that_changes_in_the_warm_up_is_no_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIRSTLIGHT_TEST_KEY", "old")
+    body = "os.environ.update(FIRSTLIGHT_TEST_KEY='new')"
+    assert events(tmp_path, step(body), "config-changed") == []
+
+
+def test_a_tracer_in_the_window_is_told(tmp_path: Path) -> None:
+    before = sys.getprofile()
+    try:
+        told = events(tmp_path, step("sys.setprofile(lambda *_: None)"), "tracer")
+    finally:
+        sys.setprofile(before)
+    assert {"kind": "tracer", "name": "sys.setprofile"} in told
+
+
+def test_bytes_read_in_the_window_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(b"x" * 3_000_000)
+    [reads] = events(tmp_path, step(f"open({str(tmp_path / 'data')!r}, 'rb').read()"), "window-reads")
+    assert 6_000_000 <= reads["bytes"] < 6_100_000
+    [reads] = events(tmp_path, step("pass"), "window-reads")
+    assert reads["bytes"] < 100_000
+
+
+def test_settling_tells_what_was_left_running(tmp_path: Path) -> None:
+    requests = [prepare(tmp_path), {"type": "settle", "count": 2}, FINISH]
+    _, messages = serve(tmp_path, WORKLOAD, requests)
+    [settled] = [message for message in messages if message["type"] == "settled"]
+    assert len(settled["spans"]) == 2
+
+
+def test_what_is_compared_may_be_a_part_of_the_result(tmp_path: Path) -> None:
+    chosen = WORKLOAD.replace("check=", "output=lambda result: result['sum'], check=")
+    _, messages = serve(tmp_path, chosen, [prepare(tmp_path), FIRST, FINISH])
+    [output] = [message for message in messages if message["type"] == "output"]
+    assert output["leaves"] == [
+        {"dtype": "python int", "shape": [], "norm": 13.0, "values": [13.0]}
+    ]
 
 
 def test_a_refused_result_is_told(tmp_path: Path) -> None:
@@ -123,10 +231,15 @@ def test_equal_results_have_equal_digests_and_others_do_not() -> None:
 
             return numpy.array(self.values, self.dtype)
 
+    def digest(result: Any) -> str | None:
+        return _outputs.describe(result)[0]
+
     one = {"a": Array([1, 2], "f4"), "b": [1, "x"]}
-    assert runner.digest(one) == runner.digest({"b": [1, "x"], "a": Array([1, 2], "f4")})
-    assert runner.digest(one) != runner.digest({"a": Array([1, 3], "f4"), "b": [1, "x"]})
-    assert runner.digest(Array([1, 2], "f4")) != runner.digest(Array([1, 2], "f8"))
+    assert digest(one) == digest({"b": [1, "x"], "a": Array([1, 2], "f4")})
+    assert digest(one) != digest({"a": Array([1, 3], "f4"), "b": [1, "x"]})
+    assert digest(Array([1, 2], "f4")) != digest(Array([1, 2], "f8"))
+    _, [leaf] = _outputs.describe(Array([3, float("nan"), 4], "f4"))
+    assert leaf == {"dtype": "float32", "shape": [3], "norm": None, "values": [3.0, None, 4.0]}
 
 
 def test_a_mark_outside_firstlight_does_nothing() -> None:

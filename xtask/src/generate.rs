@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::builder::StyledStr;
 use firstlight_schema::cold::ColdDocument;
+use firstlight_schema::comparison::ComparisonDocument;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::finding::Finding;
 use firstlight_schema::message::{Message, Request};
@@ -48,6 +49,7 @@ fn files() -> Vec<(String, String)> {
     vec![
         ("schemas/cold.json".to_owned(), schema::<ColdDocument>()),
         ("schemas/run.json".to_owned(), schema::<RunDocument>()),
+        ("schemas/comparison.json".to_owned(), schema::<ComparisonDocument>()),
         ("schemas/raw-record.json".to_owned(), schema::<RawRecord>()),
         ("schemas/suite.json".to_owned(), schema::<SuiteFile>()),
         ("schemas/protocol-message.json".to_owned(), schema::<Message>()),
@@ -94,10 +96,11 @@ fn findings() -> String {
     text.push_str(
         "A finding is a rule's complaint about a sample or a run. Its name never changes. As a\n\
          reason it makes a sample invalid: the sample is kept and left out of the statistics. As a\n\
-         notice it stands beside the numbers.\n\n| finding | meaning |\n|---|---|\n",
+         notice it stands beside the numbers.\n\n| finding | why it matters | what to do |\n|---|---|---|\n",
     );
     for finding in Finding::ALL {
-        writeln!(text, "| `{finding}` | {} |", finding.meaning()).expect("a string");
+        let advice = finding.advice().unwrap_or("");
+        writeln!(text, "| `{finding}` | {} | {advice} |", finding.meaning()).expect("a string");
     }
     text
 }

@@ -5,11 +5,11 @@ use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::message::{Check, Event, FIRST_RESULT, Message};
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::reading::{Outcome, RawSample};
-use firstlight_schema::sample::{BackgroundTime, FirstResult, Package, Sample};
+use firstlight_schema::sample::{BackgroundTime, Compile, FirstResult, Package, Sample};
 
 use crate::ledger::book;
 use crate::timeline::Timeline;
-use crate::{evidence, memory, programs};
+use crate::{evidence, memory, programs, window};
 
 /// Below this the kernel's ticks are too coarse to tell how busy the machine was.
 const LONG_ENOUGH_FOR_CONTENTION: Nanos = Nanos(200_000_000);
@@ -20,8 +20,18 @@ pub struct Conditions {
     pub policy: CachePolicy,
     /// A non-zero exit code is no failure.
     pub any_exit_code: bool,
-    /// The process speaks the runner protocol and owes a first result.
-    pub runner: bool,
+    pub job: Job,
+}
+
+/// What a process was to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Job {
+    /// Whatever it does.
+    Command,
+    /// It speaks the runner protocol and owes a first result.
+    FirstCall,
+    /// It speaks the runner protocol and owes a window of calls.
+    Window,
 }
 
 /// Everything that follows from one process's readings and what was declared of it.
@@ -31,19 +41,28 @@ pub fn examine(raw: RawSample, conditions: Conditions) -> Sample {
         let phases = book(raw.spawn, at, &timeline.main);
         FirstResult { ns: at.since(raw.spawn), phases }
     });
-    let compiles = programs::compiles(&timeline);
+    let programs = programs::programs(&timeline);
+    let window = (conditions.job == Job::Window).then(|| window::window(&raw)).flatten();
+    let mut reasons = failures(&raw, conditions, first_result.is_some(), window.is_some());
+    let mut notices = notices(&raw, &timeline);
+    if let Some(window) = &window {
+        reasons.extend(window::violations(&raw, &timeline, &programs, window));
+        notices.extend(window::notices(&raw, window));
+    }
+    let compiles: Vec<Compile> = programs.into_iter().map(|program| program.compile).collect();
     let caches = evidence::layers(&raw, conditions.policy, &compiles);
-    let mut reasons = failures(&raw, conditions, first_result.is_some());
     reasons.extend(evidence::contradictions(&raw, &caches, &compiles));
     let memory = memory::by_phase(&raw);
     Sample {
         number: raw.number,
+        round: None,
         valid: reasons.is_empty(),
         reasons,
-        notices: notices(&raw, &timeline),
+        notices,
         wall_ns: raw.wall(),
         phases: book(raw.spawn, raw.reaped, &timeline.main),
         first_result,
+        window,
         compiles,
         packages: packages(&raw),
         background: background(&timeline),
@@ -55,7 +74,12 @@ pub fn examine(raw: RawSample, conditions: Conditions) -> Sample {
     }
 }
 
-fn failures(raw: &RawSample, conditions: Conditions, has_result: bool) -> Vec<Reason> {
+fn failures(
+    raw: &RawSample,
+    conditions: Conditions,
+    has_result: bool,
+    has_window: bool,
+) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let told = raw.messages.iter().find_map(|message| match message {
         Message::Failed(failed) => Some(failed.error.as_str()),
@@ -86,8 +110,10 @@ fn failures(raw: &RawSample, conditions: Conditions, has_result: bool) -> Vec<Re
         (Outcome::Broke { error }, _) => {
             reasons.push(Reason::new(Finding::ProtocolBroken, error.as_str()));
         }
-        (Outcome::Completed, None) if conditions.runner && !has_result => reasons
+        (Outcome::Completed, None) if conditions.job == Job::FirstCall && !has_result => reasons
             .push(Reason::new(Finding::ProtocolBroken, "the runner ended without a first result")),
+        (Outcome::Completed, None) if conditions.job == Job::Window && !has_window => reasons
+            .push(Reason::new(Finding::ProtocolBroken, "the runner ended without measured calls")),
         (Outcome::Completed, None) => {}
         (other, _) => reasons.push(Reason::new(Finding::ProcessFailed, format!("{other:?}"))),
     }

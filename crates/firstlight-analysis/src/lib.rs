@@ -1,8 +1,13 @@
 //! Raw readings in, results out. Pure: no file, no process, no clock, no randomness of its own.
 
+mod agreement;
+mod break_even;
+pub mod compare;
 pub mod control;
 mod evidence;
 pub mod examine;
+pub mod guide;
+pub mod judge;
 pub mod ledger;
 mod memory;
 #[cfg(test)]
@@ -10,6 +15,11 @@ mod memory;
 mod noise;
 pub mod notices;
 mod programs;
+pub mod regime;
 pub mod stats;
+pub mod steady;
 pub mod summary;
+mod sweep;
 mod timeline;
+pub mod warm;
+mod window;

@@ -1,15 +1,21 @@
 //! What is worth saying about a set of samples beside its numbers.
 
 use firstlight_schema::cache::{Layer, Policy};
+use firstlight_schema::estimate::Method;
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::message::Message;
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::sample::Sample;
+use firstlight_schema::warm::{Spread, WarmSummary};
 
 /// More foreign load than this, in cores, is worth a word.
 const NOISY_CORES: f64 = 0.5;
 /// The fewest values that give the median a 95 % interval.
 const FEWEST_FOR_AN_INTERVAL: usize = 6;
+
+/// The fewest processes that tell how processes differ.
+const FEWEST_PROCESSES: u32 = 5;
+const HIGH_VARIANCE: f64 = 0.2;
 
 /// Less time than this for compiling modules from source is not.
 const WORTH_A_WORD: Nanos = Nanos(10_000_000);
@@ -24,6 +30,46 @@ pub fn notices(samples: &[Sample]) -> Vec<Reason> {
         notices.extend(repeated(samples, finding));
     }
     notices
+}
+
+/// The same for warm processes, which an interval takes fewer of.
+pub(crate) fn warm_notices(samples: &[Sample], summary: Option<&WarmSummary>) -> Vec<Reason> {
+    let mut notices = Vec::new();
+    if let Some(summary) = summary
+        && summary.per_call.n < FEWEST_PROCESSES
+    {
+        let text = match summary.per_call.method {
+            Method::BlockBootstrap => {
+                "there is 1 process, so what differs from run to run is not captured".to_owned()
+            }
+            _ => format!("{} processes, {FEWEST_PROCESSES} are needed", summary.per_call.n),
+        };
+        notices.push(Reason::new(Finding::TooFewSamples, text));
+    }
+    notices.extend(noisy(samples));
+    for finding in [
+        Finding::NoSteadyState,
+        Finding::Drift,
+        Finding::LoadInsideWindow,
+        Finding::LeftProcesses,
+        Finding::AdapterFailed,
+    ] {
+        notices.extend(repeated(samples, finding));
+    }
+    notices
+}
+
+/// Values that differ so much that their mean says little.
+pub(crate) fn high_variance(spread: &Spread) -> Option<Reason> {
+    let share = spread.sd_ns? / spread.mean_ns;
+    (spread.n >= FEWEST_PROCESSES && share > HIGH_VARIANCE).then(|| {
+        let text = format!(
+            "the standard deviation over {} processes is {:.0} % of the mean",
+            spread.n,
+            share * 100.0,
+        );
+        Reason::new(Finding::HighVariance, text)
+    })
 }
 
 fn too_few(samples: &[Sample]) -> Option<Reason> {

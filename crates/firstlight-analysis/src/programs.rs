@@ -1,7 +1,12 @@
 //! Which programs were compiled, and how long each stage of each took.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use firstlight_schema::finding::{Finding, Reason};
+use firstlight_schema::message::{Event, Message};
 use firstlight_schema::nanos::{Moment, Nanos};
 use firstlight_schema::phase::Phase;
+use firstlight_schema::run::ArmResult;
 use firstlight_schema::sample::Compile;
 
 use crate::ledger::book;
@@ -9,9 +14,16 @@ use crate::timeline::{Stretch, Timeline};
 
 const TORCH: &str = "torch";
 
+/// A program with when its compilation ended and which arguments were new.
+pub(crate) struct TimedProgram {
+    pub(crate) end: Moment,
+    pub(crate) changed: Option<String>,
+    pub(crate) compile: Compile,
+}
+
 /// All programs in the order in which their compilation ended.
-pub(crate) fn compiles(timeline: &Timeline) -> Vec<Compile> {
-    let mut programs: Vec<(Moment, Compile)> = timeline
+pub(crate) fn programs(timeline: &Timeline) -> Vec<TimedProgram> {
+    let mut programs: Vec<TimedProgram> = timeline
         .stretches
         .iter()
         .enumerate()
@@ -21,11 +33,46 @@ pub(crate) fn compiles(timeline: &Timeline) -> Vec<Compile> {
             } else {
                 staged_program(&timeline.stretches[..index], stretch)
             };
-            Some((stretch.span.end, program?))
+            let changed = stretch.detail.as_ref().and_then(|detail| detail.changed.clone());
+            Some(TimedProgram { end: stretch.span.end, changed, compile: program? })
         })
         .collect();
-    programs.sort_by_key(|&(end, _)| end);
-    programs.into_iter().map(|(_, program)| program).collect()
+    programs.sort_by_key(|program| program.end);
+    programs
+}
+
+/// Functions whose compiled programs are not the same in every process of an arm.
+pub(crate) fn nondeterministic(arm: &ArmResult) -> Option<Reason> {
+    let samples = arm.regimes.iter().flat_map(|regime| &regime.samples);
+    let mut known: BTreeMap<(&str, Option<&str>), BTreeSet<Vec<&str>>> = BTreeMap::new();
+    let mut processes = 0;
+    for sample in samples {
+        let mut programs: BTreeMap<(&str, Option<&str>), Vec<&str>> = BTreeMap::new();
+        for message in &sample.raw.messages {
+            if let Message::Event(event) = message
+                && let Event::ProgramHash(program) = &event.event
+            {
+                let key = (program.function.as_str(), program.digest.as_deref());
+                programs.entry(key).or_default().push(&program.hash);
+            }
+        }
+        processes += usize::from(!programs.is_empty());
+        for (key, hashes) in programs {
+            known.entry(key).or_default().insert(hashes);
+        }
+    }
+    let differing: Vec<_> = known.iter().filter(|(_, programs)| programs.len() > 1).collect();
+    let ((function, _), programs) = differing.first()?;
+    let text = format!(
+        "{function} became {} different programs in {processes} processes{}",
+        programs.len(),
+        if differing.len() > 1 {
+            format!(", and {} more did", differing.len() - 1)
+        } else {
+            String::new()
+        },
+    );
+    Some(Reason::new(Finding::NondeterministicCompile, text))
 }
 
 fn framework(stretch: &Stretch) -> Option<&str> {

@@ -51,7 +51,7 @@ pub fn summarise(samples: &[Sample]) -> Option<Summary> {
 }
 
 fn is_running(phase: Phase) -> bool {
-    matches!(phase, Phase::FirstRun | Phase::Run)
+    matches!(phase, Phase::FirstRun | Phase::Run | Phase::WarmUp | Phase::Window)
 }
 
 fn devices(samples: &[&Sample]) -> Vec<DevicePeak> {

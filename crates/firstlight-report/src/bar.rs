@@ -22,6 +22,8 @@ pub(crate) fn letter(phase: Phase) -> char {
         Phase::CacheRead => 'r',
         Phase::CacheWrite => 'w',
         Phase::FirstRun => '1',
+        Phase::WarmUp => 'u',
+        Phase::Window => 'W',
         Phase::Run => 'R',
         Phase::Teardown => 'x',
         Phase::Unattributed => '?',
@@ -40,7 +42,9 @@ pub(crate) fn style(phase: Phase) -> Style {
         Phase::Lower => (AnsiColor::Yellow, AnsiColor::Black),
         Phase::Compile => (AnsiColor::Red, AnsiColor::BrightWhite),
         Phase::CacheRead | Phase::CacheWrite => (AnsiColor::Magenta, AnsiColor::BrightWhite),
-        Phase::FirstRun | Phase::Run => (AnsiColor::Green, AnsiColor::Black),
+        Phase::FirstRun | Phase::WarmUp | Phase::Window | Phase::Run => {
+            (AnsiColor::Green, AnsiColor::Black)
+        }
         Phase::Unattributed => (AnsiColor::BrightWhite, AnsiColor::Black),
     };
     Style::new().bg_color(Some(Color::Ansi(back))).fg_color(Some(Color::Ansi(front)))

@@ -41,6 +41,8 @@ fn doing(row: &PhaseMean) -> String {
         Phase::CacheRead => about("reading from the cache", "compiled programs"),
         Phase::CacheWrite => "is writing to caches".to_owned(),
         Phase::FirstRun => "is the first run itself".to_owned(),
+        Phase::WarmUp => "is warming up".to_owned(),
+        Phase::Window => "is the measured window".to_owned(),
         Phase::Run => "is the program's own code".to_owned(),
         Phase::Teardown => "is tearing the process down".to_owned(),
         Phase::Unattributed => "could not be attributed".to_owned(),

@@ -26,8 +26,8 @@ mod channel;
 use std::process::ExitCode;
 
 use firstlight_schema::message::{
-    At, Check, Edge, Event, FIRST_RESULT, Failed, Iterations, Mark, Message, Output, PhaseEdge,
-    Request, TimedEvent,
+    At, Check, Edge, Event, FIRST_RESULT, Failed, Iterate, Iterations, Leaf, Mark, Message, Output,
+    Part, PhaseEdge, Request, Settled, TimedEvent,
 };
 use firstlight_schema::nanos::Moment;
 use firstlight_schema::phase::Phase;
@@ -36,6 +36,11 @@ pub use firstlight_schema::message::Prepare;
 pub use firstlight_schema::suite::Scalar;
 
 use channel::{Channel, now};
+
+/// Calls whose readings travel together.
+const BLOCK: usize = 4096;
+/// Values of a result that are compared with other arms'.
+const SHOWN_VALUES: usize = 16;
 
 /// What went wrong, in words.
 pub type Failure = Box<dyn std::error::Error>;
@@ -49,6 +54,12 @@ pub trait Workload {
 
     /// Looks at a result after the clock has stopped; `None` when there is nothing to check.
     fn check(&mut self, result: &Self::Output) -> Option<Result<(), Failure>> {
+        let _ = result;
+        None
+    }
+
+    /// The numbers of a result that other arms must agree with; `None` when it has none.
+    fn values(&mut self, result: &Self::Output) -> Option<Vec<f64>> {
         let _ = result;
         None
     }
@@ -92,7 +103,15 @@ impl<W: Workload> Session<'_, W> {
                     self.channel.send(&Message::Ready(At { at: now() }));
                 }
                 Request::First => self.first()?,
-                Request::Iterate(iterate) => self.iterate(iterate.count)?,
+                Request::WarmUp(asked) => {
+                    self.calls(Phase::WarmUp, Part::WarmUp, &asked)?;
+                }
+                Request::Iterate(asked) => {
+                    if let Some(output) = self.calls(Phase::Window, Part::Window, &asked)? {
+                        self.check(&output);
+                    }
+                }
+                Request::Settle(asked) => self.settle(asked.count)?,
                 Request::Finish => break,
                 // A newer parent's requests are passed over.
                 _ => {}
@@ -122,23 +141,50 @@ impl<W: Workload> Session<'_, W> {
         self.edge(Edge::End, Phase::FirstRun, end);
         let event = Event::Mark(Mark { name: FIRST_RESULT.to_owned() });
         self.channel.send(&Message::Event(TimedEvent { at: end, event }));
-        self.channel.send(&Message::Iterations(Iterations { spans: vec![(begin, end)] }));
+        self.send(Part::First, true, vec![(begin, end)]);
         self.check(&output);
         Ok(())
     }
 
-    fn iterate(&mut self, count: u32) -> Result<(), Failure> {
-        let mut spans = Vec::with_capacity(count.try_into().unwrap_or(0));
-        let mut last = None;
-        for _ in 0..count {
+    fn send(&mut self, part: Part, last: bool, spans: Vec<(Moment, Moment)>) {
+        self.channel.send(&Message::Iterations(Iterations { part, last, spans }));
+    }
+
+    /// Calls the workload; readings leave in blocks, between two calls. Returns the last result.
+    fn calls(
+        &mut self,
+        phase: Phase,
+        part: Part,
+        asked: &Iterate,
+    ) -> Result<Option<W::Output>, Failure> {
+        self.edge(Edge::Begin, phase, now());
+        let deadline = asked.within_ns.map(|within| now() + within);
+        let mut spans = Vec::with_capacity(BLOCK);
+        let mut result = None;
+        for left in (0..asked.count).rev() {
             let (output, begin, end) = self.call()?;
+            result = Some(output);
             spans.push((begin, end));
-            last = Some(output);
+            if deadline.is_some_and(|deadline| end > deadline) {
+                break;
+            }
+            if spans.len() == BLOCK && left > 0 {
+                self.send(part, false, std::mem::take(&mut spans));
+            }
         }
-        self.channel.send(&Message::Iterations(Iterations { spans }));
-        if let Some(output) = last {
-            self.check(&output);
+        self.send(part, true, spans);
+        self.edge(Edge::End, phase, now());
+        Ok(result)
+    }
+
+    /// A call in Rust is over when it returns, so there is nothing to wait for.
+    fn settle(&mut self, count: u32) -> Result<(), Failure> {
+        let mut spans = Vec::new();
+        for _ in 0..count {
+            let (_, begin, end) = self.call()?;
+            spans.push((begin, end, end, end));
         }
+        self.channel.send(&Message::Settled(Settled { spans }));
         Ok(())
     }
 
@@ -149,6 +195,21 @@ impl<W: Workload> Session<'_, W> {
             Some(Ok(())) => (Check::Passed, None),
             Some(Err(error)) => (Check::Failed, Some(error.to_string())),
         };
-        self.channel.send(&Message::Output(Output { check, error, digest: None }));
+        let values = self.workload.as_mut().and_then(|workload| workload.values(output));
+        let leaves = values.map(|values| leaf(&values)).into_iter().collect();
+        self.channel.send(&Message::Output(Output { check, error, digest: None, leaves }));
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a mean over less than 2^53 values")]
+fn leaf(values: &[f64]) -> Leaf {
+    let finite = |value: f64| value.is_finite().then_some(value);
+    let squares: f64 = values.iter().map(|value| value * value).sum();
+    let step = (values.len() / SHOWN_VALUES).max(1);
+    Leaf {
+        dtype: "float64".to_owned(),
+        shape: vec![values.len() as u64],
+        norm: finite((squares / values.len().max(1) as f64).sqrt()),
+        values: values.iter().step_by(step).take(SHOWN_VALUES).map(|&v| finite(v)).collect(),
     }
 }

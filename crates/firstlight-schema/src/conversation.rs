@@ -51,6 +51,7 @@ pub struct Conversation {
     /// What has been asked and not been answered.
     prepares: u32,
     calls: u32,
+    settles: u32,
     outputs: u32,
 }
 
@@ -59,7 +60,8 @@ impl Conversation {
         match request {
             Request::Watch | Request::Finish => {}
             Request::Prepare(_) => self.prepares += 1,
-            Request::First | Request::Iterate(_) => self.calls += 1,
+            Request::First | Request::WarmUp(_) | Request::Iterate(_) => self.calls += 1,
+            Request::Settle(_) => self.settles += 1,
         }
     }
 
@@ -114,8 +116,17 @@ impl Conversation {
                 if iterations.spans.iter().any(|(begin, end)| end < begin) {
                     return Err(ProtocolError::IterationBackwards);
                 }
+                if !iterations.last {
+                    return owes(role, message, self.calls);
+                }
                 self.outputs += 1;
                 answer(role, message, &mut self.calls)
+            }
+            Message::Settled(settled) => {
+                if settled.spans.iter().any(|(a, b, c, d)| b < a || c < b || d < c) {
+                    return Err(ProtocolError::IterationBackwards);
+                }
+                answer(role, message, &mut self.settles)
             }
             Message::Output(_) => answer(role, message, &mut self.outputs),
             Message::Bye(_) => {
@@ -141,7 +152,8 @@ impl Conversation {
     }
 
     fn take_requests(old: &Self) -> Self {
-        Self { prepares: old.prepares, calls: old.calls, ..Self::default() }
+        let Self { prepares, calls, settles, .. } = *old;
+        Self { prepares, calls, settles, ..Self::default() }
     }
 
     fn step(&mut self, edge: &PhaseEdge) -> Result<(), ProtocolError> {
@@ -164,12 +176,18 @@ impl Conversation {
 }
 
 fn answer(role: Role, message: &Message, owed: &mut u32) -> Result<(), ProtocolError> {
-    let kind = kind(message).to_owned();
-    if role == Role::Hooks {
-        return Err(ProtocolError::NotARunner(kind));
-    }
-    *owed = owed.checked_sub(1).ok_or(ProtocolError::Unasked(kind))?;
+    owes(role, message, *owed)?;
+    *owed -= 1;
     Ok(())
+}
+
+fn owes(role: Role, message: &Message, owed: u32) -> Result<(), ProtocolError> {
+    let kind = kind(message).to_owned();
+    match (role, owed) {
+        (Role::Hooks, _) => Err(ProtocolError::NotARunner(kind)),
+        (Role::Runner, 0) => Err(ProtocolError::Unasked(kind)),
+        (Role::Runner, _) => Ok(()),
+    }
 }
 
 fn not_a_message(line: &[u8], reason: &str) -> ProtocolError {
@@ -187,6 +205,7 @@ fn kind(message: &Message) -> &'static str {
         Message::Memory(_) => "memory",
         Message::Ready(_) => "ready",
         Message::Iterations(_) => "iterations",
+        Message::Settled(_) => "settled",
         Message::Output(_) => "output",
         Message::Failed(_) => "failed",
         Message::Bye(_) => "bye",

@@ -4,6 +4,7 @@
 
 pub mod cache;
 pub mod cold;
+pub mod comparison;
 pub mod conversation;
 pub mod estimate;
 pub mod exit_code;
@@ -18,4 +19,5 @@ pub mod sample;
 pub mod suite;
 pub mod variables;
 pub mod version;
+pub mod warm;
 pub mod window;

@@ -32,6 +32,7 @@ pub enum Message {
     Memory(MemoryReading),
     Ready(At),
     Iterations(Iterations),
+    Settled(Settled),
     Output(Output),
     Failed(Failed),
     Bye(At),
@@ -47,7 +48,13 @@ pub enum Request {
     Prepare(Prepare),
     /// Run the first call.
     First,
+    /// Run the workload's own warm-up, or so many calls.
+    WarmUp(Iterate),
+    /// Run the calls that are measured.
     Iterate(Iterate),
+    /// After the window: run so many calls more, each followed by waiting for everything that
+    /// anyone may have left running.
+    Settle(Settle),
     Finish,
 }
 
@@ -65,6 +72,16 @@ pub struct Prepare {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Iterate {
+    /// At most so many calls.
+    pub count: u32,
+    /// No call begins after so long; at least one is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_ns: Option<Nanos>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Settle {
     pub count: u32,
 }
 
@@ -131,6 +148,8 @@ pub struct Detail {
     pub signature: Option<String>,
     /// Of the whole signature, where `signature` shows only its beginning.
     pub digest: Option<String>,
+    /// The arguments that differ from the function's last program in this process.
+    pub changed: Option<String>,
     pub cache: Option<CacheAnswer>,
 }
 
@@ -175,6 +194,10 @@ pub enum Event {
     CacheConfig(CacheConfig),
     CacheCounts(CacheCounts),
     AdapterFailed(AdapterFailed),
+    ConfigChanged(ConfigChanged),
+    WindowReads(WindowReads),
+    Tracer(Tracer),
+    ProgramHash(ProgramHash),
 }
 
 /// A named point; `first-result` ends the time to first result.
@@ -227,6 +250,40 @@ pub struct AdapterFailed {
     pub error: String,
 }
 
+/// A setting that is not what it was when the warm-up ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct ConfigChanged {
+    pub name: String,
+    pub before: String,
+    pub after: String,
+}
+
+/// Bytes that the process read from files and pipes while the window was open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct WindowReads {
+    pub bytes: u64,
+}
+
+/// Something that watches every call or instruction was on while the window was open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Tracer {
+    pub name: String,
+}
+
+/// A compiled program as the compiler left it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct ProgramHash {
+    pub function: String,
+    /// Of the argument types.
+    pub digest: Option<String>,
+    /// Of the optimised program.
+    pub hash: String,
+}
+
 /// Memory when a phase closed, and the most while it was the innermost one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -248,15 +305,45 @@ pub struct DeviceMemory {
     pub peak_bytes: Option<u64>,
 }
 
-/// Begin and end of each call, synchronisation included.
+/// Begin and end of each call, synchronisation included. Long answers come in blocks, which are
+/// sent between two calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Iterations {
+    #[serde(default)]
+    pub part: Part,
+    /// Whether this block ends the answer.
+    #[serde(default = "yes")]
+    pub last: bool,
     pub spans: Vec<(Moment, Moment)>,
 }
 
-/// What the workload's check said of its result, after the clock had stopped.
+fn yes() -> bool {
+    true
+}
+
+/// What calls were made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// The first call of a cold start.
+    #[default]
+    First,
+    WarmUp,
+    /// What is measured in the warm regime.
+    Window,
+}
+
+/// Calls after the window: begin, end as the workload has it, everything waited for, and everything
+/// waited for once more, which tells what the waiting itself costs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Settled {
+    pub spans: Vec<(Moment, Moment, Moment, Moment)>,
+}
+
+/// What the workload's check said of its result, after the clock had stopped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Output {
     pub check: Check,
@@ -265,6 +352,22 @@ pub struct Output {
     pub error: Option<String>,
     /// Of the result's values, types and shapes, where they could be read.
     pub digest: Option<String>,
+    /// The beginning of the result, for comparison with another arm's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaves: Vec<Leaf>,
+}
+
+/// One array or number of a result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Leaf {
+    /// As the workload's library names it, such as `float32`.
+    pub dtype: String,
+    pub shape: Vec<u64>,
+    /// Root mean square over all elements; absent where it is not finite.
+    pub norm: Option<f64>,
+    /// Elements at equal distances; absent ones are not finite.
+    pub values: Vec<Option<f64>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -37,6 +37,10 @@ pub enum Phase {
     CacheWrite,
     /// The first run of a compiled program, and in suites the first call of a workload.
     FirstRun,
+    /// Calls before the window of the warm regime.
+    WarmUp,
+    /// The measured calls of the warm regime.
+    Window,
     /// The program's own code, and what it executes.
     Run,
     /// From the end of the program's own code until the process was reaped.
@@ -46,7 +50,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Spawn,
         Self::Launcher,
         Self::Interpreter,
@@ -60,6 +64,8 @@ impl Phase {
         Self::CacheRead,
         Self::CacheWrite,
         Self::FirstRun,
+        Self::WarmUp,
+        Self::Window,
         Self::Run,
         Self::Teardown,
         Self::Unattributed,
@@ -80,6 +86,8 @@ impl Phase {
             Self::CacheRead => "cache-read",
             Self::CacheWrite => "cache-write",
             Self::FirstRun => "first-run",
+            Self::WarmUp => "warm-up",
+            Self::Window => "window",
             Self::Run => "run",
             Self::Teardown => "teardown",
             Self::Unattributed => "unattributed",

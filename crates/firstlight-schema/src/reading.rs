@@ -120,4 +120,9 @@ pub struct Subject {
     pub arm: String,
     /// Absent for priming processes, which serve all regimes.
     pub regime: Option<Regime>,
+    /// Processes of one round were taken side by side.
+    pub round: Option<u32>,
+    /// Whether this is the second measurement of the reference arm, as a control.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
 }

@@ -7,13 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache::CachePolicy;
 use crate::cold::Summary;
+use crate::comparison::{AgainResult, BreakEven, Comparison, SweepResult};
 use crate::finding::Reason;
 use crate::machine::Machine;
 use crate::nanos::Nanos;
 use crate::reading::RawSample;
 use crate::sample::Sample;
-use crate::suite::{Regime, Scalar};
+use crate::suite::{Agreement, Regime, Scalar};
 use crate::version::{Build, SchemaId, Version};
+use crate::warm::{Spread, WarmSummary};
 
 pub const NAME: &str = "run";
 pub const VERSION: Version = Version { major: 1, minor: 0 };
@@ -32,9 +34,35 @@ pub struct RunDocument {
     pub environment: EnvironmentRecord,
     pub timeout_ns: Nanos,
     pub seed: u64,
+    pub options: RunOptions,
     /// Whether all asked samples were taken.
     pub complete: bool,
     pub cases: Vec<CaseResult>,
+    /// The reference arm against itself.
+    pub control: Option<AgainResult>,
+    pub sweeps: Vec<SweepResult>,
+}
+
+/// How much was to be measured, and how it is compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct RunOptions {
+    /// Processes per arm and cold regime.
+    pub processes: u32,
+    pub warm_up_calls: u32,
+    /// Calls in one window, at most.
+    pub calls: u32,
+    pub within_ns: Nanos,
+    /// Warm processes per arm, at least and at most.
+    pub warm_processes: u32,
+    pub most_warm_processes: u32,
+    /// The half-width that was to be reached, as a fraction.
+    pub target: f64,
+    pub budget_ns: Nanos,
+    pub outputs: Agreement,
+    pub tolerance: f64,
+    pub precision: Option<String>,
+    pub quantiles: Vec<f64>,
 }
 
 /// The interpreter and the packages that the suite ran with.
@@ -67,7 +95,37 @@ pub enum EnvironmentKind {
 pub struct CaseResult {
     pub name: String,
     pub parameters: BTreeMap<String, Scalar>,
+    /// The case as written and the parameter, where this is a point of a sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepPlace>,
+    /// What one call gets done.
+    pub work: Option<Work>,
+    /// A difference smaller than this fraction does not matter.
+    pub margin: f64,
+    /// The arm that the others are compared with.
+    pub reference: String,
     pub arms: Vec<ArmResult>,
+    /// The reference arm a second time, where this case carries the run's control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<ArmResult>,
+    /// Every other arm against the reference, in each regime.
+    pub comparisons: Vec<Comparison>,
+    /// Every pair of arms, for each cold regime.
+    pub break_evens: Vec<BreakEven>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct SweepPlace {
+    pub case: String,
+    pub parameter: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Work {
+    pub unit: String,
+    pub per_call: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -79,6 +137,31 @@ pub struct ArmResult {
     pub priming: Vec<RawSample>,
     /// Why the arm was given up before all its samples were taken.
     pub stopped: Option<Reason>,
+    /// Whether its results agree with the reference's.
+    pub agreement: Agreed,
+    /// Findings about the arm as a whole.
+    pub findings: Vec<Reason>,
+}
+
+/// Whether an arm's results are those of the reference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+pub enum Agreed {
+    /// It is the reference itself.
+    Reference,
+    /// To the last bit.
+    Equal,
+    /// Within the tolerance; the largest difference, relative to the result's size.
+    Close {
+        difference: f64,
+    },
+    Differs {
+        how: String,
+    },
+    /// One of the two cannot be read, or the suite does not want it.
+    NotCompared {
+        why: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -89,7 +172,23 @@ pub struct RegimeResult {
     pub samples: Vec<Sample>,
     /// Absent when no sample is valid.
     pub summary: Option<Summary>,
+    /// In the warm regime, where any process has a steady state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm: Option<WarmSummary>,
+    /// Of the time to first result, or per call in the warm regime.
+    pub spread: Option<Spread>,
+    /// Upper bounds of the quantiles that the suite asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quantiles: Vec<QuantileBound>,
     pub notices: Vec<Reason>,
+}
+
+/// With 95 % confidence so large a share of processes is not slower than this.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct QuantileBound {
+    pub quantile: f64,
+    pub at_most_ns: f64,
 }
 
 impl RunDocument {

@@ -9,12 +9,16 @@ use crate::message::{CacheAnswer, DeviceMemory};
 use crate::nanos::Nanos;
 use crate::phase::Phase;
 use crate::reading::RawSample;
+use crate::warm::Window;
 
 /// One process with its ledger, its evidence and its raw readings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Sample {
     pub number: u32,
+    /// In a suite: samples of one round were taken side by side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
     /// Whether it counts: it completed, and its evidence bears out what was declared.
     pub valid: bool,
     /// Why it does not count.
@@ -27,6 +31,9 @@ pub struct Sample {
     pub phases: Vec<PhaseTime>,
     /// Where the process or its runner marked it.
     pub first_result: Option<FirstResult>,
+    /// The measured calls, in the warm regime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
     pub compiles: Vec<Compile>,
     pub packages: Vec<Package>,
     /// Phases on other threads; part of no sum.

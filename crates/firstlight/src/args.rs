@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use firstlight_schema::cache::Policy;
+use firstlight_schema::suite::Regime;
 
 /// Measures code that is compiled while it runs (JAX, torch.compile, Numba): how long until the
 /// first result, and where that time went.
@@ -119,6 +120,9 @@ pub(crate) struct RunArgs {
     /// Only this arm; may be repeated
     #[arg(long = "arm", value_name = "NAME")]
     pub(crate) arms: Vec<String>,
+    /// Only this regime (cold-clean, cold-primed, warm); may be repeated
+    #[arg(long = "regime", value_name = "REGIME", value_parser = regime)]
+    pub(crate) regimes: Vec<Regime>,
     /// Use this interpreter as it stands, and install nothing
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
@@ -131,6 +135,10 @@ pub(crate) struct RunArgs {
     /// Keep raw readings and result in this new folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
+}
+
+fn regime(text: &str) -> Result<Regime, String> {
+    text.parse()
 }
 
 const RUN_EXAMPLES: &str = "\

@@ -40,7 +40,8 @@ impl Observer for Progress {
             None => what.to_owned(),
             Some(subject) => {
                 let regime = subject.regime.map_or(what, |regime| regime.name());
-                format!("{}, {}, {regime}", subject.case, subject.arm)
+                let again = if subject.again { " again" } else { "" };
+                format!("{}, {}{again}, {regime}", subject.case, subject.arm)
             }
         };
         self.bar.set_message(message);
@@ -49,5 +50,9 @@ impl Observer for Progress {
 
     fn taken(&mut self, _: &RawSample) {
         self.bar.inc(1);
+    }
+
+    fn extended(&mut self, processes: u32) {
+        self.bar.inc_length(u64::from(processes));
     }
 }

@@ -28,6 +28,7 @@ PHASES = {
 REQUEST = "/jax/compilation_cache/compile_requests_use_cache"
 HIT = "/jax/compilation_cache/cache_hits"
 SHOWN_ARGUMENTS = 6
+KEPT_PROGRAMS = 256
 
 
 class _Open(_local):
@@ -37,8 +38,10 @@ class _Open(_local):
         self.events: list[str] = []
         self.requested = False
         self.hit = False
+        self.function: str | None = None
         self.signature: str | None = None
         self.digest: str | None = None
+        self.changed: str | None = None
 
 
 def install(channel: Channel) -> None:
@@ -66,7 +69,8 @@ def _listen(channel: Channel, monitoring: Any, open_: _Open) -> None:
             return
         if phase == "compile":
             open_.requested = open_.hit = False
-            open_.signature = open_.digest = None
+            open_.signature = open_.digest = open_.changed = None
+            open_.function = metadata.get("fun_name")
         open_.events.append(event)
         channel.begin(phase, metadata.get("fun_name"))
 
@@ -106,6 +110,7 @@ def _compile_detail(channel: Channel, open_: _Open) -> dict[str, object]:
         "framework": "jax",
         "signature": open_.signature,
         "digest": open_.digest,
+        "changed": open_.changed,
         "cache": cache,
     }
 
@@ -136,30 +141,59 @@ def _wrap_compile(channel: Channel, open_: _Open) -> None:
     """Reads the argument shapes off the module that is handed to the compiler."""
     compiler: Any = sys.modules["jax._src.compiler"]
     original = compiler.compile_or_get_cached
+    last: dict[str | None, list[str]] = {}
+    compiled: list[tuple[str, str | None, Any]] = []
 
     def compile_or_get_cached(backend: Any, computation: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            open_.signature, open_.digest = signature(computation)
+            types = _argument_types(computation)
+            open_.signature, open_.digest = _shown(types), _digest(types)
+            open_.changed = _difference(last.get(open_.function), types)
+            last[open_.function] = types
         except Exception:  # shapes are a courtesy; without them the name stands alone
-            open_.signature = open_.digest = None
-        return original(backend, computation, *args, **kwargs)
+            open_.signature = open_.digest = open_.changed = None
+        program = original(backend, computation, *args, **kwargs)
+        if channel.keeps_programs and len(compiled) < KEPT_PROGRAMS:
+            compiled.append((open_.function or "?", open_.digest, program))
+        return program
+
+    def tell(channel: Channel) -> None:
+        for function, digest, program in compiled:
+            text = "".join(module.to_string() for module in program.hlo_modules())
+            channel.event(
+                "program-hash", function=function, digest=digest, hash=_digest([text])
+            )
 
     compiler.compile_or_get_cached = compile_or_get_cached
+    channel.programs.append(guarded(channel, "jax", tell))
 
 
-def signature(module: Any) -> tuple[str | None, str | None]:
-    """The first arguments of a module's ``main``, and a digest of all of them."""
-    import hashlib
-
+def _argument_types(module: Any) -> list[str]:
+    """The argument types of a module's ``main``, as the compiler is given them."""
     for operation in module.body.operations:
         if operation.name.value == "main":
-            types = [str(kind) for kind in operation.type.inputs]
-            shown = ", ".join(map(_shape, types[:SHOWN_ARGUMENTS]))
-            if len(types) > SHOWN_ARGUMENTS:
-                shown += ", … %d more" % (len(types) - SHOWN_ARGUMENTS)
-            digest = hashlib.sha256(",".join(types).encode()).hexdigest()[:16]
-            return shown, digest
-    return None, None
+            return [str(kind) for kind in operation.type.inputs]
+    raise LookupError("the module has no main")
+
+
+def _shown(types: list[str]) -> str:
+    shown = ", ".join(map(_shape, types[:SHOWN_ARGUMENTS]))
+    if len(types) > SHOWN_ARGUMENTS:
+        shown += ", … %d more" % (len(types) - SHOWN_ARGUMENTS)
+    return shown
+
+
+def _difference(before: list[str] | None, types: list[str]) -> str | None:
+    """The arguments that are not what they were for the function's last program."""
+    if before is None or len(before) != len(types):
+        return None
+    return _shown([new for old, new in zip(before, types) if old != new]) or None
+
+
+def _digest(texts: list[str]) -> str:
+    import hashlib
+
+    return hashlib.sha256(",".join(texts).encode()).hexdigest()[:16]
 
 
 def _shape(kind: str) -> str:

@@ -1,10 +1,13 @@
 //! Takes samples: one process at a time, in a planned order, raw readings on disk first.
 
 mod command;
+mod contender;
 mod plan;
 mod session;
 mod suite;
 
 pub use command::{CommandPlan, CommandReadings, sample_command};
 pub use session::{Observer, Session, Target};
-pub use suite::{ArmReadings, SuitePlan, sample_case};
+pub use suite::{
+    ArmReadings, CaseReadings, Guidance, Guide, RegimeReadings, SuitePlan, sample_case,
+};

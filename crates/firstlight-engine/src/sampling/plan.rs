@@ -4,16 +4,34 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Rounds in which every one of `things` comes once, each round in a new order.
-pub(super) fn rounds(things: usize, rounds: u32, seed: u64) -> Vec<Vec<usize>> {
-    let mut random = Pcg64Mcg::seed_from_u64(seed);
-    (0..rounds)
-        .map(|_| {
-            let mut round: Vec<usize> = (0..things).collect();
-            round.shuffle(&mut random);
-            round
-        })
-        .collect()
+/// Rounds in which every one of so many things comes once. Rounds come in blocks of two, the second
+/// in the reverse order of the first: with two things ABBA or BAAB.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    things: usize,
+    random: Pcg64Mcg,
+    reverse: Option<Vec<usize>>,
+}
+
+impl Rounds {
+    pub(super) fn new(things: usize, seed: u64) -> Self {
+        Self { things, random: Pcg64Mcg::seed_from_u64(seed), reverse: None }
+    }
+
+    pub(super) fn next_round(&mut self) -> Vec<usize> {
+        if let Some(reverse) = self.reverse.take() {
+            return reverse;
+        }
+        let mut round: Vec<usize> = (0..self.things).collect();
+        round.shuffle(&mut self.random);
+        self.reverse = Some(round.iter().rev().copied().collect());
+        round
+    }
+
+    /// Whether the next round begins a block.
+    pub(super) fn is_balanced(&self) -> bool {
+        self.reverse.is_none()
+    }
 }
 
 /// For each pair whether its second member goes first: ABBA or BAAB, block by block.
@@ -28,18 +46,30 @@ pub(super) fn swaps(pairs: u32, seed: u64) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{rounds, swaps};
+    use super::{Rounds, swaps};
+
+    fn rounds(seed: u64) -> Vec<Vec<usize>> {
+        let mut rounds = Rounds::new(4, seed);
+        (0..20).map(|_| rounds.next_round()).collect()
+    }
 
     #[test]
     fn every_round_has_everything_once_and_the_seed_decides_the_order() {
-        let plan = rounds(4, 20, 3);
-        for round in &plan {
+        for round in rounds(3) {
             let mut sorted = round.clone();
             sorted.sort_unstable();
             assert_eq!(sorted, [0, 1, 2, 3]);
         }
-        assert_eq!(plan, rounds(4, 20, 3));
-        assert_ne!(plan, rounds(4, 20, 4));
+        assert_eq!(rounds(3), rounds(3));
+        assert_ne!(rounds(3), rounds(4));
+    }
+
+    #[test]
+    fn the_second_round_of_a_block_is_the_reverse_of_the_first() {
+        for block in rounds(7).chunks(2) {
+            let reversed: Vec<usize> = block[0].iter().rev().copied().collect();
+            assert_eq!(block[1], reversed);
+        }
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub trait Observer {
     fn starting(&mut self, role: SampleRole, subject: Option<&Subject>);
     /// Its readings are on disk.
     fn taken(&mut self, sample: &RawSample);
+    /// So many more processes will be started than was said.
+    fn extended(&mut self, processes: u32);
 }
 
 /// Something that can be started again and again, with caches of its own.
@@ -66,6 +68,14 @@ impl Target {
 }
 
 impl Target {
+    /// From now on its processes are asked this.
+    pub(super) fn ask(&mut self, requests: &[Request]) {
+        if self.launch.requests != requests {
+            self.launch.requests = requests.to_vec();
+            self.prepared.clear();
+        }
+    }
+
     /// From now on controls can import `firstlight`; false when they could already.
     pub(super) fn lend_firstlight(&mut self) -> bool {
         self.prepared.retain(|((_, role), _)| *role != SampleRole::Control);

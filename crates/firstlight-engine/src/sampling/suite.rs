@@ -1,59 +1,85 @@
-//! Samples a suite: case by case, its arms and regimes interleaved.
+//! Samples a suite: case by case, its arms interleaved regime by regime, round by round.
 
 use std::path::Path;
+use std::time::Duration;
 
 use firstlight_schema::cache::{CachePolicy, Policy};
-use firstlight_schema::finding::{Finding, Reason};
-use firstlight_schema::message::{Message, Prepare, Request};
-use firstlight_schema::reading::{RawSample, SampleRole, Subject};
-use firstlight_schema::suite::{ArmFile, CaseFile, EnvironmentFile, Program, Regime};
+use firstlight_schema::nanos::Nanos;
+use firstlight_schema::reading::RawSample;
+use firstlight_schema::suite::{CaseFile, Regime, WarmFile};
 
-use super::command::{is_fine, priming};
-use super::plan::rounds;
-use super::session::{Observer, Session, Target};
+use super::contender::Contender;
+use super::plan::Rounds;
+use super::session::{Observer, Session};
 use crate::EngineError;
-use crate::process::{Launch, Show};
-use crate::python::resolve;
+use crate::clock::now;
 use crate::suites::Suite;
-
-/// Cheaper than `-m`, which imports a good part of the standard library to find a module.
-const RUNNER: &str = "from firstlight.runner import main; main()";
-
-/// An arm that fails this often in a row is given up.
-const FAILURES_IN_A_ROW: u32 = 2;
 
 #[derive(Debug)]
 pub struct SuitePlan<'a> {
     pub suite: &'a Suite,
     /// The interpreter for workloads in Python; suites without any need none.
     pub python: Option<&'a Path>,
-    /// Overrides the suite's own number.
+    /// Fresh processes per arm and cold regime.
     pub processes: u32,
+    pub warm: WarmFile,
     pub seed: u64,
+}
+
+/// Everything that was taken of one case.
+#[derive(Debug, Default)]
+pub struct CaseReadings {
+    pub arms: Vec<ArmReadings>,
+    /// The reference arm a second time.
+    pub again: Option<ArmReadings>,
 }
 
 #[derive(Debug)]
 pub struct ArmReadings {
     pub arm: String,
     pub priming: Vec<RawSample>,
-    pub regimes: Vec<(Regime, CachePolicy, Vec<RawSample>)>,
+    pub regimes: Vec<RegimeReadings>,
     /// Why it was given up.
-    pub stopped: Option<Reason>,
+    pub stopped: Option<firstlight_schema::finding::Reason>,
 }
 
+#[derive(Debug)]
+pub struct RegimeReadings {
+    pub regime: Regime,
+    pub policy: CachePolicy,
+    /// With the round in which each was taken: those of one round were taken side by side.
+    pub samples: Vec<(u32, RawSample)>,
+}
+
+/// What is made of the warm processes so far: whether they are enough, and what each arm is to do
+/// next.
+#[derive(Debug, Default)]
+pub struct Guidance {
+    pub enough: bool,
+    /// Calls in the window of further processes, arm by arm, the control last.
+    pub iterations: Vec<Option<u32>>,
+}
+
+/// Looks at the warm processes after a block of rounds.
+pub type Guide<'a> = dyn FnMut(&[&ArmReadings]) -> Guidance + 'a;
+
 impl SuitePlan<'_> {
-    /// How many processes will be started if nothing fails.
+    /// How many processes will be started if nothing fails and nothing needs more.
     pub fn processes_in_all(&self) -> u32 {
         let file = &self.suite.file;
-        let regimes = u32::try_from(file.regimes.len()).unwrap_or(u32::MAX);
-        let arms: usize = file.cases.iter().map(|case| file.arms_of(case).count()).sum();
-        let arms = u32::try_from(arms).unwrap_or(u32::MAX);
+        let per_arm: u32 = file.regimes.iter().map(|&regime| self.least(regime)).sum();
         let primings =
             u32::from(file.regimes.iter().any(|&regime| self.policy(regime).needs_priming()));
-        arms * (regimes * self.processes + primings)
+        let arms: usize = file.cases.iter().map(|case| file.arms_of(case).count()).sum();
+        let controls = file.cases.iter().filter(|case| self.control_of(case).is_some()).count();
+        u32::try_from(arms + controls).unwrap_or(u32::MAX) * (per_arm + primings)
     }
 
-    fn policy(&self, regime: Regime) -> CachePolicy {
+    fn least(&self, regime: Regime) -> u32 {
+        if regime.is_cold() { self.processes } else { self.warm.processes }
+    }
+
+    pub fn policy(&self, regime: Regime) -> CachePolicy {
         CachePolicy {
             compilers: regime.compilers(),
             bytecode: self.suite.file.cache.bytecode,
@@ -61,61 +87,13 @@ impl SuitePlan<'_> {
         }
     }
 
-    fn target(&self, case: &CaseFile, arm: &ArmFile) -> Result<Target, EngineError> {
+    /// The arm that a case measures twice: the reference of the first case that compares anything.
+    pub fn control_of<'a>(&'a self, case: &'a CaseFile) -> Option<&'a str> {
         let file = &self.suite.file;
-        let workload = match arm.program() {
-            Program::Workload(workload) => Some(workload.to_owned()),
-            Program::Command(_) => None,
-        };
-        let (program, arguments) = match arm.program() {
-            Program::Workload(_) => {
-                let python =
-                    self.python.expect("suites with workloads in Python have an interpreter");
-                (python.to_owned(), vec!["-c".into(), RUNNER.into()])
-            }
-            Program::Command(words) => {
-                let typed = if words[0].contains('/') {
-                    self.suite.folder.join(&words[0]).to_string_lossy().into_owned()
-                } else {
-                    words[0].clone()
-                };
-                (resolve(&typed)?.program, words[1..].iter().map(Into::into).collect())
-            }
-        };
-        let variables = match &file.environment {
-            EnvironmentFile::AsFound => Vec::new(),
-            EnvironmentFile::Provisioned(provisioned) => provisioned
-                .variables
-                .iter()
-                .map(|(name, value)| (name.into(), Some(value.into())))
-                .collect(),
-        };
-        let prepare = Prepare {
-            workload: workload.clone(),
-            case: case.name.get_ref().clone(),
-            parameters: case.parameters.clone(),
-            arm: arm.name.get_ref().clone(),
-            options: arm.options.clone(),
-        };
-        let launch = Launch {
-            program,
-            arguments,
-            directory: Some(self.suite.folder.clone()),
-            variables,
-            // All at once: the process never waits for us inside the measured stretch.
-            requests: vec![Request::Prepare(prepare), Request::First, Request::Finish],
-            timeout: file.sampling.timeout,
-            show: Show::Tail,
-        };
-        Target::new(launch, workload.is_some(), self.policy(file.regimes[0]), &[])
+        let compares = |case: &&CaseFile| file.arms_of(case).count() > 1;
+        let first = file.cases.iter().find(compares).filter(|_| file.comparison.control)?;
+        if first.name.get_ref() == case.name.get_ref() { file.reference_of(case) } else { None }
     }
-}
-
-struct Contender<'a> {
-    arm: &'a ArmFile,
-    target: Target,
-    readings: ArmReadings,
-    failures: u32,
 }
 
 /// Takes all samples of one case; a failing arm does not stop the others.
@@ -124,105 +102,117 @@ pub fn sample_case(
     plan: &SuitePlan<'_>,
     case: &CaseFile,
     observer: &mut dyn Observer,
-) -> Result<Vec<ArmReadings>, EngineError> {
-    let file = &plan.suite.file;
-    let mut contenders = Vec::new();
-    for arm in file.arms_of(case) {
-        let mut contender = Contender::new(plan, case, arm)?;
-        if file.regimes.iter().any(|&regime| plan.policy(regime).needs_priming()) {
-            contender.prime(session, plan, case, observer)?;
-        }
-        contenders.push(contender);
+    guide: &mut Guide<'_>,
+) -> Result<CaseReadings, EngineError> {
+    let mut sampler = CaseSampler::new(session, plan, case, observer)?;
+    sampler.take_all(guide)?;
+    Ok(sampler.finish())
+}
+
+struct CaseSampler<'a, 'b> {
+    session: &'a mut Session<'b>,
+    plan: &'a SuitePlan<'a>,
+    observer: &'a mut dyn Observer,
+    /// The control is the last one, if there is one.
+    contenders: Vec<Contender<'a>>,
+    rounds: Rounds,
+    has_control: bool,
+}
+
+impl<'a, 'b> CaseSampler<'a, 'b> {
+    fn new(
+        session: &'a mut Session<'b>,
+        plan: &'a SuitePlan<'a>,
+        case: &'a CaseFile,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Self, EngineError> {
+        let file = &plan.suite.file;
+        let control = plan.control_of(case);
+        let again = file.arms_of(case).find(|arm| Some(arm.name.get_ref().as_str()) == control);
+        let contenders = file
+            .arms_of(case)
+            .map(|arm| Contender::new(plan, case, arm, false))
+            .chain(again.map(|arm| Contender::new(plan, case, arm, true)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let rounds = Rounds::new(contenders.len(), plan.seed);
+        let has_control = control.is_some();
+        Ok(Self { session, plan, observer, contenders, rounds, has_control })
     }
-    let regimes = file.regimes.len();
-    for round in rounds(contenders.len() * regimes, plan.processes, plan.seed) {
-        for turn in round {
-            let contender = &mut contenders[turn / regimes];
-            if contender.readings.stopped.is_none() && !session.is_interrupted() {
-                contender.sample(session, case, turn % regimes, observer)?;
+
+    fn take_all(&mut self, guide: &mut Guide<'_>) -> Result<(), EngineError> {
+        let began = now();
+        let regimes = &self.plan.suite.file.regimes;
+        if regimes.iter().any(|&regime| self.plan.policy(regime).needs_priming()) {
+            for contender in &mut self.contenders {
+                contender.prime(self.session, self.observer)?;
             }
         }
-    }
-    Ok(contenders.into_iter().map(|contender| contender.readings).collect())
-}
-
-impl<'a> Contender<'a> {
-    fn new(plan: &SuitePlan<'_>, case: &CaseFile, arm: &'a ArmFile) -> Result<Self, EngineError> {
-        let regimes = &plan.suite.file.regimes;
-        let readings = ArmReadings {
-            arm: arm.name.get_ref().clone(),
-            priming: Vec::new(),
-            regimes: regimes
-                .iter()
-                .map(|&regime| (regime, plan.policy(regime), Vec::new()))
-                .collect(),
-            stopped: None,
-        };
-        Ok(Self { arm, target: plan.target(case, arm)?, readings, failures: 0 })
-    }
-
-    fn subject(&self, case: &CaseFile, regime: Option<Regime>) -> Subject {
-        Subject { case: case.name.get_ref().clone(), arm: self.arm.name.get_ref().clone(), regime }
-    }
-
-    /// One process fills the caches for all regimes.
-    fn prime(
-        &mut self,
-        session: &mut Session<'_>,
-        plan: &SuitePlan<'_>,
-        case: &CaseFile,
-        observer: &mut dyn Observer,
-    ) -> Result<(), EngineError> {
-        let policy = priming(plan.policy(Regime::ColdPrimed));
-        let subject = self.subject(case, None);
-        observer.starting(SampleRole::Priming, Some(&subject));
-        let sample = session.take(&mut self.target, policy, SampleRole::Priming, Some(subject))?;
-        observer.taken(&sample);
-        if has_failed(&sample) {
-            self.readings.stopped = Some(Reason::new(
-                Finding::ProcessFailed,
-                format!("the process that should fill the caches failed: {}", why(&sample)),
-            ));
-        } else {
-            self.target.scratch.keep_as_primed()?;
+        let mut wants_more = true;
+        for round in 1.. {
+            let wanted = |regime: Regime| {
+                round <= self.plan.least(regime) || (!regime.is_cold() && wants_more)
+            };
+            let regimes: Vec<Regime> =
+                regimes.iter().copied().filter(|&regime| wanted(regime)).collect();
+            if regimes.is_empty() || self.is_over() {
+                return Ok(());
+            }
+            self.take_round(round, &regimes)?;
+            let spent = Duration::from(Nanos(now().since(began).0));
+            if wants_more && round >= self.plan.warm.processes && self.rounds.is_balanced() {
+                wants_more = self.ask(guide, round, spent);
+            }
         }
-        self.readings.priming.push(sample);
         Ok(())
     }
 
-    fn sample(
-        &mut self,
-        session: &mut Session<'_>,
-        case: &CaseFile,
-        regime: usize,
-        observer: &mut dyn Observer,
-    ) -> Result<(), EngineError> {
-        let (name, policy, _) = self.readings.regimes[regime];
-        let subject = self.subject(case, Some(name));
-        observer.starting(SampleRole::Measured, Some(&subject));
-        let sample = session.take(&mut self.target, policy, SampleRole::Measured, Some(subject))?;
-        observer.taken(&sample);
-        self.failures = if has_failed(&sample) { self.failures + 1 } else { 0 };
-        if self.failures == FAILURES_IN_A_ROW {
-            let text = format!("failed {FAILURES_IN_A_ROW} times in a row: {}", why(&sample));
-            self.readings.stopped = Some(Reason::new(Finding::ProcessFailed, text));
+    fn is_over(&self) -> bool {
+        let given_up = |contender: &Contender<'_>| contender.readings.stopped.is_some();
+        self.session.is_interrupted() || self.contenders.iter().all(given_up)
+    }
+
+    /// Every arm once in each regime; the arms of one regime follow each other.
+    fn take_round(&mut self, round: u32, regimes: &[Regime]) -> Result<(), EngineError> {
+        let order = self.rounds.next_round();
+        for &regime in regimes {
+            for &turn in &order {
+                let contender = &mut self.contenders[turn];
+                if contender.readings.stopped.is_none() && !self.session.is_interrupted() {
+                    contender.sample(self.session, round, regime, self.observer)?;
+                }
+            }
         }
-        self.readings.regimes[regime].2.push(sample);
         Ok(())
     }
-}
 
-fn has_failed(sample: &RawSample) -> bool {
-    !is_fine(sample, false) || failure(sample).is_some()
-}
+    /// Whether another block of warm processes is to be taken.
+    fn ask(&mut self, guide: &mut Guide<'_>, round: u32, spent: Duration) -> bool {
+        const BLOCK: u32 = 2;
+        let warm = &self.plan.warm;
+        if round + BLOCK > warm.most_processes || spent >= warm.budget {
+            return false;
+        }
+        let readings: Vec<&ArmReadings> = self.contenders.iter().map(|one| &one.readings).collect();
+        let guidance = guide(&readings);
+        if guidance.enough {
+            return false;
+        }
+        for (contender, iterations) in self.contenders.iter_mut().zip(&guidance.iterations) {
+            if let Some(iterations) = *iterations {
+                contender.set_iterations(iterations);
+            }
+        }
+        if round >= self.plan.least(Regime::Warm) {
+            let going = self.contenders.iter().filter(|one| one.readings.stopped.is_none());
+            self.observer.extended(BLOCK * u32::try_from(going.count()).unwrap_or(0));
+        }
+        true
+    }
 
-fn failure(sample: &RawSample) -> Option<&str> {
-    sample.messages.iter().find_map(|message| match message {
-        Message::Failed(failed) => Some(failed.error.as_str()),
-        _ => None,
-    })
-}
-
-fn why(sample: &RawSample) -> String {
-    failure(sample).map_or_else(|| format!("{:?}", sample.outcome), str::to_owned)
+    fn finish(self) -> CaseReadings {
+        let mut arms: Vec<ArmReadings> =
+            self.contenders.into_iter().map(|contender| contender.readings).collect();
+        let again = if self.has_control { arms.pop() } else { None };
+        CaseReadings { arms, again }
+    }
 }

@@ -1,16 +1,18 @@
 //! The shape of `suite.toml`. An unknown key is an error with its line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use super::error::{SuiteError, nearest};
+use super::measure::{ComparisonFile, SweepFile, WarmFile, WorkFile};
+use super::regime::Regime;
 use super::scalar::Scalar;
 use crate::cache::Policy;
 
@@ -22,52 +24,26 @@ pub struct SuiteFile {
     /// The question that the suite answers, in a sentence.
     #[serde(default)]
     pub question: Option<String>,
-    #[serde(default = "both_cold_regimes")]
+    #[serde(default = "all_regimes")]
     pub regimes: Vec<Regime>,
+    /// The arm that the others are compared with; the first one when absent.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub reference: Option<Spanned<String>>,
     #[serde(default)]
     pub environment: EnvironmentFile,
     #[serde(default)]
     pub sampling: SamplingFile,
+    #[serde(default)]
+    pub warm: WarmFile,
+    #[serde(default)]
+    pub comparison: ComparisonFile,
     #[serde(default)]
     pub cache: CacheFile,
     #[serde(rename = "case")]
     pub cases: Vec<CaseFile>,
     #[serde(rename = "arm")]
     pub arms: Vec<ArmFile>,
-}
-
-/// The condition under which an arm is measured.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Regime {
-    /// A fresh process, empty compiler caches.
-    ColdClean,
-    /// A fresh process, compiler caches filled by an unmeasured run.
-    ColdPrimed,
-}
-
-impl Regime {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ColdClean => "cold-clean",
-            Self::ColdPrimed => "cold-primed",
-        }
-    }
-
-    pub fn compilers(self) -> Policy {
-        match self {
-            Self::ColdClean => Policy::Clean,
-            Self::ColdPrimed => Policy::Primed,
-        }
-    }
-}
-
-impl fmt::Display for Regime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 /// `environment = "as-found"`, or a table that says what to install.
@@ -139,6 +115,27 @@ pub struct CaseFile {
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
     pub arms: Option<Vec<Spanned<String>>>,
+    /// What one call gets done, for throughputs.
+    #[serde(default)]
+    pub work: Option<WorkFile>,
+    /// The margin of this case, instead of the suite's.
+    #[serde(default)]
+    pub margin: Option<f64>,
+    /// Makes a case for each value of a parameter.
+    #[serde(default)]
+    pub sweep: Option<SweepFile>,
+    /// The sweep that this case is a point of.
+    #[serde(skip)]
+    pub point: Option<SweepPoint>,
+}
+
+/// A place in a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepPoint {
+    /// The case as it was written.
+    pub case: String,
+    pub parameter: String,
+    pub value: Scalar,
 }
 
 /// One way of doing the job.
@@ -180,10 +177,18 @@ impl ArmFile {
 impl SuiteFile {
     /// Reads a suite and checks that its parts fit together.
     pub fn parse(text: &str) -> Result<Self, SuiteError> {
-        let suite: Self =
+        let mut suite: Self =
             toml::from_str(text).map_err(|error| SuiteError::from_toml(text, &error))?;
         suite.check(text)?;
+        suite.cases = suite.cases.into_iter().flat_map(CaseFile::expand).collect();
         Ok(suite)
+    }
+
+    /// The arm of a case that its others are compared with.
+    pub fn reference_of<'a>(&'a self, case: &'a CaseFile) -> Option<&'a str> {
+        let arms = || self.arms_of(case).map(|arm| arm.name.get_ref().as_str());
+        let named = self.reference.as_ref().map(|name| name.get_ref().as_str());
+        arms().find(|&arm| Some(arm) == named).or_else(|| arms().next())
     }
 
     pub fn arms_of<'a>(&'a self, case: &'a CaseFile) -> impl Iterator<Item = &'a ArmFile> {
@@ -208,23 +213,111 @@ impl SuiteFile {
         if self.sampling.processes == 0 {
             return whole("`sampling.processes` is 0");
         }
+        self.check_numbers(text)?;
+        if let Some(name) = &self.reference {
+            self.check_arm_name(text, name)?;
+        }
         check_names(text, "case", self.cases.iter().map(|case| &case.name))?;
         check_names(text, "arm", self.arms.iter().map(|arm| &arm.name))?;
         self.arms.iter().try_for_each(|arm| check_arm(text, arm))?;
         self.cases.iter().try_for_each(|case| self.check_case(text, case))
     }
 
-    fn check_case(&self, text: &str, case: &CaseFile) -> Result<(), SuiteError> {
+    fn check_numbers(&self, text: &str) -> Result<(), SuiteError> {
+        let fraction = |value: f64| (0.0..1.0).contains(&value);
+        let (warm, comparison) = (&self.warm, &self.comparison);
+        let problems = [
+            (warm.iterations < 10, "`warm.iterations` is below 10, the fewest for a steady state"),
+            (warm.processes == 0, "`warm.processes` is 0"),
+            (warm.most_processes < warm.processes, "`warm.most-processes` is below `processes`"),
+            (!fraction(warm.target), "`warm.target` is no fraction: 0.02 is 2 %"),
+            (!fraction(comparison.margin), "`comparison.margin` is no fraction: 0.02 is 2 %"),
+            (!fraction(comparison.tolerance), "`comparison.tolerance` is no fraction"),
+            (
+                !comparison.quantiles.iter().all(|&q| fraction(q) && q > 0.0),
+                "`comparison.quantiles` are between 0 and 1: 0.9 is the 90th percentile",
+            ),
+        ];
+        match problems.into_iter().find(|(wrong, _)| *wrong) {
+            Some((_, message)) => Err(SuiteError::at(text, 0, message)),
+            None => Ok(()),
+        }
+    }
+
+    fn check_arm_name(&self, text: &str, name: &Spanned<String>) -> Result<(), SuiteError> {
         let known: Vec<&str> = self.arms.iter().map(|arm| arm.name.get_ref().as_str()).collect();
+        if known.contains(&name.get_ref().as_str()) {
+            return Ok(());
+        }
+        let message = format!("unknown arm `{}`", name.get_ref());
+        let hint = nearest(name.get_ref(), &known);
+        Err(SuiteError::at(text, name.span().start, message)
+            .with_hint(hint.map(|name| format!("did you mean `{name}`?"))))
+    }
+
+    fn check_case(&self, text: &str, case: &CaseFile) -> Result<(), SuiteError> {
         for name in case.arms.iter().flatten() {
-            if !known.contains(&name.get_ref().as_str()) {
-                let message = format!("unknown arm `{}`", name.get_ref());
-                let hint = nearest(name.get_ref(), &known);
-                return Err(SuiteError::at(text, name.span().start, message)
-                    .with_hint(hint.map(|name| format!("did you mean `{name}`?"))));
+            self.check_arm_name(text, name)?;
+        }
+        let problem = |message: String| {
+            let message = format!("the case `{}` {message}", case.name.get_ref());
+            Err(SuiteError::at(text, case.name.span().start, message))
+        };
+        if case.margin.is_some_and(|margin| !(0.0..1.0).contains(&margin)) {
+            return problem("has a `margin` that is no fraction: 0.02 is 2 %".to_owned());
+        }
+        if let Some(sweep) = &case.sweep {
+            let names: BTreeSet<String> = sweep.values.iter().map(Scalar::to_string).collect();
+            if names.len() < 2 || names.len() < sweep.values.len() {
+                return problem("sweeps over fewer than two different values".to_owned());
             }
         }
-        Ok(())
+        match &case.work {
+            Some(work) if case.work_of(work).is_none() => {
+                problem(format!("has no number `{}` to count its {}", work.count, work.unit))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl CaseFile {
+    /// The case itself, or one for each value of its sweep.
+    fn expand(self) -> Vec<Self> {
+        let Some(sweep) = self.sweep.clone() else { return vec![self] };
+        let point = |value: Scalar| {
+            let mut case = self.clone();
+            let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
+            let label: String = value.to_string().chars().map(plain).collect();
+            let name = format!("{}.{}-{label}", self.name.get_ref(), sweep.parameter);
+            case.name = Spanned::new(self.name.span(), name);
+            case.parameters.insert(sweep.parameter.clone(), value.clone());
+            case.point = Some(SweepPoint {
+                case: self.name.get_ref().clone(),
+                parameter: sweep.parameter.clone(),
+                value,
+            });
+            case
+        };
+        sweep.values.iter().cloned().map(point).collect()
+    }
+
+    /// How many units of work one call does.
+    pub fn work_per_call(&self) -> Option<f64> {
+        self.work_of(self.work.as_ref()?)
+    }
+
+    fn work_of(&self, work: &WorkFile) -> Option<f64> {
+        let swept = self.sweep.as_ref().and_then(|sweep| sweep.values.first());
+        let named = |name: &String| {
+            let swept = swept.filter(|_| self.sweep.as_ref().is_some_and(|s| s.parameter == *name));
+            self.parameters.get(name).or(swept)?.number()
+        };
+        let count = work.count.number().or(match &work.count {
+            Scalar::Text(name) => named(name),
+            Scalar::Bool(_) | Scalar::Integer(_) | Scalar::Float(_) => None,
+        })?;
+        (count > 0.0).then_some(count)
     }
 }
 
@@ -263,11 +356,11 @@ fn check_arm(text: &str, arm: &ArmFile) -> Result<(), SuiteError> {
     Err(SuiteError::at(text, arm.name.span().start, message))
 }
 
-fn both_cold_regimes() -> Vec<Regime> {
-    vec![Regime::ColdClean, Regime::ColdPrimed]
+fn all_regimes() -> Vec<Regime> {
+    vec![Regime::ColdClean, Regime::ColdPrimed, Regime::Warm]
 }
 
-fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     humantime::parse_duration(&text)
         .map_err(|error| de::Error::custom(format!("`{text}` is not a duration: {error}")))
@@ -297,98 +390,5 @@ impl<'de> Visitor<'de> for EnvironmentVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<EnvironmentFile, A::Error> {
         Provisioned::deserialize(MapAccessDeserializer::new(map)).map(EnvironmentFile::Provisioned)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::SuiteFile;
-
-    const GOOD: &str = r#"
-name = "small"
-environment = "as-found"
-
-[sampling]
-processes = 3
-timeout = "20s"
-
-[[case]]
-name = "one"
-parameters = { width = 8, deep = true, rate = 0.5 }
-arms = ["fast"]
-
-[[arm]]
-name = "fast"
-workload = "fast.py"
-
-[[arm]]
-name = "slow"
-command = ["./slow"]
-"#;
-
-    fn refuse(from: &str, to: &str) -> String {
-        assert!(GOOD.contains(from), "`{from}` is not in the suite");
-        let error = SuiteFile::parse(&GOOD.replacen(from, to, 1)).unwrap_err();
-        error.hint.as_ref().map_or(error.to_string(), |hint| format!("{error} ({hint})"))
-    }
-
-    #[test]
-    fn a_good_suite_is_read() {
-        let suite = SuiteFile::parse(GOOD).unwrap();
-        assert_eq!(suite.sampling.processes, 3);
-        assert_eq!(suite.arms_of(&suite.cases[0]).count(), 1);
-        assert_eq!(suite.regimes.len(), 2);
-    }
-
-    #[test]
-    fn an_unknown_key_is_named_with_its_line_and_the_nearest_known_one() {
-        let error = refuse("processes = 3", "proceses = 3");
-        assert!(error.starts_with("line 6: unknown field `proceses`"), "{error}");
-        assert!(error.ends_with("(did you mean `processes`?)"), "{error}");
-    }
-
-    #[test]
-    fn an_unknown_key_in_an_environment_table_is_named_with_its_line() {
-        let table = "\n[environment]\nrequirments = \"a.lock\"\n";
-        let error = refuse("environment = \"as-found\"\n", table);
-        assert!(error.contains("unknown field `requirments`"), "{error}");
-        assert!(error.ends_with("(did you mean `requirements`?)"), "{error}");
-    }
-
-    #[test]
-    fn an_unknown_arm_is_named_with_the_nearest_known_one() {
-        let error = refuse("arms = [\"fast\"]", "arms = [\"fats\"]");
-        assert_eq!(error, "line 12: unknown arm `fats` (did you mean `fast`?)");
-    }
-
-    #[test]
-    fn an_arm_needs_exactly_one_program() {
-        let error = refuse("workload = \"fast.py\"\n", "");
-        assert_eq!(error, "line 15: the arm `fast` has neither `workload` nor `command`");
-        let error = refuse("command = [\"./slow\"]", "command = []");
-        assert_eq!(error, "line 19: the arm `slow` has an empty `command`");
-    }
-
-    #[test]
-    fn two_arms_of_one_name_are_refused() {
-        assert_eq!(refuse("\"slow\"", "\"fast\""), "line 19: there are two arms named `fast`");
-    }
-
-    #[test]
-    fn names_must_be_plain_because_they_become_paths() {
-        let error = refuse("name = \"one\"", "name = \"../one\"");
-        assert!(error.starts_with("line 10: the case name `../one` is not plain"), "{error}");
-    }
-
-    #[test]
-    fn a_duration_that_is_none_is_refused() {
-        let error = refuse("\"20s\"", "\"soon\"");
-        assert!(error.contains("`soon` is not a duration"), "{error}");
-    }
-
-    #[test]
-    fn an_unknown_environment_is_refused() {
-        let error = refuse("\"as-found\"", "\"docker\"");
-        assert!(error.contains("expected \"as-found\" or a table"), "{error}");
     }
 }

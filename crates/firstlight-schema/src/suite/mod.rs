@@ -2,11 +2,15 @@
 
 mod error;
 mod file;
+mod measure;
+mod regime;
 mod scalar;
 
 pub use error::SuiteError;
 pub use file::{
-    ArmFile, CacheFile, CaseFile, EnvironmentFile, Program, Provisioned, Regime, SamplingFile,
-    SuiteFile,
+    ArmFile, CacheFile, CaseFile, EnvironmentFile, Program, Provisioned, SamplingFile, SuiteFile,
+    SweepPoint,
 };
+pub use measure::{Agreement, ComparisonFile, SweepFile, WarmFile, WorkFile};
+pub use regime::Regime;
 pub use scalar::Scalar;

@@ -15,6 +15,18 @@ pub enum Scalar {
     Text(String),
 }
 
+impl Scalar {
+    /// Its value where it is a number.
+    #[expect(clippy::cast_precision_loss, reason = "parameters are small")]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Integer(value) => Some(*value as f64),
+            Self::Float(value) => Some(*value),
+            Self::Bool(_) | Self::Text(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,7 +1,7 @@
 //! `firstlight cold`: the ledger of any command.
 
 use firstlight_analysis::control::price;
-use firstlight_analysis::examine::{Conditions, examine};
+use firstlight_analysis::examine::{Conditions, Job, examine};
 use firstlight_analysis::notices::notices;
 use firstlight_analysis::summary::summarise;
 use firstlight_engine::interrupt::Interrupt;
@@ -84,7 +84,7 @@ fn document(settings: &ColdSettings, program: String, readings: CommandReadings)
     let conditions = Conditions {
         policy: settings.policy,
         any_exit_code: settings.any_exit_code,
-        runner: false,
+        job: Job::Command,
     };
     let samples: Vec<_> =
         readings.measured.into_iter().map(|raw| examine(raw, conditions)).collect();

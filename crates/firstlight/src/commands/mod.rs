@@ -1,6 +1,7 @@
 //! One file per command: settings in, exit code out.
 
 mod cold;
+mod results;
 mod run;
 
 pub(crate) use cold::cold;

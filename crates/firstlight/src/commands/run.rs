@@ -1,11 +1,9 @@
 //! `firstlight run`: a suite, all its cases, arms and regimes.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use firstlight_analysis::examine::{Conditions, examine};
-use firstlight_analysis::notices::notices;
-use firstlight_analysis::summary::summarise;
+use firstlight_analysis::judge::judge;
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::machine;
 use firstlight_engine::process::adopt_orphans;
@@ -17,12 +15,11 @@ use firstlight_engine::suites::{self, Suite};
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::nanos::Nanos;
-use firstlight_schema::run::{
-    ArmResult, CaseResult, EnvironmentKind, EnvironmentRecord, RegimeResult, RunDocument,
-};
-use firstlight_schema::suite::{CaseFile, EnvironmentFile, Program};
+use firstlight_schema::run::{EnvironmentKind, EnvironmentRecord, RunDocument};
+use firstlight_schema::suite::{EnvironmentFile, Program};
 
 use super::build;
+use super::results::{case_result, guidance, options};
 use crate::error::Error;
 use crate::output;
 use crate::printer::Printer;
@@ -45,12 +42,7 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
         &suite.file.name,
         settings.destination.output.as_deref(),
     )?;
-    let plan = SuitePlan {
-        suite: &suite,
-        python: python.as_deref(),
-        processes: settings.processes.unwrap_or(suite.file.sampling.processes),
-        seed: settings.seed.unwrap_or(suite.file.sampling.seed),
-    };
+    let plan = plan(&suite, python.as_deref(), settings);
     let mut progress = Progress::new(u64::from(plan.processes_in_all()), printer.shows_progress());
     printer.aside(&format!(
         "{}: {} processes; environment {}",
@@ -62,8 +54,10 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
     let mut session = Session::new(store, hooks, &interrupt)?;
     let mut json = output::save(&document, &session.store, &settings.destination)?;
     for case in &suite.file.cases {
-        let arms = sample_case(&mut session, &plan, case, &mut progress)?;
-        document.cases.push(case_result(case, arms));
+        let mut guide = |arms: &[&ArmReadings]| guidance(arms, &plan, case);
+        let readings = sample_case(&mut session, &plan, case, &mut progress, &mut guide)?;
+        document.cases.push(case_result(&plan, case, readings, &document.options));
+        judge(&mut document);
         document.complete = document.cases.len() == suite.file.cases.len() && !interrupt.is_set();
         json = output::save(&document, &session.store, &settings.destination)?;
         if interrupt.is_set() {
@@ -76,10 +70,28 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
     Ok(exit(&document, interrupt.is_set()))
 }
 
+/// The suite's own numbers, and what was typed instead.
+fn plan<'a>(suite: &'a Suite, python: Option<&'a Path>, settings: &RunSettings) -> SuitePlan<'a> {
+    let mut warm = suite.file.warm.clone();
+    if let Some(processes) = settings.processes {
+        (warm.processes, warm.most_processes) = (processes, processes);
+    }
+    SuitePlan {
+        suite,
+        python,
+        processes: settings.processes.unwrap_or(suite.file.sampling.processes),
+        warm,
+        seed: settings.seed.unwrap_or(suite.file.sampling.seed),
+    }
+}
+
 /// Leaves only the cases and arms that were asked for.
 fn choose(suite: &mut Suite, settings: &RunSettings) -> Result<(), Error> {
     let file = &mut suite.file;
-    let cases: Vec<&str> = file.cases.iter().map(|case| case.name.get_ref().as_str()).collect();
+    let swept = file.cases.iter().filter_map(|case| Some(case.point.as_ref()?.case.as_str()));
+    let mut cases: Vec<&str> =
+        file.cases.iter().map(|case| case.name.get_ref().as_str()).chain(swept).collect();
+    cases.dedup();
     let arms: Vec<&str> = file.arms.iter().map(|arm| arm.name.get_ref().as_str()).collect();
     for (what, asked, known) in [("case", &settings.cases, &cases), ("arm", &settings.arms, &arms)]
     {
@@ -89,7 +101,16 @@ fn choose(suite: &mut Suite, settings: &RunSettings) -> Result<(), Error> {
         }
     }
     let wanted = |asked: &[String], name: &str| asked.is_empty() || asked.iter().any(|a| a == name);
-    file.cases.retain(|case| wanted(&settings.cases, case.name.get_ref()));
+    file.cases.retain(|case| {
+        let swept = case.point.as_ref().is_some_and(|p| settings.cases.contains(&p.case));
+        swept || wanted(&settings.cases, case.name.get_ref())
+    });
+    if !settings.regimes.is_empty() {
+        file.regimes.retain(|regime| settings.regimes.contains(regime));
+        if file.regimes.is_empty() {
+            return Err(Error::Usage("the suite measures none of these regimes".to_owned()));
+        }
+    }
     file.arms.retain(|arm| wanted(&settings.arms, arm.name.get_ref()));
     Ok(())
 }
@@ -153,36 +174,12 @@ fn empty(suite: &Suite, plan: &SuitePlan<'_>, environment: EnvironmentRecord) ->
         environment,
         timeout_ns: Nanos::from(suite.file.sampling.timeout),
         seed: plan.seed,
+        options: options(plan),
         complete: false,
         cases: Vec::new(),
+        control: None,
+        sweeps: Vec::new(),
     }
-}
-
-fn case_result(case: &CaseFile, arms: Vec<ArmReadings>) -> CaseResult {
-    CaseResult {
-        name: case.name.get_ref().clone(),
-        parameters: case.parameters.clone(),
-        arms: arms.into_iter().map(arm_result).collect(),
-    }
-}
-
-fn arm_result(readings: ArmReadings) -> ArmResult {
-    let regimes = readings
-        .regimes
-        .into_iter()
-        .map(|(regime, policy, raw)| {
-            let conditions = Conditions { policy, any_exit_code: false, runner: true };
-            let samples: Vec<_> = raw.into_iter().map(|raw| examine(raw, conditions)).collect();
-            RegimeResult {
-                regime,
-                policy,
-                summary: summarise(&samples),
-                notices: notices(&samples),
-                samples,
-            }
-        })
-        .collect();
-    ArmResult { name: readings.arm, regimes, priming: readings.priming, stopped: readings.stopped }
 }
 
 fn exit(document: &RunDocument, interrupted: bool) -> Exit {

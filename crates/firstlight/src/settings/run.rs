@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use firstlight_schema::suite::Regime;
+
 use super::Destination;
 use crate::args::{Format, RunArgs};
 
@@ -12,6 +14,7 @@ pub(crate) struct RunSettings {
     /// Empty means all.
     pub(crate) cases: Vec<String>,
     pub(crate) arms: Vec<String>,
+    pub(crate) regimes: Vec<Regime>,
     pub(crate) python: Option<PathBuf>,
     pub(crate) seed: Option<u64>,
     pub(crate) destination: Destination,
@@ -24,6 +27,7 @@ impl RunSettings {
             processes: args.processes,
             cases: args.cases,
             arms: args.arms,
+            regimes: args.regimes,
             python: args.python,
             seed: args.seed,
             destination: Destination::new(format, args.export_json, args.output),

@@ -1,0 +1,198 @@
+//! From how many calls on one arm is cheaper than another, start-up included.
+//!
+//! After n calls an arm has cost C + (n − 1) W: the time to its first result, and what every further
+//! call takes. Round by round the difference of two arms is dᵢ(n) = ΔCᵢ + (n − 1) ΔWᵢ. For each n its
+//! sign is judged by the signed-rank interval over the rounds; the numbers of calls for which that
+//! interval contains zero are the interval of the break-even. (Inverting a test: Hollander, Wolfe
+//! and Chicken, 3.3; for a ratio of means this is Fieller's.)
+
+use firstlight_schema::comparison::{BreakEven, Crossing, Pays, Total};
+use firstlight_schema::run::{ArmResult, RegimeResult};
+use firstlight_schema::suite::Regime;
+
+use crate::compare::{pairs, values};
+use crate::stats::paired_difference;
+
+/// More calls than this are for ever.
+const FOR_EVER: f64 = 1e12;
+
+/// Where one arm's total cost crosses another's; none unless both have both regimes.
+pub(crate) fn break_even(cold: Regime, arm: &ArmResult, against: &ArmResult) -> Option<BreakEven> {
+    let of =
+        |arm: &'_ ArmResult, regime| regime_of(arm, regime).map(|r| values(&r.samples, regime));
+    let first = pairs(&of(against, cold)?, &of(arm, cold)?);
+    let later = pairs(&of(against, Regime::Warm)?, &of(arm, Regime::Warm)?);
+    let rounds: Vec<Round> = first
+        .iter()
+        .zip(&later)
+        .map(|((c0, c1), (w0, w1))| Round { start: c1 - c0, call: w1 - w0 })
+        .collect();
+    let (pays, calls) = crossing(&rounds)?;
+    Some(BreakEven {
+        cold,
+        arm: arm.name.clone(),
+        against: against.name.clone(),
+        pays,
+        calls,
+        curve: curve(cold, arm, against, calls.map(|calls| calls.point)),
+    })
+}
+
+fn regime_of(arm: &ArmResult, regime: Regime) -> Option<&RegimeResult> {
+    arm.regimes.iter().find(|known| known.regime == regime)
+}
+
+/// What one round says: how much more the arm takes to start, and for every call.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    start: f64,
+    call: f64,
+}
+
+/// The sign of the difference at so many calls: of the interval where it has one, and of the point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sign {
+    /// −1: the arm is cheaper; +1: the other one is; 0: the interval contains zero.
+    sure: i8,
+    point: f64,
+}
+
+fn sign(rounds: &[Round], of: impl Fn(&Round) -> f64) -> Option<Sign> {
+    let differences: Vec<(f64, f64)> = rounds.iter().map(|round| (0.0, of(round))).collect();
+    let estimate = paired_difference(&differences)?;
+    let sure = match estimate.interval {
+        Some(interval) if interval.high < 0.0 => -1,
+        Some(interval) if interval.low > 0.0 => 1,
+        _ => 0,
+    };
+    Some(Sign { sure, point: estimate.point })
+}
+
+fn at(rounds: &[Round], calls: f64) -> Option<Sign> {
+    sign(rounds, |round| round.start + (calls - 1.0) * round.call)
+}
+
+fn crossing(rounds: &[Round]) -> Option<(Pays, Option<Crossing>)> {
+    let first = at(rounds, 1.0)?;
+    let last = sign(rounds, |round| round.call)?;
+    if first.sure == last.sure && first.sure != 0 {
+        return Some((if first.sure < 0 { Pays::FromTheFirstCall } else { Pays::Never }, None));
+    }
+    let crosses = (first.point < 0.0) != (last.point < 0.0);
+    let point = crosses.then(|| smallest(|n| Some(at(rounds, n)?.point * last.point > 0.0)));
+    // Up to here the first one is cheaper for sure, from there on the last one.
+    let low = (first.sure != 0)
+        .then(|| smallest(|n| Some(at(rounds, n)?.sure != first.sure)))
+        .map(|n| (n - 1.0).max(1.0));
+    let high = (last.sure != 0).then(|| smallest(|n| Some(at(rounds, n)?.sure == last.sure)));
+    let pays = match (first.sure, last.sure) {
+        (_, -1) => Pays::Later,
+        (_, 1) => Pays::AtFirst,
+        _ => Pays::Undecided,
+    };
+    let pairs = u32::try_from(rounds.len()).unwrap_or(u32::MAX);
+    let point = point.or(high).or(low);
+    Some((pays, point.map(|point| Crossing { point, low, high, pairs })))
+}
+
+/// The smallest whole number for which the condition holds, if it then goes on to hold.
+fn smallest(holds: impl Fn(f64) -> Option<bool>) -> f64 {
+    let holds = |n: f64| holds(n).unwrap_or(false);
+    let mut high = 1.0;
+    while !holds(high) && high < FOR_EVER {
+        high *= 2.0;
+    }
+    let mut low = (high / 2.0).floor();
+    while high - low > 1.0 {
+        let middle = ((low + high) / 2.0).floor();
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    high
+}
+
+/// Total costs at 1, 2, 5, 10, … calls, to well past the break-even.
+fn curve(cold: Regime, arm: &ArmResult, against: &ArmResult, point: Option<f64>) -> Vec<Total> {
+    let cost = |arm: &ArmResult| {
+        let first = regime_of(arm, cold)?.summary.as_ref()?.first_result?.point;
+        let call = regime_of(arm, Regime::Warm)?.warm.as_ref()?.per_call.point;
+        Some(move |calls: f64| first + (calls - 1.0) * call)
+    };
+    let (Some(arm), Some(against)) = (cost(arm), cost(against)) else { return Vec::new() };
+    let last = (point.unwrap_or(100.0) * 10.0).clamp(1e3, FOR_EVER);
+    let mut totals = Vec::new();
+    let mut decade = 1.0;
+    while decade <= last {
+        for step in [1.0, 2.0, 5.0] {
+            let calls = decade * step;
+            if calls <= last {
+                totals.push(Total { calls, arm_ns: arm(calls), against_ns: against(calls) });
+            }
+        }
+        decade *= 10.0;
+    }
+    totals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Round, crossing};
+    use firstlight_schema::comparison::Pays;
+
+    fn rounds(start: f64, call: f64, noise: f64) -> Vec<Round> {
+        (0..10)
+            .map(|i| {
+                let wave = noise * f64::from(i % 3 - 1);
+                Round { start: start + wave, call: call + wave / 100.0 }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn costs_that_cross_do_so_at_the_first_whole_call_after_it() {
+        // 1000 more at the start, 10 less for every call: even at 101 calls.
+        let (pays, calls) = crossing(&rounds(1_000.0, -10.0, 0.0)).unwrap();
+        let calls = calls.unwrap();
+        assert_eq!(pays, Pays::Later);
+        assert_eq!((calls.point, calls.low, calls.high), (102.0, Some(100.0), Some(102.0)));
+    }
+
+    #[test]
+    fn noise_makes_an_interval_around_the_crossing() {
+        let (pays, calls) = crossing(&rounds(1_000.0, -10.0, 100.0)).unwrap();
+        let calls = calls.unwrap();
+        let (low, high) = (calls.low.unwrap(), calls.high.unwrap());
+        assert_eq!(pays, Pays::Later);
+        assert!(low < calls.point && calls.point < high, "{calls:?}");
+        assert!(low > 70.0 && high < 140.0, "{calls:?}");
+    }
+
+    #[test]
+    fn an_arm_that_is_always_cheaper_pays_from_the_first_call_and_the_other_never() {
+        assert_eq!(crossing(&rounds(-5.0, -1.0, 0.1)), Some((Pays::FromTheFirstCall, None)));
+        assert_eq!(crossing(&rounds(5.0, 1.0, 0.1)), Some((Pays::Never, None)));
+    }
+
+    #[test]
+    fn an_arm_that_starts_sooner_and_runs_slower_pays_at_first() {
+        let (pays, calls) = crossing(&rounds(-1_000.0, 10.0, 1.0)).unwrap();
+        assert_eq!(pays, Pays::AtFirst);
+        assert!((calls.unwrap().point - 102.0).abs() <= 1.0);
+    }
+
+    #[test]
+    fn equal_speeds_leave_it_open() {
+        let open: Vec<Round> =
+            (0..10).map(|i| Round { start: 1_000.0, call: f64::from(i % 2) * 2.0 - 1.0 }).collect();
+        let (pays, calls) = crossing(&open).unwrap();
+        assert_eq!(pays, Pays::Undecided);
+        assert_eq!(calls.unwrap().high, None);
+    }
+
+    #[test]
+    fn five_rounds_have_a_point_and_no_interval() {
+        let (_, calls) = crossing(&rounds(1_000.0, -10.0, 1.0)[..5]).unwrap();
+        let calls = calls.unwrap();
+        assert_eq!((calls.low, calls.high), (None, None));
+        assert!((calls.point - 102.0).abs() <= 1.0);
+    }
+}

@@ -1,0 +1,164 @@
+//! Verdicts: one arm against another in one regime, against a margin.
+
+use firstlight_schema::comparison::{Comparison, Verdict};
+use firstlight_schema::estimate::{Estimate, Interval};
+use firstlight_schema::run::RegimeResult;
+use firstlight_schema::sample::Sample;
+use firstlight_schema::suite::Regime;
+
+use crate::stats::{Ratio, holm, robust};
+
+/// A claim with a larger p value, corrected for the number of comparisons, is not made.
+const SIGNIFICANT: f64 = 0.05;
+/// Fewer pairs than this say nothing of how processes differ.
+pub const FEWEST_PAIRS: usize = 5;
+
+/// What stands for one sample: its time per call, or to first result.
+pub fn headline(sample: &Sample, regime: Regime) -> Option<f64> {
+    if regime.is_cold() {
+        return Some(sample.first_result.as_ref()?.ns.as_f64());
+    }
+    Some(sample.window.as_ref()?.steady.as_ref()?.mean_ns)
+}
+
+/// The rounds and times of the samples that count.
+pub fn values(samples: &[Sample], regime: Regime) -> Vec<(u32, f64)> {
+    samples
+        .iter()
+        .filter(|sample| sample.valid)
+        .filter_map(|sample| {
+            Some((sample.round.unwrap_or(sample.number), headline(sample, regime)?))
+        })
+        .collect()
+}
+
+/// Times of two arms that were taken in the same round: of `against`, then of `arm`.
+pub fn pairs(against: &[(u32, f64)], arm: &[(u32, f64)]) -> Vec<(f64, f64)> {
+    against
+        .iter()
+        .filter_map(|&(round, first)| {
+            let (_, second) = arm.iter().find(|&&(other, _)| other == round)?;
+            Some((first, *second))
+        })
+        .collect()
+}
+
+/// Who is compared with whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    pub case: &'a str,
+    pub regime: Regime,
+    pub arm: &'a str,
+    pub against: &'a str,
+}
+
+/// Compares arms that took turns.
+pub fn paired(
+    names: Names<'_>,
+    arm: &RegimeResult,
+    against: &RegimeResult,
+    margin: f64,
+) -> Comparison {
+    let (a, b) = (values(&against.samples, names.regime), values(&arm.samples, names.regime));
+    let pairs = pairs(&a, &b);
+    judge(names, Ratio::paired(&pairs), robust(&pairs), pairs.len(), margin)
+}
+
+/// Compares results that were not taken side by side.
+pub fn unpaired(names: Names<'_>, arm: &[f64], against: &[f64], margin: f64) -> Comparison {
+    judge(names, Ratio::unpaired(against, arm), None, arm.len().min(against.len()), margin)
+}
+
+fn judge(
+    names: Names<'_>,
+    ratio: Option<Ratio>,
+    robust: Option<Estimate>,
+    n: usize,
+    margin: f64,
+) -> Comparison {
+    let estimate = ratio.map(|ratio| ratio.estimate);
+    let claimed =
+        estimate.and_then(|estimate| estimate.interval).map(|interval| claim(&interval, margin));
+    let (verdict, why) = match claimed {
+        None if n == 0 => (Verdict::Invalid, Some("there is nothing to compare".to_owned())),
+        _ if n < FEWEST_PAIRS => {
+            let why = format!("{n} of each are too few, {FEWEST_PAIRS} are needed");
+            (Verdict::Inconclusive, Some(why))
+        }
+        None => (Verdict::Inconclusive, None),
+        Some(claimed) => match robust.filter(|robust| !supports(robust, claimed, margin)) {
+            Some(robust) => {
+                let why =
+                    format!("a few pairs carry it: by ranks the ratio is {:.3}", robust.point);
+                (Verdict::Inconclusive, Some(why))
+            }
+            None => (claimed, None),
+        },
+    };
+    let p = ratio.and_then(|ratio| match verdict {
+        Verdict::Equivalent => ratio.p_within(margin),
+        Verdict::Faster | Verdict::Slower => ratio.p_beyond(margin),
+        Verdict::Inconclusive | Verdict::Invalid => None,
+    });
+    Comparison {
+        case: names.case.to_owned(),
+        regime: names.regime,
+        arm: names.arm.to_owned(),
+        against: names.against.to_owned(),
+        verdict,
+        margin,
+        ratio: estimate,
+        robust,
+        p,
+        adjusted_p: None,
+        why,
+    }
+}
+
+/// What an interval says against a margin.
+fn claim(interval: &Interval, margin: f64) -> Verdict {
+    let (low, high) = (1.0 / (1.0 + margin), 1.0 + margin);
+    match interval {
+        _ if interval.high < low => Verdict::Faster,
+        _ if interval.low > high => Verdict::Slower,
+        _ if interval.low >= low && interval.high <= high => Verdict::Equivalent,
+        _ => Verdict::Inconclusive,
+    }
+}
+
+/// Whether the estimate by ranks lies where the claim says.
+fn supports(robust: &Estimate, claimed: Verdict, margin: f64) -> bool {
+    let (low, high) = (1.0 / (1.0 + margin), 1.0 + margin);
+    match claimed {
+        Verdict::Faster => robust.point < low,
+        Verdict::Slower => robust.point > high,
+        Verdict::Equivalent => (low..=high).contains(&robust.point),
+        Verdict::Inconclusive | Verdict::Invalid => true,
+    }
+}
+
+/// Takes back the claims that do not survive being one of many.
+pub fn correct(comparisons: &mut [&mut Comparison]) {
+    let p: Vec<f64> = comparisons.iter().map(|comparison| comparison.p.unwrap_or(1.0)).collect();
+    let total = comparisons.len();
+    for (comparison, adjusted) in comparisons.iter_mut().zip(holm(&p)) {
+        if comparison.p.is_none() {
+            continue;
+        }
+        comparison.adjusted_p = Some(adjusted);
+        if adjusted > SIGNIFICANT {
+            comparison.why = Some(format!(
+                "{} by itself, but not as one of {total} comparisons (Holm: p = {adjusted:.3})",
+                comparison.verdict,
+            ));
+            comparison.verdict = Verdict::Inconclusive;
+        }
+    }
+}
+
+/// Takes a verdict back for a reason that lies outside the numbers.
+pub fn refuse(comparison: &mut Comparison, why: String) {
+    comparison.verdict = Verdict::Invalid;
+    comparison.p = None;
+    comparison.why = Some(why);
+}

@@ -1,0 +1,64 @@
+//! One arm in one regime: everything that is claimed of its samples.
+
+use firstlight_schema::cache::CachePolicy;
+use firstlight_schema::finding::{Finding, Reason};
+use firstlight_schema::run::{QuantileBound, RegimeResult, RunOptions, Work};
+use firstlight_schema::sample::Sample;
+use firstlight_schema::suite::Regime;
+
+use crate::compare::values;
+use crate::notices::{notices, warm_notices};
+use crate::stats::quantile_bound;
+use crate::summary::summarise;
+use crate::warm::{spread, summarise_warm};
+
+/// Makes the regime's result of its samples.
+pub fn regime_result(
+    regime: Regime,
+    policy: CachePolicy,
+    samples: Vec<Sample>,
+    work: Option<&Work>,
+    options: &RunOptions,
+    seed: u64,
+) -> RegimeResult {
+    let times: Vec<f64> = values(&samples, regime).into_iter().map(|(_, time)| time).collect();
+    let warm = match regime {
+        Regime::Warm => summarise_warm(&samples, work, seed),
+        Regime::ColdClean | Regime::ColdPrimed => None,
+    };
+    let mut notices = match regime {
+        Regime::Warm => warm_notices(&samples, warm.as_ref()),
+        Regime::ColdClean | Regime::ColdPrimed => notices(&samples),
+    };
+    let spread = spread(&times);
+    notices.extend(spread.as_ref().and_then(crate::notices::high_variance));
+    let mut quantiles = Vec::new();
+    if regime.is_cold() && !times.is_empty() {
+        for &quantile in &options.quantiles {
+            match quantile_bound(&times, quantile) {
+                Ok(bound) => {
+                    quantiles.push(QuantileBound { quantile, at_most_ns: bound.bound });
+                }
+                Err(too_few) => notices.push(Reason::new(
+                    Finding::TailNotSupported,
+                    format!(
+                        "{} processes cannot bound the {:.0} % quantile, {} are needed",
+                        times.len(),
+                        quantile * 100.0,
+                        too_few.needed,
+                    ),
+                )),
+            }
+        }
+    }
+    RegimeResult {
+        regime,
+        policy,
+        summary: summarise(&samples),
+        warm,
+        spread,
+        quantiles,
+        notices,
+        samples,
+    }
+}

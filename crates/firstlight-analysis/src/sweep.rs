@@ -1,0 +1,81 @@
+//! A case over a range of one parameter: a table, and constant + slope × value.
+
+use firstlight_schema::comparison::{SweepLine, SweepResult, SweepRow};
+use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
+use firstlight_schema::suite::Regime;
+
+use crate::compare::values;
+use crate::stats::line;
+
+/// A line is doubted only where it is also this far off.
+const WORTH_A_WORD: f64 = 0.05;
+const DOUBTFUL: f64 = 0.01;
+
+/// All sweeps of a run, in the order of their cases.
+pub(crate) fn sweeps(cases: &[CaseResult]) -> Vec<SweepResult> {
+    let mut sweeps: Vec<SweepResult> = Vec::new();
+    for case in cases {
+        let Some(place) = &case.sweep else { continue };
+        if sweeps.iter().any(|known| known.case == place.case) {
+            continue;
+        }
+        let points: Vec<&CaseResult> = cases
+            .iter()
+            .filter(|other| other.sweep.as_ref().is_some_and(|other| other.case == place.case))
+            .collect();
+        let lines = lines(&points, &place.parameter);
+        sweeps.push(SweepResult {
+            case: place.case.clone(),
+            parameter: place.parameter.clone(),
+            lines,
+        });
+    }
+    sweeps
+}
+
+fn lines(points: &[&CaseResult], parameter: &str) -> Vec<SweepLine> {
+    let Some(first) = points.first() else { return Vec::new() };
+    first
+        .arms
+        .iter()
+        .flat_map(|arm| arm.regimes.iter().map(|regime| (arm.name.as_str(), regime.regime)))
+        .map(|(arm, regime)| sweep_line(points, parameter, arm, regime))
+        .collect()
+}
+
+fn sweep_line(points: &[&CaseResult], parameter: &str, arm: &str, regime: Regime) -> SweepLine {
+    let mut rows = Vec::new();
+    let mut measured: Vec<(f64, f64)> = Vec::new();
+    for case in points {
+        let value = case.parameters.get(parameter);
+        let number = value.and_then(firstlight_schema::suite::Scalar::number);
+        let found = regime_of(&case.arms, arm, regime);
+        if let Some((number, found)) = number.zip(found) {
+            measured.extend(values(&found.samples, regime).iter().map(|&(_, y)| (number, y)));
+        }
+        rows.push(SweepRow {
+            value: value.map_or_else(String::new, ToString::to_string),
+            number,
+            time: found.and_then(|found| match regime {
+                Regime::Warm => found.warm.as_ref().map(|warm| warm.per_call),
+                Regime::ColdClean | Regime::ColdPrimed => found.summary.as_ref()?.first_result,
+            }),
+        });
+    }
+    let fit = line(&measured);
+    SweepLine {
+        arm: arm.to_owned(),
+        regime,
+        rows,
+        constant: fit.map(|fit| fit.constant),
+        slope: fit.map(|fit| fit.slope),
+        linear: fit
+            .and_then(|fit| Some(fit.straight? > DOUBTFUL || fit.largest_residual < WORTH_A_WORD)),
+        largest_residual: fit.map(|fit| fit.largest_residual),
+    }
+}
+
+fn regime_of<'a>(arms: &'a [ArmResult], arm: &str, regime: Regime) -> Option<&'a RegimeResult> {
+    let arm = arms.iter().find(|known| known.name == arm)?;
+    arm.regimes.iter().find(|known| known.regime == regime)
+}

@@ -1,0 +1,210 @@
+//! One arm of a case: its program, its caches, what was taken of it.
+
+use firstlight_schema::finding::{Finding, Reason};
+use firstlight_schema::message::{Iterate, Message, Prepare, Request, Settle};
+use firstlight_schema::nanos::Nanos;
+use firstlight_schema::reading::{RawSample, SampleRole, Subject};
+use firstlight_schema::suite::{ArmFile, CaseFile, EnvironmentFile, Program, Regime};
+
+use super::command::{is_fine, priming};
+use super::session::{Observer, Session, Target};
+use super::suite::{ArmReadings, RegimeReadings, SuitePlan};
+use crate::EngineError;
+use crate::process::{Launch, Show};
+use crate::python::resolve;
+
+/// Cheaper than `-m`, which imports a good part of the standard library to find a module.
+const RUNNER: &str = "from firstlight.runner import main; main()";
+
+/// An arm that fails this often in a row is given up.
+const FAILURES_IN_A_ROW: u32 = 2;
+
+/// Calls after the window that tell whether calls are over when they return.
+const SETTLED_CALLS: u32 = 3;
+
+pub(super) struct Contender<'a> {
+    plan: &'a SuitePlan<'a>,
+    case: &'a CaseFile,
+    /// Whether this is the arm's second measurement, as a control.
+    again: bool,
+    prepare: Prepare,
+    iterations: u32,
+    target: Target,
+    pub(super) readings: ArmReadings,
+    failures: u32,
+}
+
+impl<'a> Contender<'a> {
+    pub(super) fn new(
+        plan: &'a SuitePlan<'a>,
+        case: &'a CaseFile,
+        arm: &ArmFile,
+        again: bool,
+    ) -> Result<Self, EngineError> {
+        let name = arm.name.get_ref().clone();
+        let regimes = plan
+            .suite
+            .file
+            .regimes
+            .iter()
+            .map(|&regime| RegimeReadings {
+                regime,
+                policy: plan.policy(regime),
+                samples: Vec::new(),
+            })
+            .collect();
+        let readings =
+            ArmReadings { arm: name.clone(), priming: Vec::new(), regimes, stopped: None };
+        let prepare = Prepare {
+            workload: match arm.program() {
+                Program::Workload(workload) => Some(workload.to_owned()),
+                Program::Command(_) => None,
+            },
+            case: case.name.get_ref().clone(),
+            parameters: case.parameters.clone(),
+            arm: name,
+            options: arm.options.clone(),
+        };
+        Ok(Self {
+            plan,
+            case,
+            again,
+            prepare,
+            iterations: plan.warm.iterations,
+            target: target(plan, arm)?,
+            readings,
+            failures: 0,
+        })
+    }
+
+    /// From now on a window has at most so many calls.
+    pub(super) fn set_iterations(&mut self, iterations: u32) {
+        self.iterations = iterations.clamp(10, self.plan.warm.iterations.max(10));
+    }
+
+    fn subject(&self, regime: Option<Regime>, round: Option<u32>) -> Subject {
+        Subject {
+            case: self.case.name.get_ref().clone(),
+            arm: self.readings.arm.clone(),
+            regime,
+            round,
+            again: self.again,
+        }
+    }
+
+    /// All at once: the process never waits for us inside a measured stretch.
+    fn requests(&self, regime: Regime) -> Vec<Request> {
+        let warm = &self.plan.warm;
+        let prepare = Request::Prepare(self.prepare.clone());
+        if regime.is_cold() {
+            return vec![prepare, Request::First, Request::Finish];
+        }
+        let within_ns = Some(Nanos::from(warm.within));
+        vec![
+            prepare,
+            Request::WarmUp(Iterate { count: warm.warm_up, within_ns: None }),
+            Request::Iterate(Iterate { count: self.iterations, within_ns }),
+            Request::Settle(Settle { count: SETTLED_CALLS }),
+            Request::Finish,
+        ]
+    }
+
+    /// One process fills the caches for all regimes.
+    pub(super) fn prime(
+        &mut self,
+        session: &mut Session<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), EngineError> {
+        let policy = priming(self.plan.policy(Regime::ColdPrimed));
+        let subject = self.subject(None, None);
+        observer.starting(SampleRole::Priming, Some(&subject));
+        self.target.ask(&self.requests(Regime::ColdPrimed));
+        let sample = session.take(&mut self.target, policy, SampleRole::Priming, Some(subject))?;
+        observer.taken(&sample);
+        if has_failed(&sample) {
+            self.readings.stopped = Some(Reason::new(
+                Finding::ProcessFailed,
+                format!("the process that should fill the caches failed: {}", why(&sample)),
+            ));
+        } else {
+            self.target.scratch.keep_as_primed()?;
+        }
+        self.readings.priming.push(sample);
+        Ok(())
+    }
+
+    pub(super) fn sample(
+        &mut self,
+        session: &mut Session<'_>,
+        round: u32,
+        regime: Regime,
+        observer: &mut dyn Observer,
+    ) -> Result<(), EngineError> {
+        let policy = self.plan.policy(regime);
+        let subject = self.subject(Some(regime), Some(round));
+        observer.starting(SampleRole::Measured, Some(&subject));
+        self.target.ask(&self.requests(regime));
+        let sample = session.take(&mut self.target, policy, SampleRole::Measured, Some(subject))?;
+        observer.taken(&sample);
+        self.failures = if has_failed(&sample) { self.failures + 1 } else { 0 };
+        if self.failures == FAILURES_IN_A_ROW {
+            let text = format!("failed {FAILURES_IN_A_ROW} times in a row: {}", why(&sample));
+            self.readings.stopped = Some(Reason::new(Finding::ProcessFailed, text));
+        }
+        let of_regime = self.readings.regimes.iter_mut().find(|known| known.regime == regime);
+        of_regime.expect("a regime of the suite").samples.push((round, sample));
+        Ok(())
+    }
+}
+
+/// What is started for an arm; what it is asked comes later.
+fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, EngineError> {
+    let file = &plan.suite.file;
+    let (program, arguments, hooked) = match arm.program() {
+        Program::Workload(_) => {
+            let python = plan.python.expect("suites with workloads in Python have an interpreter");
+            (python.to_owned(), vec!["-c".into(), RUNNER.into()], true)
+        }
+        Program::Command(words) => {
+            let typed = if words[0].contains('/') {
+                plan.suite.folder.join(&words[0]).to_string_lossy().into_owned()
+            } else {
+                words[0].clone()
+            };
+            (resolve(&typed)?.program, words[1..].iter().map(Into::into).collect(), false)
+        }
+    };
+    let variables = match &file.environment {
+        EnvironmentFile::AsFound => Vec::new(),
+        EnvironmentFile::Provisioned(provisioned) => provisioned
+            .variables
+            .iter()
+            .map(|(name, value)| (name.into(), Some(value.into())))
+            .collect(),
+    };
+    let launch = Launch {
+        program,
+        arguments,
+        directory: Some(plan.suite.folder.clone()),
+        variables,
+        requests: Vec::new(),
+        timeout: file.sampling.timeout,
+        show: Show::Tail,
+    };
+    Target::new(launch, hooked, plan.policy(file.regimes[0]), &[])
+}
+
+fn has_failed(sample: &RawSample) -> bool {
+    !is_fine(sample, false) || failure(sample).is_some()
+}
+
+fn failure(sample: &RawSample) -> Option<&str> {
+    sample.messages.iter().find_map(|message| match message {
+        Message::Failed(failed) => Some(failed.error.as_str()),
+        _ => None,
+    })
+}
+
+fn why(sample: &RawSample) -> String {
+    failure(sample).map_or_else(|| format!("{:?}", sample.outcome), str::to_owned)
+}

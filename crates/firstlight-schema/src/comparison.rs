@@ -1,0 +1,218 @@
+//! Comparisons: a ratio with its interval, a verdict against a margin, the calls from which on a
+//! choice pays; and the document `comparison`.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::estimate::Estimate;
+use crate::finding::Reason;
+use crate::nanos::Nanos;
+use crate::suite::Regime;
+use crate::version::{Build, SchemaId, Version};
+
+pub const NAME: &str = "comparison";
+pub const VERSION: Version = Version { major: 1, minor: 0 };
+
+/// What may be said of two arms, against a margin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The whole interval lies below the margin.
+    Faster,
+    /// The whole interval lies above it.
+    Slower,
+    /// The whole interval lies within it.
+    Equivalent,
+    /// The interval says none of these.
+    Inconclusive,
+    /// There is nothing to compare: no valid samples, different results, a failed control.
+    Invalid,
+}
+
+impl Verdict {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Equivalent => "equivalent",
+            Self::Inconclusive => "inconclusive",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One arm against another, in one case and regime.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Comparison {
+    pub case: String,
+    pub regime: Regime,
+    pub arm: String,
+    pub against: String,
+    pub verdict: Verdict,
+    pub margin: f64,
+    /// Time of `arm` over time of `against`: below 1 is faster.
+    pub ratio: Option<Estimate>,
+    /// The same by ranks, which a few wild values cannot move.
+    pub robust: Option<Estimate>,
+    /// Of the claim that the verdict makes.
+    pub p: Option<f64>,
+    /// After Holm's correction over all comparisons of the run.
+    pub adjusted_p: Option<f64>,
+    /// Why the verdict is not what the interval alone would say.
+    pub why: Option<String>,
+}
+
+/// From how many calls on an arm pays against another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct BreakEven {
+    /// The regime of the first call.
+    pub cold: Regime,
+    pub arm: String,
+    pub against: String,
+    pub pays: Pays,
+    /// Where the total costs cross, if they do.
+    pub calls: Option<Crossing>,
+    /// Total times at growing numbers of calls.
+    pub curve: Vec<Total>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pays {
+    FromTheFirstCall,
+    /// After a number of calls.
+    Later,
+    /// Only up to a number of calls.
+    AtFirst,
+    Never,
+    /// The intervals leave it open.
+    Undecided,
+}
+
+/// The number of calls at which two total costs are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Crossing {
+    /// The first whole number of calls after it.
+    pub point: f64,
+    /// Below this the one is cheaper with 95 % confidence; absent when it never is.
+    pub low: Option<f64>,
+    /// From here on the other is; absent when it never is.
+    pub high: Option<f64>,
+    pub pairs: u32,
+}
+
+/// What so many calls cost, from the start of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Total {
+    pub calls: f64,
+    pub arm_ns: f64,
+    pub against_ns: f64,
+}
+
+/// The reference arm measured twice under the names of two: it must not differ from itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct AgainResult {
+    pub case: String,
+    pub arm: String,
+    pub comparisons: Vec<Comparison>,
+    pub passed: bool,
+}
+
+/// A value of a swept parameter with what was measured there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct SweepRow {
+    pub value: String,
+    /// Absent for values that are no numbers.
+    pub number: Option<f64>,
+    /// Absent when nothing valid was measured.
+    pub time: Option<Estimate>,
+}
+
+/// One arm and regime over a swept parameter: time = constant + slope × value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct SweepLine {
+    pub arm: String,
+    pub regime: Regime,
+    pub rows: Vec<SweepRow>,
+    pub constant: Option<Estimate>,
+    pub slope: Option<Estimate>,
+    /// Whether a line describes the values; absent where that cannot be told.
+    pub linear: Option<bool>,
+    /// The largest distance of a value's mean from the line, as a fraction.
+    pub largest_residual: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct SweepResult {
+    pub case: String,
+    pub parameter: String,
+    pub lines: Vec<SweepLine>,
+}
+
+/// The document `comparison`: what `firstlight compare` found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct ComparisonDocument {
+    pub schema: SchemaId,
+    pub firstlight: Build,
+    pub first: Side,
+    pub second: Side,
+    /// Whether processes were measured in turn; two separate runs never were.
+    pub paired: bool,
+    pub comparisons: Vec<Comparison>,
+    /// What is not the same on both sides.
+    pub differences: Vec<String>,
+    pub gate: Option<Gate>,
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Side {
+    pub suite: String,
+    pub created: String,
+    /// Where one arm of a result is compared with another.
+    pub arm: Option<String>,
+    pub timeout_ns: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gate {
+    Passed,
+    /// Something is slower than its margin allows.
+    Failed,
+    /// Nothing is known to be slower, and not everything is known not to be.
+    Inconclusive,
+}
+
+impl ComparisonDocument {
+    pub fn schema_id() -> SchemaId {
+        SchemaId::new(NAME, VERSION)
+    }
+}
+
+/// Findings with where they belong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Placed {
+    pub arm: String,
+    pub regime: Option<Regime>,
+    pub reason: Reason,
+}

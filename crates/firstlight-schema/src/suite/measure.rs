@@ -1,0 +1,111 @@
+//! How much is measured, and how it is compared: the tables `[warm]` and `[comparison]`, and what a
+//! case may add.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::file::duration;
+use super::scalar::Scalar;
+
+/// The warm regime: what one process does, and how many processes there are.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct WarmFile {
+    /// Calls before the window, where the workload has no warm-up of its own.
+    pub warm_up: u32,
+    /// Calls in the window of one process, at most.
+    #[schemars(range(min = 10))]
+    pub iterations: u32,
+    /// How long the window of one process may take, such as `"2s"`.
+    #[serde(deserialize_with = "duration")]
+    #[schemars(with = "String")]
+    pub within: Duration,
+    /// Processes per arm, at least.
+    #[schemars(range(min = 1))]
+    pub processes: u32,
+    /// Processes per arm, at most: more than the least are taken until `target` is met.
+    pub most_processes: u32,
+    /// The half-width that the interval of every ratio is to have, as a fraction.
+    pub target: f64,
+    /// No further processes are started for a case after so long.
+    #[serde(deserialize_with = "duration")]
+    #[schemars(with = "String")]
+    pub budget: Duration,
+}
+
+impl Default for WarmFile {
+    fn default() -> Self {
+        Self {
+            warm_up: 10,
+            iterations: 1000,
+            within: Duration::from_secs(1),
+            processes: 6,
+            most_processes: 20,
+            target: 0.02,
+            budget: Duration::from_mins(10),
+        }
+    }
+}
+
+/// How arms are compared.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct ComparisonFile {
+    /// A difference smaller than this fraction does not matter.
+    pub margin: f64,
+    /// How the arms' results must agree.
+    pub outputs: Agreement,
+    /// The largest difference of results that are `close`, relative to the result's size.
+    pub tolerance: f64,
+    /// The floating-point type that results must have, such as `"float64"`.
+    pub precision: Option<String>,
+    /// Whether the reference arm of the first case is measured twice, as a control.
+    pub control: bool,
+    /// Quantiles of the time to first result to bound, such as `[0.9]`.
+    pub quantiles: Vec<f64>,
+}
+
+impl Default for ComparisonFile {
+    fn default() -> Self {
+        Self {
+            margin: 0.02,
+            outputs: Agreement::Close,
+            tolerance: 1e-4,
+            precision: None,
+            control: true,
+            quantiles: Vec::new(),
+        }
+    }
+}
+
+/// How results of two arms must agree before their speeds are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Agreement {
+    /// Within the tolerance.
+    Close,
+    /// To the last bit.
+    Equal,
+    /// They are not compared.
+    Unchecked,
+}
+
+/// What one call gets done.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct WorkFile {
+    /// In the plural, such as `"tokens"`.
+    pub unit: String,
+    /// A number, or the name of a parameter that has one.
+    pub count: Scalar,
+}
+
+/// One parameter over a range: a case for each value.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SweepFile {
+    pub parameter: String,
+    pub values: Vec<Scalar>,
+}

@@ -1,0 +1,68 @@
+//! The conditions under which an arm is measured.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cache::Policy;
+
+/// The condition under which an arm is measured.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Regime {
+    /// A fresh process, empty compiler caches.
+    ColdClean,
+    /// A fresh process, compiler caches filled by an unmeasured run.
+    ColdPrimed,
+    /// The same process, nothing compiled any more, in a steady state.
+    Warm,
+}
+
+impl Regime {
+    pub const ALL: [Self; 3] = [Self::ColdClean, Self::ColdPrimed, Self::Warm];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ColdClean => "cold-clean",
+            Self::ColdPrimed => "cold-primed",
+            Self::Warm => "warm",
+        }
+    }
+
+    pub fn is_cold(self) -> bool {
+        match self {
+            Self::ColdClean | Self::ColdPrimed => true,
+            Self::Warm => false,
+        }
+    }
+
+    pub fn compilers(self) -> Policy {
+        match self {
+            // Every warm process compiles for itself: what differs from one compilation to the next
+            // is part of what differs from process to process.
+            Self::ColdClean | Self::Warm => Policy::Clean,
+            Self::ColdPrimed => Policy::Primed,
+        }
+    }
+}
+
+impl FromStr for Regime {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|regime| regime.name() == text)
+            .ok_or_else(|| "not one of cold-clean, cold-primed, warm".to_owned())
+    }
+}
+
+impl fmt::Display for Regime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,115 @@
+//! The warm regime: the window of one process, and what is claimed of several.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::estimate::Estimate;
+use crate::message::DeviceMemory;
+use crate::window::{Segment, SteadyState};
+
+/// The measured calls of one process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Window {
+    /// Calls before the window.
+    pub warm_up_calls: u32,
+    pub calls: u32,
+    pub state: SteadyState,
+    /// Stretches of equal level and spread, in order.
+    pub segments: Vec<Segment>,
+    /// The first call of the steady part.
+    pub steady_from: Option<u32>,
+    pub steady: Option<SteadyPart>,
+    pub drift: Option<Drift>,
+    /// Of the work of one call, how much was still running when the call had returned.
+    pub unfinished_share: Option<f64>,
+}
+
+/// The calls in a steady state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct SteadyPart {
+    pub calls: u32,
+    pub mean_ns: f64,
+    pub median_ns: f64,
+    pub sd_ns: f64,
+    pub min_ns: f64,
+    pub max_ns: f64,
+    /// How many calls apart two calls must be to tell two things.
+    pub autocorrelation_time: f64,
+}
+
+/// Whether calls grow slower or faster over the steady part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Drift {
+    pub rank_correlation: f64,
+    pub p: f64,
+    /// From the beginning to the end, as a fraction.
+    pub change: f64,
+}
+
+/// What is claimed of the valid processes with a steady state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct WarmSummary {
+    /// Time per call, in nanoseconds.
+    pub per_call: Estimate,
+    pub fewest_calls: u32,
+    pub most_calls: u32,
+    /// The median over the processes.
+    pub autocorrelation_time: f64,
+    /// What differs from process to process, as a fraction; absent for a single process.
+    pub process_sd: Option<f64>,
+    /// What differs from call to call within a process, as a fraction.
+    pub call_sd: f64,
+    /// The calls per process with which the next run would be most precise for its time.
+    pub best_calls: Option<u32>,
+    pub states: States,
+    pub throughput: Option<Throughput>,
+    pub memory: Option<WindowMemory>,
+}
+
+/// How many processes were in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct States {
+    pub flat: u32,
+    pub warm_up: u32,
+    pub slow_down: u32,
+    pub no_steady_state: u32,
+}
+
+/// Units of work per second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Throughput {
+    pub unit: String,
+    pub per_second: Estimate,
+    /// Process by process, in order.
+    pub values: Vec<f64>,
+}
+
+/// Memory while the window was open, the largest over the processes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct WindowMemory {
+    /// The kernel's high-water mark, set to zero when the window opened.
+    pub peak_rss_bytes: u64,
+    pub end_rss_bytes: u64,
+    /// As the framework told when the window closed; a device's peak is since the process began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<DeviceMemory>,
+}
+
+/// The usual figures of a set of values, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Spread {
+    pub n: u32,
+    pub mean_ns: f64,
+    /// Absent for a single value.
+    pub sd_ns: Option<f64>,
+    pub min_ns: f64,
+    pub max_ns: f64,
+}

@@ -1,0 +1,127 @@
+"""What must not change while calls are measured: settings, tracers, files that are read.
+
+Imported by the runner in the warm regime only, before the warm-up.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from ._channel import Channel
+
+
+class Watch:
+    """Readings taken when the window opens, compared with those when it closes."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.settings = dict(settings())
+        self.tracers = set(tracers())
+        self.read = _bytes_read()
+
+    def close(self) -> None:
+        read = _bytes_read()
+        if self.read is not None and read is not None:
+            self.channel.event("window-reads", bytes=max(0, read - self.read))
+        for name in sorted(self.tracers.union(tracers())):
+            self.channel.event("tracer", name=name)
+        after = dict(settings())
+        for name in sorted(self.settings.keys() | after.keys()):
+            before, now = self.settings.get(name), after.get(name)
+            if before != now:
+                self.channel.event("config-changed", name=name, **_told(name, before, now))
+
+
+def _told(name: str, before: str | None, after: str | None) -> dict[str, object]:
+    if name.startswith("environment "):
+        # A value may be a secret; that it changed is enough.
+        return {
+            "before": "unset" if before is None else "set",
+            "after": "unset" if after is None else "set to another value" if before else "set",
+        }
+    return {
+        "before": "absent" if before is None else before,
+        "after": "absent" if after is None else after,
+    }
+
+
+def settings() -> Iterator[tuple[str, str]]:
+    """Names and values of what may change the speed or the meaning of a call."""
+    for name, value in os.environ.items():
+        yield "environment " + name, value
+    yield "working directory", os.getcwd()
+    yield "garbage collection", "%s %s" % (gc.isenabled(), gc.get_threshold())
+    yield "switch interval", str(sys.getswitchinterval())
+    if hasattr(os, "sched_getaffinity"):
+        yield "CPU affinity", str(sorted(os.sched_getaffinity(0)))
+        yield "niceness", str(os.getpriority(os.PRIO_PROCESS, 0))
+    for framework, read in (("jax", _jax), ("torch", _torch)):
+        module = sys.modules.get(framework)
+        if module is not None:
+            try:
+                yield from read(module)
+            except Exception:  # another version keeps its settings elsewhere
+                continue
+
+
+def _jax(jax: Any) -> Iterator[tuple[str, str]]:
+    for name, value in dict(jax.config.values).items():
+        yield "jax " + name, str(value)
+
+
+def _torch(torch: Any) -> Iterator[tuple[str, str]]:
+    yield "torch threads", str(torch.get_num_threads())
+    yield "torch default type", str(torch.get_default_dtype())
+    yield "torch gradients", str(torch.is_grad_enabled())
+    yield "torch matmul precision", str(torch.get_float32_matmul_precision())
+    yield "torch deterministic", str(torch.are_deterministic_algorithms_enabled())
+    yield "torch cudnn.benchmark", str(torch.backends.cudnn.benchmark)
+
+
+def tracers() -> Iterator[str]:
+    """Profilers and debuggers that are on."""
+    if sys.gettrace() is not None:
+        yield "sys.settrace"
+    if sys.getprofile() is not None:
+        yield "sys.setprofile"
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None:
+        for tool in range(6):
+            name = monitoring.get_tool(tool)
+            if name is not None and monitoring.get_events(tool):
+                yield "sys.monitoring (%s)" % name
+    state = getattr(sys.modules.get("jax._src.profiler"), "_profile_state", None)
+    if getattr(state, "profile_session", None) is not None:
+        yield "jax.profiler"
+    if getattr(sys.modules.get("torch.autograd.profiler"), "_is_profiler_enabled", False):
+        yield "torch.profiler"
+
+
+def wait_for_everything(result: Any) -> None:
+    """Returns when no framework has anything left to do, whoever started it."""
+    jax = sys.modules.get("jax")
+    if jax is not None:
+        jax.block_until_ready(result)
+        for array in jax.live_arrays():
+            try:
+                array.block_until_ready()
+            except RuntimeError:  # given away to a computation since
+                continue
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
+def _bytes_read() -> int | None:
+    try:
+        with open("/proc/self/io", "rb") as file:
+            return int(file.readline().split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
