@@ -1,0 +1,94 @@
+//! Asks `nvidia-smi` for its devices, and does not wait for long.
+
+use std::io::{self, ErrorKind};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use firstlight_schema::machine_state::GpuState;
+
+use super::nvidia_smi::{DEVICES, FORMAT, PROCESSES, devices, with_processes};
+
+const PROGRAM: &str = "nvidia-smi";
+/// A healthy one answers within a second, even where it has to load the driver first.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Empty where there is no such program; `None` where it gives no answer.
+pub(super) fn ask() -> Option<Vec<GpuState>> {
+    let known = match answer(PROGRAM, &[DEVICES, FORMAT], LIMIT) {
+        Answer::NoProgram => return Some(Vec::new()),
+        Answer::Failed => return None,
+        Answer::Text(text) => devices(&text),
+    };
+    let processes = match answer(PROGRAM, &[PROCESSES, FORMAT], LIMIT) {
+        Answer::Text(text) => Some(text),
+        Answer::NoProgram | Answer::Failed => None,
+    };
+    Some(with_processes(known, processes.as_deref()))
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    NoProgram,
+    /// It could not be started, took too long or ended with an error.
+    Failed,
+    Text(String),
+}
+
+fn answer(program: &str, arguments: &[&str], limit: Duration) -> Answer {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Answer::NoProgram,
+        Err(_) => return Answer::Failed,
+    };
+    let Ok(text) = listen(&mut child).recv_timeout(limit) else {
+        let _ = child.kill();
+        // A process that hangs in the driver cannot be killed, and nobody should wait for it.
+        thread::spawn(move || child.wait());
+        return Answer::Failed;
+    };
+    match (text, child.wait()) {
+        (Ok(text), Ok(status)) if status.success() => Answer::Text(text),
+        _ => Answer::Failed,
+    }
+}
+
+/// All that the process writes, once it has written it.
+fn listen(child: &mut Child) -> mpsc::Receiver<io::Result<String>> {
+    let stdout = child.stdout.take().expect("stdout was asked to be a pipe");
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(io::read_to_string(stdout)));
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Answer, answer};
+
+    const LONG: Duration = Duration::from_mins(1);
+
+    fn shell(script: &str, limit: Duration) -> Answer {
+        answer("sh", &["-c", script], limit)
+    }
+
+    #[test]
+    fn a_tool_that_is_not_there_is_no_error() {
+        assert_eq!(answer("no-such-tool-anywhere", &[], LONG), Answer::NoProgram);
+    }
+
+    #[test]
+    fn a_tool_that_answers_is_believed_and_one_that_fails_is_not() {
+        assert_eq!(shell("echo 1; echo 2", LONG), Answer::Text("1\n2\n".to_owned()));
+        assert_eq!(shell("echo something; exit 9", LONG), Answer::Failed);
+    }
+
+    #[test]
+    fn a_tool_that_hangs_is_ended() {
+        assert_eq!(shell("exec sleep 600", Duration::from_millis(50)), Answer::Failed);
+    }
+}
