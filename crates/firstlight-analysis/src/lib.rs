@@ -3,6 +3,7 @@
 pub mod control;
 mod evidence;
 pub mod examine;
+pub mod health;
 pub mod ledger;
 mod memory;
 pub mod notices;
