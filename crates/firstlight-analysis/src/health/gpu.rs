@@ -27,7 +27,7 @@ fn in_use(gpus: &[GpuState]) -> Option<Verdict> {
             || gpu.processes.as_ref().is_some_and(|processes| !processes.is_empty())
     };
     let known = gpus.iter().any(|gpu| gpu.utilisation_percent.is_some() || gpu.processes.is_some());
-    let advice = "wait for them or end them; `nvidia-smi` lists the processes";
+    let advice = "wait until that work has ended; `nvidia-smi` lists the processes";
     known.then(|| Verdict::warn_if(gpus.iter().any(used), each(gpus, usage), advice))
 }
 
@@ -52,7 +52,7 @@ fn throttling(gpus: &[GpuState]) -> Option<Verdict> {
     let known = gpus.iter().any(|gpu| gpu.clock_limits.is_some());
     let throttled = gpus.iter().any(|gpu| !slowed_by(gpu).is_empty());
     let advice = "`nvidia-smi -q -d PERFORMANCE` tells more; a lower fixed clock holds: \
-                  `sudo nvidia-smi --lock-gpu-clocks MHZ`";
+                  `sudo nvidia-smi --lock-gpu-clocks=MHZ`";
     known.then(|| Verdict::warn_if(throttled, each(gpus, clocks), advice))
 }
 
@@ -75,7 +75,7 @@ fn persistence(gpus: &[GpuState]) -> Option<Verdict> {
     let set: Vec<bool> = gpus.iter().filter_map(|gpu| gpu.persistence).collect();
     let off = set.iter().any(|on| !on);
     (!set.is_empty())
-        .then(|| Verdict::warn_if(off, on_off(!off), "`sudo nvidia-smi --persistence-mode 1`"))
+        .then(|| Verdict::warn_if(off, on_off(!off), "`sudo nvidia-smi --persistence-mode=1`"))
 }
 
 /// One text for all devices, each with its number where there are several.

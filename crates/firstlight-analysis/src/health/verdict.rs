@@ -26,7 +26,7 @@ impl Verdict {
 /// A check and its verdict; without one the machine does not tell.
 pub(super) fn check(name: CheckName, verdict: Option<Verdict>) -> HealthCheck {
     let unknown =
-        || Verdict { status: CheckStatus::Unknown, value: "not told".to_owned(), advice: None };
+        || Verdict { status: CheckStatus::Unknown, value: "unknown".to_owned(), advice: None };
     let Verdict { status, value, advice } = verdict.unwrap_or_else(unknown);
     HealthCheck { name, status, value, why: name.why().to_owned(), advice }
 }

@@ -1,6 +1,7 @@
 //! Results for a terminal, complete without colour and at any width.
 
 mod cold;
+mod doctor;
 mod evidence;
 mod ledger;
 mod page;
@@ -8,6 +9,7 @@ mod run;
 mod sheet;
 
 use firstlight_schema::cold::ColdDocument;
+use firstlight_schema::health::HealthDocument;
 use firstlight_schema::run::RunDocument;
 
 use page::Page;
@@ -29,6 +31,12 @@ impl Terminal {
     pub fn cold(self, document: &ColdDocument) -> String {
         let mut page = Page::new(self.width);
         cold::cold(&mut page, document);
+        page.finish()
+    }
+
+    pub fn doctor(self, document: &HealthDocument) -> String {
+        let mut page = Page::new(self.width);
+        doctor::doctor(&mut page, document);
         page.finish()
     }
 
