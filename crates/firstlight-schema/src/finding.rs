@@ -70,7 +70,10 @@ impl Finding {
             }
             Self::OutputDiffers => "the workload's own check refused its result",
             Self::TooFewSamples => "there are too few valid samples for a 95 % interval",
-            Self::NoisyMachine => "other processes kept a good part of the machine busy meanwhile",
+            Self::NoisyMachine => {
+                "other processes, other guests, heat or a changed setting took a good part of the \
+                 machine's speed meanwhile"
+            }
             Self::BytecodeNotCached => {
                 "modules were compiled from source because their byte code is not on disk"
             }

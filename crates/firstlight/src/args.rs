@@ -26,6 +26,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
+  firstlight doctor
   firstlight run quickstart
   firstlight cold -- python train.py --epochs 1
   firstlight cold --cache primed --runs 20 -- python train.py
@@ -42,6 +43,7 @@ pub(crate) enum Format {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Cold(ColdArgs),
+    Doctor(DoctorArgs),
     Run(RunArgs),
 }
 
@@ -103,6 +105,20 @@ Examples:
 
 To end the time to first result inside a script:
   import firstlight; firstlight.mark(\"first-result\")";
+
+/// Check whether this machine is fit for measuring, before a run
+///
+/// Reads the load, the clock's settings, heat, quotas, memory, hypervisor and NVIDIA devices, and
+/// changes nothing. What could disturb a measurement is named with the reason and a remedy. Warnings
+/// are no failure: the exit code is 0 whatever was found.
+#[derive(Debug, clap::Args)]
+#[command(after_help = DOCTOR_EXAMPLES)]
+pub(crate) struct DoctorArgs {}
+
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  firstlight doctor
+  firstlight doctor --format json > doctor.json";
 
 /// Measure a suite: every case, arm and regime that its suite.toml names
 #[derive(Debug, clap::Args)]

@@ -1,9 +1,11 @@
 //! One file per command: settings in, exit code out.
 
 mod cold;
+mod doctor;
 mod run;
 
 pub(crate) use cold::cold;
+pub(crate) use doctor::doctor;
 pub(crate) use run::run;
 
 use firstlight_schema::version::Build;

@@ -1,9 +1,11 @@
 //! What we will do: arguments, environment and defaults resolved. Below here nobody looks at them.
 
 mod cold;
+mod doctor;
 mod run;
 
 pub(crate) use cold::ColdSettings;
+pub(crate) use doctor::DoctorSettings;
 pub(crate) use run::RunSettings;
 
 use std::path::PathBuf;
