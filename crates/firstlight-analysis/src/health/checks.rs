@@ -135,7 +135,8 @@ fn memory(state: &MachineState) -> Option<Verdict> {
 }
 
 fn swap(used: u64) -> Verdict {
-    let value = format!("{} in use", bytes(used));
+    let value =
+        if used == 0 { "none in use".to_owned() } else { format!("{} in use", bytes(used)) };
     let advice = "`sudo swapoff -a && sudo swapon -a` brings it back, where memory has room for it";
     Verdict::warn_if(used > MUCH_SWAP_BYTES, value, advice)
 }

@@ -1,12 +1,14 @@
 //! Asks `nvidia-smi` for its devices, and does not wait for long.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Seek};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use firstlight_schema::machine_state::GpuState;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::nvidia_smi::{DEVICES, FORMAT, PROCESSES, devices, with_processes};
 
@@ -37,31 +39,41 @@ enum Answer {
 }
 
 fn answer(program: &str, arguments: &[&str], limit: Duration) -> Answer {
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = match command.spawn() {
-        Ok(child) => child,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Answer::NoProgram,
-        Err(_) => return Answer::Failed,
-    };
-    let Ok(text) = listen(&mut child).recv_timeout(limit) else {
-        let _ = child.kill();
-        // A process that hangs in the driver cannot be killed, and nobody should wait for it.
-        thread::spawn(move || child.wait());
-        return Answer::Failed;
-    };
-    match (text, child.wait()) {
-        (Ok(text), Ok(status)) if status.success() => Answer::Text(text),
-        _ => Answer::Failed,
+    match listen(program, arguments, limit) {
+        Ok(text) => Answer::Text(text),
+        Err(error) if error.kind() == ErrorKind::NotFound => Answer::NoProgram,
+        Err(_) => Answer::Failed,
     }
 }
 
-/// All that the process writes, once it has written it.
-fn listen(child: &mut Child) -> mpsc::Receiver<io::Result<String>> {
-    let stdout = child.stdout.take().expect("stdout was asked to be a pipe");
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || sender.send(io::read_to_string(stdout)));
-    receiver
+/// What the program writes until it ends; a file takes it however much it is.
+fn listen(program: &str, arguments: &[&str], limit: Duration) -> io::Result<String> {
+    // Wrapped, because a folder that is not there is no program that is not there.
+    let mut output = tempfile::tempfile().map_err(io::Error::other)?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(Stdio::null())
+        .spawn()?;
+    if !ends_within(&child, limit)? {
+        let _ = child.kill();
+        // A process that hangs in the driver cannot be killed, and nobody should wait for it.
+        thread::spawn(move || child.wait());
+        return Err(ErrorKind::TimedOut.into());
+    }
+    if !child.wait()?.success() {
+        return Err(io::Error::other("it failed"));
+    }
+    output.rewind()?;
+    io::read_to_string(output)
+}
+
+fn ends_within(child: &Child, limit: Duration) -> io::Result<bool> {
+    let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
+    let limit = Timespec::try_from(limit).map_err(io::Error::other)?;
+    let ended = retry_on_intr(|| poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&limit)))?;
+    Ok(ended > 0)
 }
 
 #[cfg(test)]

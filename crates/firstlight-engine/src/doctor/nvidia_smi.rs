@@ -123,6 +123,17 @@ mod tests {
     }
 
     #[test]
+    fn a_line_as_a_real_driver_prints_it_is_read() {
+        let line = "0, GPU-00000000-0000-0000-0000-000000000000, NVIDIA H200, 580.159.04, 0, 36, \
+                    130.69, 1980, 3201, 0x0000000000000000, Enabled\n";
+        let gpus = with_processes(devices(line), Some(""));
+        assert_eq!(gpus.len(), 1);
+        assert_eq!((gpus[0].name.as_str(), gpus[0].power_watts), ("NVIDIA H200", Some(130.69)));
+        assert_eq!(gpus[0].clock_limits, Some(Vec::new()));
+        assert_eq!(gpus[0].processes, Some(Vec::new()));
+    }
+
+    #[test]
     fn what_a_device_does_not_tell_is_unknown() {
         let line = "0, GPU-cc, Tesla K80, [N/A], [N/A], [Not Supported], [N/A], [N/A], [N/A], \
                     [Unknown Error], Disabled\n";
