@@ -9,6 +9,7 @@ use firstlight_schema::cold::ColdDocument;
 use firstlight_schema::comparison::ComparisonDocument;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::finding::Finding;
+use firstlight_schema::health::{CheckName, HealthDocument};
 use firstlight_schema::message::{Message, Request};
 use firstlight_schema::reading::RawRecord;
 use firstlight_schema::run::RunDocument;
@@ -50,6 +51,7 @@ fn files() -> Vec<(String, String)> {
         ("schemas/cold.json".to_owned(), schema::<ColdDocument>()),
         ("schemas/run.json".to_owned(), schema::<RunDocument>()),
         ("schemas/comparison.json".to_owned(), schema::<ComparisonDocument>()),
+        ("schemas/doctor.json".to_owned(), schema::<HealthDocument>()),
         ("schemas/raw-record.json".to_owned(), schema::<RawRecord>()),
         ("schemas/suite.json".to_owned(), schema::<SuiteFile>()),
         ("schemas/protocol-message.json".to_owned(), schema::<Message>()),
@@ -57,6 +59,7 @@ fn files() -> Vec<(String, String)> {
         ("docs/reference/command-line.md".to_owned(), command_line()),
         ("docs/reference/exit-codes.md".to_owned(), exit_codes()),
         ("docs/reference/findings.md".to_owned(), findings()),
+        ("docs/reference/health-checks.md".to_owned(), health_checks()),
         ("docs/reference/environment-variables.md".to_owned(), environment_variables()),
     ]
 }
@@ -101,6 +104,18 @@ fn findings() -> String {
     for finding in Finding::ALL {
         let advice = finding.advice().unwrap_or("");
         writeln!(text, "| `{finding}` | {} | {advice} |", finding.meaning()).expect("a string");
+    }
+    text
+}
+
+fn health_checks() -> String {
+    let mut text = format!("# Health checks\n\n{MADE}");
+    text.push_str(
+        "What `firstlight doctor` looks at. A name never changes. The checks of NVIDIA devices are\n\
+         made only where `nvidia-smi` is on the path.\n\n| check | why it matters |\n|---|---|\n",
+    );
+    for check in CheckName::ALL {
+        writeln!(text, "| `{check}` | {} |", check.why()).expect("a string");
     }
     text
 }

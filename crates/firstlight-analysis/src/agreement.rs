@@ -11,6 +11,11 @@ pub(crate) fn agreement(arm: &ArmResult, reference: &ArmResult, options: &RunOpt
     if arm.name == reference.name {
         return Agreed::Reference;
     }
+    compare_arms(arm, reference, options)
+}
+
+/// The same for any two arms, be they of different results.
+pub(crate) fn compare_arms(arm: &ArmResult, reference: &ArmResult, options: &RunOptions) -> Agreed {
     let not = |why: &str| Agreed::NotCompared { why: why.to_owned() };
     if options.outputs == Agreement::Unchecked {
         return not("the suite does not compare results");

@@ -27,6 +27,8 @@ pub enum EngineError {
     Suite { path: PathBuf, error: SuiteError },
     #[error("`{installer}` could not install the environment\n{tail}")]
     Provision { installer: String, tail: String },
+    #[error("`{}` is not a result of `firstlight run`: {reason}", path.display())]
+    NotAResult { path: PathBuf, reason: String },
     #[error("interrupted")]
     Interrupted,
     #[error("the page cache can be `clean` or `as-found`, not `{0}`")]
@@ -61,6 +63,11 @@ impl EngineError {
             }
             Self::NoPython { .. } => Some("give another one with --python PATH".to_owned()),
             Self::Suite { error, .. } => error.hint.clone(),
+            Self::NotAResult { .. } => Some(
+                "give the folder that `firstlight run` printed at its end, or the file result.json \
+                 in it"
+                    .to_owned(),
+            ),
             Self::NoSuite { .. } => Some("a suite is a folder with a suite.toml".to_owned()),
             Self::Provision { .. } => Some(
                 "is the package index reachable? --python PATH uses an interpreter that has the \

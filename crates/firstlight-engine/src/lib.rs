@@ -3,6 +3,7 @@
 
 pub mod cache;
 mod clock;
+pub mod doctor;
 mod error;
 pub mod interrupt;
 pub mod machine;

@@ -6,12 +6,17 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use firstlight_schema::reading::RawRecord;
+use firstlight_schema::run::{self, RunDocument};
 use firstlight_schema::variables;
+use firstlight_schema::version::SchemaId;
+use serde::Deserialize;
 
 use crate::EngineError;
 use crate::clock::utc;
 
 pub use crate::clock::utc as now_utc;
+
+const RESULT: &str = "result.json";
 
 /// The folder of one run.
 #[derive(Debug)]
@@ -52,10 +57,33 @@ impl RunFolder {
 
     /// Replaces the run's document as a whole.
     pub fn write_document(&self, json: &str) -> Result<PathBuf, EngineError> {
-        let path = self.path.join("result.json");
+        let path = self.path.join(RESULT);
         write_whole(&path, json)?;
         Ok(path)
     }
+}
+
+/// Reads the document of a run, from its folder or its file; the version is looked at first.
+pub fn read_run(path: &Path) -> Result<RunDocument, EngineError> {
+    #[derive(Deserialize)]
+    struct Head {
+        schema: SchemaId,
+    }
+    let file = if path.is_dir() { path.join(RESULT) } else { path.to_owned() };
+    let text = fs::read_to_string(&file).map_err(EngineError::file("read", &file))?;
+    let not = |reason: String| EngineError::NotAResult { path: file.clone(), reason };
+    let head: Head = serde_json::from_str(&text).map_err(|error| not(error.to_string()))?;
+    let (name, version) = (&head.schema.name, head.schema.version);
+    if name != run::NAME {
+        return Err(not(format!("it is a document `{name}`")));
+    }
+    if version.major != run::VERSION.major {
+        return Err(not(format!(
+            "it has version {version}, this firstlight reads {}",
+            run::VERSION
+        )));
+    }
+    serde_json::from_str(&text).map_err(|error| not(error.to_string()))
 }
 
 /// Writes a file so that a reader sees the old content or the new, never a part.

@@ -50,6 +50,26 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
+/// Things per second, or any count with three digits.
+pub fn rate(value: f64) -> String {
+    match value {
+        v if v >= 999.5e6 => format!("{}G", three_digits(v / 1e9)),
+        v if v >= 999.5e3 => format!("{}M", three_digits(v / 1e6)),
+        v if v >= 9_999.5 => format!("{}k", three_digits(v / 1e3)),
+        v => three_digits(v),
+    }
+}
+
+/// A number of calls.
+pub fn calls(n: f64) -> String {
+    match n {
+        n if n >= 1e12 => "more calls than anyone makes".to_owned(),
+        n if n >= 1e6 => format!("{} million calls", three_digits(n / 1e6)),
+        1.0 => "1 call".to_owned(),
+        n => format!("{n:.0} calls"),
+    }
+}
+
 /// A share from 0 to 1, in per cent.
 pub fn share(share: f64) -> String {
     format!("{:.1} %", share * 100.0)

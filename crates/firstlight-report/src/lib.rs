@@ -3,6 +3,7 @@
 
 mod bar;
 pub mod format;
+mod plot;
 pub mod sentence;
 mod strip;
 mod table;

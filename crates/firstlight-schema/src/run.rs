@@ -10,6 +10,7 @@ use crate::cold::Summary;
 use crate::comparison::{AgainResult, BreakEven, Comparison, SweepResult};
 use crate::finding::Reason;
 use crate::machine::Machine;
+use crate::machine_state::MachineState;
 use crate::nanos::Nanos;
 use crate::reading::RawSample;
 use crate::sample::Sample;
@@ -31,6 +32,11 @@ pub struct RunDocument {
     /// SHA-256 over the names and contents of the suite's files.
     pub suite_digest: String,
     pub machine: Machine,
+    /// The machine's state before the first process, and after the last.
+    pub before: MachineState,
+    pub after: Option<MachineState>,
+    /// What changed between the two.
+    pub machine_notices: Vec<Reason>,
     pub environment: EnvironmentRecord,
     pub timeout_ns: Nanos,
     pub seed: u64,

@@ -8,7 +8,7 @@ use firstlight_schema::cache::Policy;
 use firstlight_schema::suite::Regime;
 
 /// Measures code that is compiled while it runs (JAX, torch.compile, Numba): how long until the
-/// first result, and where that time went.
+/// first result, how fast after that, and from how many calls on it pays.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Args {
@@ -27,9 +27,11 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
+  firstlight doctor
   firstlight run quickstart
   firstlight cold -- python train.py --epochs 1
   firstlight cold --cache primed --runs 20 -- python train.py
+  firstlight compare runs/before runs/after --gate
 
 Exit codes: 0 ok, 1 unexpected, 2 usage or set-up, 3 gate failed, 4 inconclusive,
 5 a measured process failed, 6 verification failed, 130 interrupted.";
@@ -40,10 +42,21 @@ pub(crate) enum Format {
     Json,
 }
 
+/// How much is told of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Report {
+    Minimum,
+    Usual,
+    Full,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Compare(CompareArgs),
     Cold(ColdArgs),
+    Doctor(DoctorArgs),
     Run(RunArgs),
+    Show(ShowArgs),
 }
 
 /// Show where a command's time goes, from its start to its end, over several fresh processes
@@ -105,6 +118,20 @@ Examples:
 To end the time to first result inside a script:
   import firstlight; firstlight.mark(\"first-result\")";
 
+/// Check whether this machine is fit for measuring, before a run
+///
+/// Reads the load, the clock's settings, heat, quotas, memory, hypervisor and NVIDIA devices, and
+/// changes nothing. What could disturb a measurement is named with the reason and a remedy. Warnings
+/// are no failure: the exit code is 0 whatever was found.
+#[derive(Debug, clap::Args)]
+#[command(after_help = DOCTOR_EXAMPLES)]
+pub(crate) struct DoctorArgs {}
+
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  firstlight doctor
+  firstlight doctor --format json > doctor.json";
+
 /// Measure a suite: every case, arm and regime that its suite.toml names
 #[derive(Debug, clap::Args)]
 #[command(after_help = RUN_EXAMPLES)]
@@ -123,6 +150,9 @@ pub(crate) struct RunArgs {
     /// Only this regime (cold-clean, cold-primed, warm); may be repeated
     #[arg(long = "regime", value_name = "REGIME", value_parser = regime)]
     pub(crate) regimes: Vec<Regime>,
+    /// How much to print: minimum (mean ± std, range, n, hardware, versions), usual or full
+    #[arg(long, value_enum, default_value_t = Report::Usual, value_name = "LENGTH")]
+    pub(crate) report: Report,
     /// Use this interpreter as it stands, and install nothing
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
@@ -146,3 +176,66 @@ Examples:
   firstlight run quickstart
   firstlight run ./my-suite --processes 20
   firstlight run ./my-suite --case small --python .venv/bin/python";
+
+/// Compare two arms of one result, or the same arms of two
+///
+/// With one result, the second arm is compared with the first, process by process as they took
+/// turns. With two, every arm of the second is compared with the same arm of the first; they were
+/// not measured in turn, and the result says so.
+#[derive(Debug, clap::Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArgs {
+    /// A result's folder, or its result.json
+    pub(crate) first: PathBuf,
+    /// Another one, measured later
+    pub(crate) second: Option<PathBuf>,
+    /// Compare these two arms of one result, the second with the first
+    #[arg(long, num_args = 2, value_names = ["ARM", "ARM"], conflicts_with = "second")]
+    pub(crate) arms: Vec<String>,
+    /// A difference that does not matter, such as 2% or 0.02; CASE=2% for a single case
+    #[arg(long = "margin", value_name = "MARGIN", value_parser = margin)]
+    pub(crate) margins: Vec<(Option<String>, f64)>,
+    /// Only this regime (cold-clean, cold-primed, warm); may be repeated
+    #[arg(long = "regime", value_name = "REGIME", value_parser = regime)]
+    pub(crate) regimes: Vec<Regime>,
+    /// Exit with 3 when something is slower, with 4 when that cannot be told
+    #[arg(long)]
+    pub(crate) gate: bool,
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  firstlight compare runs/today --arms numpy jax
+  firstlight compare runs/before runs/after
+  firstlight compare runs/main runs/branch --regime warm --margin 5% --gate
+
+With --gate: 0 nothing is slower, 3 something is, 4 it cannot be told.";
+
+fn margin(text: &str) -> Result<(Option<String>, f64), String> {
+    let (case, number) = match text.split_once('=') {
+        Some((case, number)) => (Some(case.to_owned()), number),
+        None => (None, text),
+    };
+    let wrong = || format!("`{number}` is no margin: write 2% or 0.02");
+    let value = match number.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map_err(|_| wrong())? / 100.0,
+        None => number.parse::<f64>().map_err(|_| wrong())?,
+    };
+    if (0.0..1.0).contains(&value) { Ok((case, value)) } else { Err(wrong()) }
+}
+
+/// Print a stored result again, as long or short as wanted
+#[derive(Debug, clap::Args)]
+#[command(after_help = SHOW_EXAMPLES)]
+pub(crate) struct ShowArgs {
+    /// A result's folder, or its result.json
+    pub(crate) result: PathBuf,
+    /// How much to print: minimum (mean ± std, range, n, hardware, versions), usual or full
+    #[arg(long, value_enum, default_value_t = Report::Usual, value_name = "LENGTH")]
+    pub(crate) report: Report,
+}
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  firstlight show runs/today
+  firstlight show runs/today --report minimum";

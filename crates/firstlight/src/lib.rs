@@ -14,10 +14,10 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 use firstlight_schema::exit_code::Exit;
 
-use args::{Args, Command};
+use args::{Args, Command, DoctorArgs};
 use error::Error;
 use printer::Printer;
-use settings::{ColdSettings, RunSettings};
+use settings::{ColdSettings, CompareSettings, DoctorSettings, RunSettings, ShowSettings};
 
 /// Runs the program with the given arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -39,6 +39,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(args: Args, printer: &mut Printer) -> Result<Exit, Error> {
     match args.command {
         Command::Cold(cold) => commands::cold(&ColdSettings::resolve(cold, args.format)?, printer),
+        Command::Doctor(DoctorArgs {}) => {
+            commands::doctor(&DoctorSettings::resolve(args.format), printer)
+        }
+        Command::Compare(compare) => {
+            commands::compare(&CompareSettings::resolve(compare, args.format), printer)
+        }
+        Command::Show(show) => commands::show(&ShowSettings::resolve(show, args.format), printer),
         Command::Run(run) => commands::run(&RunSettings::resolve(run, args.format), printer),
     }
 }

@@ -1,16 +1,28 @@
 //! Results for a terminal, complete without colour and at any width.
 
 mod cold;
+mod comparison;
+mod doctor;
 mod evidence;
+mod findings;
 mod ledger;
+mod minimum;
 mod page;
+mod rows;
 mod run;
 mod sheet;
+mod sweeps;
+mod verdicts;
+mod windows;
 
 use firstlight_schema::cold::ColdDocument;
+use firstlight_schema::comparison::ComparisonDocument;
+use firstlight_schema::health::HealthDocument;
 use firstlight_schema::run::RunDocument;
 
 use page::Page;
+
+pub use run::Report;
 
 const NARROWEST: usize = 40;
 const WIDEST: usize = 110;
@@ -32,9 +44,21 @@ impl Terminal {
         page.finish()
     }
 
-    pub fn run(self, document: &RunDocument) -> String {
+    pub fn comparison(self, document: &ComparisonDocument) -> String {
         let mut page = Page::new(self.width);
-        run::run(&mut page, document);
+        comparison::comparison(&mut page, document);
+        page.finish()
+    }
+
+    pub fn doctor(self, document: &HealthDocument) -> String {
+        let mut page = Page::new(self.width);
+        doctor::doctor(&mut page, document);
+        page.finish()
+    }
+
+    pub fn run(self, document: &RunDocument, report: Report) -> String {
+        let mut page = Page::new(self.width);
+        run::run(&mut page, document, report);
         page.finish()
     }
 }

@@ -1,17 +1,59 @@
-//! The document `run` as text.
+//! The document `run` as text, as short or as long as wanted.
 
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
-use super::evidence::{invalid, notices};
+use super::findings::{findings, tell};
+use super::minimum::{facts, minimum};
 use super::page::{BOLD, Page};
+use super::rows::{bars, rows, title};
 use super::sheet::{Depth, headline, sheet};
-use crate::format::fit;
+use super::sweeps::sweep;
+use super::verdicts::{break_evens, control, verdicts};
+use super::windows::windows;
 use crate::sentence;
 
-pub(super) fn run(page: &mut Page, document: &RunDocument) {
+/// How much is told of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// Mean ± standard deviation, range, n, hardware, versions, configuration.
+    Minimum,
+    /// Rows, bars, verdicts, break-evens, findings.
+    Usual,
+    /// All of that, every ledger, every process, and the conditions.
+    Full,
+}
+
+pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
+    if report == Report::Minimum {
+        return minimum(page, document);
+    }
     for case in &document.cases {
-        case_(page, case);
+        title(page, case);
+        page.gap();
+        rows(page, case);
+        bars(page, case);
+        if report == Report::Full {
+            sheets(page, case);
+            windows(page, case);
+        }
+        verdicts(page, &case.comparisons);
+        break_evens(page, case);
+        findings(page, case);
+    }
+    for of in &document.sweeps {
+        sweep(page, of);
+    }
+    if let Some(of) = &document.control {
+        control(page, of);
+    }
+    let mut told = Vec::new();
+    for notice in &document.machine_notices {
+        tell(page, "the machine", notice, &mut told);
+    }
+    if report == Report::Full {
+        page.gap();
+        facts(page, document);
     }
     page.gap();
     for case in &document.cases {
@@ -23,25 +65,16 @@ pub(super) fn run(page: &mut Page, document: &RunDocument) {
     }
 }
 
-fn case_(page: &mut Page, case: &CaseResult) {
-    let parameters: Vec<String> =
-        case.parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    let room = page.width().saturating_sub(case.name.len() + 2);
-    page.gap();
-    page.line(&format!("{BOLD}{}{BOLD:#}  {}", case.name, fit(&parameters.join(", "), room)));
-    let longest = case
-        .arms
-        .iter()
-        .flat_map(|arm| &arm.regimes)
+/// The ledger of every arm and cold regime.
+fn sheets(page: &mut Page, case: &CaseResult) {
+    let summaries = case.arms.iter().flat_map(|arm| &arm.regimes);
+    let longest = summaries
         .filter_map(|regime| regime.summary.as_ref())
         .map(|summary| headline(summary).1)
         .fold(0.0, f64::max);
     for arm in &case.arms {
-        for regime in &arm.regimes {
+        for regime in arm.regimes.iter().filter(|regime| regime.regime.is_cold()) {
             regime_(page, arm, regime, longest);
-        }
-        if let Some(stopped) = &arm.stopped {
-            notices(page, std::slice::from_ref(stopped));
         }
     }
 }
@@ -53,8 +86,6 @@ fn regime_(page: &mut Page, arm: &ArmResult, regime: &RegimeResult, longest: f64
         Some(summary) => sheet(page, summary, &regime.samples, longest, Depth::Usual),
         None => page.line("  no valid sample"),
     }
-    invalid(page, &regime.samples);
-    notices(page, &regime.notices);
 }
 
 /// What the evidence says of one arm, in a sentence or two.

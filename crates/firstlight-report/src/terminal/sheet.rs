@@ -59,7 +59,7 @@ pub(super) fn headline(summary: &Summary) -> (&[PhaseMean], f64) {
     clippy::cast_precision_loss,
     reason = "cells of a terminal"
 )]
-fn cells(room: usize, fraction: f64) -> usize {
+pub(super) fn cells(room: usize, fraction: f64) -> usize {
     (room as f64 * fraction.clamp(0.0, 1.0)).round().max(1.0) as usize
 }
 

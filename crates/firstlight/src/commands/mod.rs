@@ -1,11 +1,17 @@
 //! One file per command: settings in, exit code out.
 
 mod cold;
+mod compare;
+mod doctor;
 mod results;
 mod run;
+mod show;
 
 pub(crate) use cold::cold;
+pub(crate) use compare::compare;
+pub(crate) use doctor::doctor;
 pub(crate) use run::run;
+pub(crate) use show::show;
 
 use firstlight_schema::version::Build;
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use firstlight_analysis::health::changes;
 use firstlight_analysis::judge::judge;
+use firstlight_engine::doctor;
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::machine;
 use firstlight_engine::process::adopt_orphans;
@@ -52,20 +54,24 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
     ));
     let mut document = empty(&suite, &plan, environment);
     let mut session = Session::new(store, hooks, &interrupt)?;
-    let mut json = output::save(&document, &session.store, &settings.destination)?;
+    output::save(&document, &session.store, &settings.destination)?;
     for case in &suite.file.cases {
         let mut guide = |arms: &[&ArmReadings]| guidance(arms, &plan, case);
         let readings = sample_case(&mut session, &plan, case, &mut progress, &mut guide)?;
         document.cases.push(case_result(&plan, case, readings, &document.options));
         judge(&mut document);
         document.complete = document.cases.len() == suite.file.cases.len() && !interrupt.is_set();
-        json = output::save(&document, &session.store, &settings.destination)?;
+        output::save(&document, &session.store, &settings.destination)?;
         if interrupt.is_set() {
             break;
         }
     }
     progress.finish();
-    let text = |width| Terminal::new(width).run(&document);
+    let after = doctor::examine();
+    document.machine_notices = changes(&document.before, &after);
+    document.after = Some(after);
+    let json = output::save(&document, &session.store, &settings.destination)?;
+    let text = |width| Terminal::new(width).run(&document, settings.report);
     output::show(&json, text, session.store.path(), &settings.destination, printer);
     Ok(exit(&document, interrupt.is_set()))
 }
@@ -171,6 +177,9 @@ fn empty(suite: &Suite, plan: &SuitePlan<'_>, environment: EnvironmentRecord) ->
         suite: suite.file.name.clone(),
         suite_digest: suite.digest.clone(),
         machine: machine::describe(),
+        before: doctor::examine(),
+        after: None,
+        machine_notices: Vec::new(),
         environment,
         timeout_ns: Nanos::from(suite.file.sampling.timeout),
         seed: plan.seed,

@@ -1,10 +1,16 @@
 //! What we will do: arguments, environment and defaults resolved. Below here nobody looks at them.
 
 mod cold;
+mod compare;
+mod doctor;
 mod run;
+mod show;
 
 pub(crate) use cold::ColdSettings;
+pub(crate) use compare::{CompareSettings, Sides};
+pub(crate) use doctor::DoctorSettings;
 pub(crate) use run::RunSettings;
+pub(crate) use show::ShowSettings;
 
 use std::path::PathBuf;
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod cold;
+mod doctor;
 mod faults;
 mod hooks;
 mod interrupt;

@@ -125,7 +125,13 @@ fn impossible_settings_are_refused() {
 #[test]
 fn help_and_version_are_data() {
     let sandbox = Sandbox::new();
-    for arguments in [&["--help"][..], &["cold", "--help"], &["run", "--help"], &["--version"]] {
+    for arguments in [
+        &["--help"][..],
+        &["cold", "--help"],
+        &["run", "--help"],
+        &["doctor", "--help"],
+        &["--version"],
+    ] {
         let mut command = sandbox.firstlight();
         command.args(arguments);
         let finished = Finished::of(command);

@@ -1,0 +1,10 @@
+//! Whether a machine is fit for measuring, and whether it stayed so during a run.
+
+mod changes;
+mod checks;
+mod gpu;
+mod stolen;
+mod verdict;
+
+pub use changes::changes;
+pub use checks::checks;

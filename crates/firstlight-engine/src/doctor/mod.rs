@@ -1,0 +1,12 @@
+//! What the machine tells of its state. It is read and never changed.
+
+mod cgroup;
+mod cpu;
+mod examine;
+mod files;
+mod gpu;
+mod host;
+mod kernel;
+mod nvidia_smi;
+
+pub use examine::examine;

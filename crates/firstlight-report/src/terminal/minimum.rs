@@ -1,0 +1,84 @@
+//! The usual minimum: mean ± standard deviation, range, n, hardware, versions, configuration.
+
+use firstlight_schema::run::RunDocument;
+use firstlight_schema::warm::Spread;
+
+use super::page::{BOLD, Page};
+use super::rows::title;
+use crate::format::{bytes, duration};
+
+/// Packages whose versions decide how fast compiled code is.
+const TELLING: [&str; 12] = [
+    "jax", "jaxlib", "numpy", "torch", "triton", "numba", "llvmlite", "equinox", "flax", "optax",
+    "scipy", "pyhf",
+];
+
+pub(super) fn minimum(page: &mut Page, document: &RunDocument) {
+    page.line(&format!(
+        "{BOLD}{}{BOLD:#}, {}, firstlight {}",
+        document.suite, document.created, document.firstlight.version
+    ));
+    for case in &document.cases {
+        title(page, case);
+        for arm in &case.arms {
+            for regime in &arm.regimes {
+                let what = if regime.regime.is_cold() { "to first result" } else { "per call" };
+                let told = regime.spread.as_ref().map_or_else(
+                    || "no valid process".to_owned(),
+                    |of| format!("{} {what}", spread(of)),
+                );
+                page.sentence(&format!("  {}, {}: {told}", arm.name, regime.regime));
+            }
+        }
+    }
+    page.gap();
+    facts(page, document);
+}
+
+fn spread(of: &Spread) -> String {
+    let sd = of.sd_ns.map_or_else(String::new, |sd| format!(" ± {}", duration(sd)));
+    let (mean, low, high) = (duration(of.mean_ns), duration(of.min_ns), duration(of.max_ns));
+    format!("{mean}{sd} ({low} to {high}), n = {}", of.n)
+}
+
+/// Hardware, versions and configuration.
+pub(super) fn facts(page: &mut Page, document: &RunDocument) {
+    let machine = &document.machine;
+    let unknown = || "unknown".to_owned();
+    let hardware = [
+        machine.cpu.clone().unwrap_or_else(unknown),
+        machine.cores.map_or_else(unknown, |cores| format!("{cores} cores")),
+        machine.memory_bytes.map_or_else(unknown, bytes),
+        machine.kernel.as_ref().map_or_else(unknown, |kernel| format!("Linux {kernel}")),
+    ];
+    let packages = &document.environment.packages;
+    let versions: Vec<String> = document
+        .environment
+        .python
+        .iter()
+        .cloned()
+        .chain(TELLING.iter().filter_map(|name| Some(format!("{name} {}", packages.get(*name)?))))
+        .collect();
+    let options = &document.options;
+    let configuration = format!(
+        "{} fresh processes per cold regime; warm: {} to {} processes, {} calls of warm-up, then at \
+         most {} calls or {}; private caches; seed {}",
+        options.processes,
+        options.warm_processes,
+        options.most_warm_processes,
+        options.warm_up_calls,
+        options.calls,
+        duration(options.within_ns.as_f64()),
+        document.seed,
+    );
+    page.facts(&[
+        ("hardware", hardware.join(", ")),
+        ("versions", versions.join(", ")),
+        ("configuration", configuration),
+        ("suite", format!("{} ({})", document.suite, short(&document.suite_digest))),
+    ]);
+}
+
+fn short(digest: &str) -> String {
+    digest.chars().take(19).collect()
+}

@@ -1,0 +1,96 @@
+//! A swept parameter: a table, constant + slope × value, and a plot.
+
+use firstlight_schema::comparison::{SweepLine, SweepResult};
+use firstlight_schema::estimate::Estimate;
+
+use super::page::{BOLD, Page};
+use super::verdicts::regime_order;
+use crate::format::duration;
+use crate::plot::{Draw, Series, plot};
+use crate::table::Align;
+
+const WIDEST_PLOT: usize = 76;
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
+
+pub(super) fn sweep(page: &mut Page, sweep: &SweepResult) {
+    page.gap();
+    page.line(&format!("{BOLD}{} over {}{BOLD:#}", sweep.case, sweep.parameter));
+    page.gap();
+    let mut lines: Vec<&SweepLine> = sweep.lines.iter().collect();
+    lines.sort_by_key(|line| regime_order(line.regime));
+    table(page, sweep, &lines);
+    page.gap();
+    for line in &lines {
+        page.sentence(&format!("{}, {}: {}", line.arm, line.regime, fit(line, &sweep.parameter)));
+    }
+    let mut regimes: Vec<_> = lines.iter().map(|line| line.regime).collect();
+    regimes.dedup();
+    for regime in regimes {
+        let of: Vec<&&SweepLine> = lines.iter().filter(|line| line.regime == regime).collect();
+        picture(page, &of, &format!("{regime}, time against {}", sweep.parameter));
+    }
+}
+
+fn table(page: &mut Page, sweep: &SweepResult, lines: &[&SweepLine]) {
+    let Some(first) = lines.first() else { return };
+    let head = [sweep.parameter.clone()]
+        .into_iter()
+        .chain(lines.iter().map(|line| format!("{} {}", line.arm, line.regime)));
+    let mut rows = vec![head.collect::<Vec<_>>()];
+    for (place, row) in first.rows.iter().enumerate() {
+        let times = lines.iter().map(|line| {
+            line.rows
+                .get(place)
+                .and_then(|row| row.time)
+                .map_or_else(|| "none".to_owned(), |time| duration(time.point))
+        });
+        rows.push([row.value.clone()].into_iter().chain(times).collect());
+    }
+    page.columns(&vec![Align::Right; lines.len() + 1], &rows);
+}
+
+fn fit(line: &SweepLine, parameter: &str) -> String {
+    let (Some(constant), Some(slope)) = (&line.constant, &line.slope) else {
+        return "too little for a line".to_owned();
+    };
+    let doubt = match (line.linear, line.largest_residual) {
+        (Some(false), Some(residual)) => {
+            format!("; not a straight line: up to {:.0} % off", residual * 100.0)
+        }
+        _ => String::new(),
+    };
+    format!("{} + {} per {parameter}{doubt}", with_interval(constant), with_interval(slope))
+}
+
+fn with_interval(of: &Estimate) -> String {
+    let signed = |ns: f64| if ns < 0.0 { format!("−{}", duration(-ns)) } else { duration(ns) };
+    match of.interval {
+        Some(interval) => {
+            format!("{} ({} to {})", signed(of.point), signed(interval.low), signed(interval.high))
+        }
+        None => signed(of.point),
+    }
+}
+
+fn picture(page: &mut Page, lines: &[&&SweepLine], title: &str) {
+    let series: Vec<Series<'_>> = lines
+        .iter()
+        .zip(LETTERS.chars())
+        .map(|(line, letter)| Series {
+            letter,
+            points: line
+                .rows
+                .iter()
+                .filter_map(|row| Some((row.number?, row.time?.point)))
+                .collect(),
+            name: &line.arm,
+        })
+        .collect();
+    let width = page.width().saturating_sub(10).min(WIDEST_PLOT);
+    let Some(text) = plot(&series, Draw::Points, width) else { return };
+    page.gap();
+    let names: Vec<String> =
+        series.iter().map(|one| format!("{} {}", one.letter, one.name)).collect();
+    page.sentence(&format!("  {title}: {}", names.join(", ")));
+    text.iter().for_each(|line| page.line(&format!("  {line}")));
+}

@@ -1,0 +1,35 @@
+//! `firstlight doctor`: is this machine fit for measuring?
+
+use firstlight_analysis::health::checks;
+use firstlight_engine::doctor::examine;
+use firstlight_engine::machine;
+use firstlight_report::terminal::Terminal;
+use firstlight_schema::exit_code::Exit;
+use firstlight_schema::health::HealthDocument;
+
+use super::build;
+use crate::args::Format;
+use crate::error::Error;
+use crate::printer::Printer;
+use crate::settings::DoctorSettings;
+
+pub(crate) fn doctor(settings: &DoctorSettings, printer: &mut Printer) -> Result<Exit, Error> {
+    let document = document();
+    let text = match settings.format {
+        Format::Text => Terminal::new(printer.width()).doctor(&document),
+        Format::Json => serde_json::to_string(&document)? + "\n",
+    };
+    printer.data(&text);
+    Ok(Exit::Ok)
+}
+
+fn document() -> HealthDocument {
+    let state = examine();
+    HealthDocument {
+        schema: HealthDocument::schema_id(),
+        firstlight: build(),
+        machine: machine::describe(),
+        checks: checks(&state),
+        state,
+    }
+}
