@@ -11,5 +11,6 @@ mod noise;
 pub mod notices;
 mod programs;
 pub mod stats;
+pub mod steady;
 pub mod summary;
 mod timeline;

@@ -1,9 +1,13 @@
 //! Statistics that hold up on few, skewed and contaminated values.
 
 mod autocorrelation;
+mod block_bootstrap;
 mod change_points;
 mod clip;
+mod components;
+mod drift;
 mod holm;
+mod line;
 mod log_mean;
 mod median;
 mod moments;
@@ -13,12 +17,17 @@ mod student;
 mod tail;
 
 pub use autocorrelation::autocorrelation_time;
+pub use block_bootstrap::block_bootstrap;
 pub(crate) use change_points::change_points_of_clipped;
 pub use change_points::{MIN_SEGMENT, change_points};
-pub(crate) use clip::{Clipped, clip};
+pub(crate) use clip::clip;
+pub use components::{Components, SteadyPart};
+pub use drift::{Drift, drift};
 pub use holm::holm;
+pub use line::{Line, line};
 pub use log_mean::log_mean;
 pub use median::median;
+pub(crate) use moments::{mean, variance};
 pub use ratio::{LogError, Ratio, robust};
 pub use signed_rank::paired_difference;
 pub use tail::{QuantileBound, TooFew, quantile_bound};

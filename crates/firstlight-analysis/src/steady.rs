@@ -1,0 +1,233 @@
+//! Whether a process settled, and from which iteration on.
+//!
+//! The series is cut where its level changes. The steady part is the longest run of segments at
+//! its end whose means agree with the last one's: within one per cent, or within three standard
+//! errors of the difference, each error widened by the autocorrelation time. (After Barrett et al.,
+//! Virtual machine warmup blows hot and cold, OOPSLA 2017.)
+//!
+//! Levels are compared without outliers and with them, and must agree both ways: without, a
+//! garbage collection would hide a plateau; with, a part that collects more often would not show.
+//! What is reported are the values as they were measured.
+
+use std::ops::Range;
+
+use firstlight_schema::window::{Segment, SteadyState};
+
+use crate::stats::{
+    MIN_SEGMENT, autocorrelation_time, change_points_of_clipped, clip, count, mean, short, variance,
+};
+
+/// Means closer than this share of the level agree.
+const TOLERANCE: f64 = 0.01;
+/// Means closer than this many standard errors agree.
+const ERRORS: f64 = 3.0;
+/// The steady part must be at least one in so many of all values.
+const PART: usize = 4;
+
+/// The segments of a series, in order and without gaps, and where its steady part begins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steady {
+    pub state: SteadyState,
+    pub segments: Vec<Segment>,
+    pub from: Option<usize>,
+}
+
+/// Cuts the durations of a process's iterations into segments and looks for a steady end.
+pub fn steady(values: &[f64]) -> Steady {
+    if values.len() < MIN_SEGMENT || !values.iter().all(|value| value.is_finite()) {
+        return Steady { state: SteadyState::None, segments: Vec::new(), from: None };
+    }
+    let clipped = clip(values);
+    let mut cuts = cuts(change_points_of_clipped(&clipped), values.len());
+    let levels = Levels::new(values, &clipped.values, &cuts);
+    let mut first = levels.first_steady();
+    let mut state = levels.state(first);
+    // Slow values at the very start are outliers to the filter, but more likely a short warm-up.
+    if first == 0 && clipped.slow_start > 0 {
+        cuts.insert(0, 0..clipped.slow_start);
+        cuts[1].start = clipped.slow_start;
+        (first, state) = (1, SteadyState::WarmUp);
+    }
+    let from = cuts[first].start;
+    let part = values.len() - from;
+    let settled = part >= MIN_SEGMENT && part * PART >= values.len();
+    Steady {
+        state: if settled { state } else { SteadyState::None },
+        segments: cuts.iter().map(|cut| segment(values, cut)).collect(),
+        from: settled.then_some(from),
+    }
+}
+
+fn cuts(changes: Vec<usize>, n: usize) -> Vec<Range<usize>> {
+    let ends: Vec<usize> = changes.iter().copied().chain([n]).collect();
+    std::iter::once(0).chain(changes).zip(ends).map(|(from, to)| from..to).collect()
+}
+
+fn segment(values: &[f64], cut: &Range<usize>) -> Segment {
+    let part = &values[cut.clone()];
+    Segment {
+        from: short(cut.start),
+        to: short(cut.end),
+        mean: mean(part),
+        sd: variance(part).unwrap_or(0.0).sqrt(),
+    }
+}
+
+/// The levels of the segments, with outliers and without.
+struct Levels {
+    raw: Vec<Level>,
+    clipped: Vec<Level>,
+}
+
+impl Levels {
+    fn new(values: &[f64], clipped: &[f64], cuts: &[Range<usize>]) -> Self {
+        let times: Vec<f64> =
+            cuts.iter().map(|cut| autocorrelation_time(&clipped[cut.clone()])).collect();
+        // A short segment cannot show how correlated its values are; the last one is the longest
+        // that matters.
+        let last = times.last().copied().unwrap_or(1.0);
+        let levels = |values: &[f64]| {
+            let pairs = cuts.iter().zip(&times);
+            pairs.map(|(cut, time)| Level::new(&values[cut.clone()], time.max(last))).collect()
+        };
+        Self { raw: levels(values), clipped: levels(clipped) }
+    }
+
+    /// The first segment of the longest run at the end that agrees with the last.
+    fn first_steady(&self) -> usize {
+        let last = self.raw.len() - 1;
+        let agree = |i: &usize| {
+            self.raw[*i].agrees(self.raw[last]) && self.clipped[*i].agrees(self.clipped[last])
+        };
+        (0..=last).rev().take_while(agree).last().unwrap_or(last)
+    }
+
+    fn state(&self, first: usize) -> SteadyState {
+        let last = self.clipped[self.clipped.len() - 1];
+        let faster = |level: &Level| level.mean < last.mean && !level.agrees(last);
+        if first == 0 {
+            SteadyState::Flat
+        } else if self.clipped[..first].iter().any(faster) {
+            SteadyState::SlowDown
+        } else {
+            SteadyState::WarmUp
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Level {
+    mean: f64,
+    /// The variance of the mean.
+    error: f64,
+}
+
+impl Level {
+    fn new(values: &[f64], time: f64) -> Self {
+        let error = variance(values).unwrap_or(0.0) * time / count(values.len());
+        Self { mean: mean(values), error }
+    }
+
+    fn agrees(self, other: Self) -> bool {
+        let error = (self.error + other.error).sqrt();
+        (self.mean - other.mean).abs() <= (TOLERANCE * other.mean.abs()).max(ERRORS * error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Noise;
+
+    /// Levels of the given lengths, with a correlated noise of one per cent.
+    fn levels(seed: u64, parts: &[(usize, f64)]) -> Vec<f64> {
+        let n = parts.iter().map(|(length, _)| length).sum();
+        let mut values = Noise::new(seed).series(n, 1.0, 0.01, 0.5);
+        let scale = parts.iter().flat_map(|(length, level)| std::iter::repeat_n(*level, *length));
+        values.iter_mut().zip(scale).for_each(|(value, level)| *value *= level);
+        values
+    }
+
+    /// How many of a hundred seeds say so.
+    fn often(parts: &[(usize, f64)], says: impl Fn(&Steady) -> bool) -> usize {
+        (0..100).filter(|seed| says(&steady(&levels(*seed, parts)))).count()
+    }
+
+    #[test]
+    fn a_flat_series_is_called_flat() {
+        let flat = often(&[(300, 1e6)], |found| {
+            found.state == SteadyState::Flat && found.from == Some(0) && found.segments.len() == 1
+        });
+        assert!(flat >= 98, "{flat}");
+    }
+
+    #[test]
+    fn a_slow_plateau_first_is_a_warm_up() {
+        let found = often(&[(60, 1.1e6), (240, 1e6)], |found| {
+            found.state == SteadyState::WarmUp
+                && found.from.is_some_and(|from| from.abs_diff(60) <= 3)
+        });
+        assert!(found >= 98, "{found}");
+    }
+
+    #[test]
+    fn a_slower_end_is_a_slow_down() {
+        let found = often(&[(150, 1e6), (150, 1.05e6)], |found| {
+            found.state == SteadyState::SlowDown
+                && found.from.is_some_and(|from| from.abs_diff(150) <= 10)
+        });
+        assert!(found >= 95, "{found}");
+    }
+
+    #[test]
+    fn a_series_that_changes_near_its_end_has_no_steady_state() {
+        let found = often(&[(260, 1e6), (40, 1.2e6)], |found| {
+            found.state == SteadyState::None && found.from.is_none() && found.segments.len() == 2
+        });
+        assert!(found >= 95, "{found}");
+    }
+
+    #[test]
+    fn levels_that_come_back_are_one_steady_part() {
+        let found = often(&[(60, 2e6), (100, 1.004e6), (140, 1e6)], |found| {
+            found.state == SteadyState::WarmUp && found.from == Some(60)
+        });
+        assert!(found >= 95, "{found}");
+    }
+
+    #[test]
+    fn a_slow_first_iteration_is_a_warm_up_of_one() {
+        let mut values = levels(7, &[(100, 1e6)]);
+        values[0] *= 30.0;
+        let found = steady(&values);
+        assert_eq!((found.state, found.from), (SteadyState::WarmUp, Some(1)));
+        assert_eq!(found.segments.len(), 2);
+    }
+
+    #[test]
+    fn slow_iterations_here_and_there_stay_in_the_means() {
+        let mut values = levels(3, &[(200, 1e6)]);
+        values[50] = 41e6;
+        let found = steady(&values);
+        assert_eq!(found.state, SteadyState::Flat);
+        assert!((found.segments[0].mean / 1.2e6 - 1.0).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn fewer_than_ten_values_have_no_steady_state() {
+        for n in 0..10 {
+            let found = steady(&levels(1, &[(n, 1e6)]));
+            assert_eq!((found.state, found.from), (SteadyState::None, None));
+        }
+        assert_eq!(steady(&levels(1, &[(10, 1e6)])).state, SteadyState::Flat);
+        assert_eq!(steady(&[f64::NAN; 20]).state, SteadyState::None);
+    }
+
+    #[test]
+    fn the_segments_cover_the_series_without_gaps() {
+        let values = levels(5, &[(50, 3e6), (70, 2e6), (180, 1e6)]);
+        let segments = steady(&values).segments;
+        assert_eq!((segments[0].from, segments.last().unwrap().to), (0, 300));
+        assert!(segments.windows(2).all(|pair| pair[0].to == pair[1].from));
+    }
+}
