@@ -299,9 +299,9 @@ pub(crate) fn notices(raw: &RawSample, window: &Window) -> Vec<Reason> {
         && drift.change.abs() > DRIFT_CHANGE
     {
         let text = format!(
-            "{:+.1} % from the beginning of the steady part to its end (rank correlation {:+.2})",
-            drift.change * 100.0,
-            drift.rank_correlation,
+            "calls grow {} by {:.1} % from the beginning of the steady part to its end",
+            if drift.change > 0.0 { "slower" } else { "faster" },
+            drift.change.abs() * 100.0,
         );
         notices.push(Reason::new(Finding::Drift, text));
     }

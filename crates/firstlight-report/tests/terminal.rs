@@ -5,21 +5,27 @@
 use std::collections::BTreeMap;
 
 use firstlight_analysis::control::price;
-use firstlight_analysis::examine::{Conditions, examine};
+use firstlight_analysis::examine::{Conditions, Job, examine};
+use firstlight_analysis::judge::judge;
 use firstlight_analysis::notices::notices;
+use firstlight_analysis::regime::regime_result;
 use firstlight_analysis::summary::summarise;
-use firstlight_report::terminal::Terminal;
+use firstlight_report::terminal::{Report, Terminal};
 use firstlight_schema::cache::{CachePolicy, Inventory, Layer, LayerReading, Policy};
 use firstlight_schema::cold::ColdDocument;
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::machine::Machine;
+use firstlight_schema::machine_state::MachineState;
+use firstlight_schema::message::{Iterations, MemoryReading, Message, Part};
 use firstlight_schema::nanos::{Moment, Nanos};
+use firstlight_schema::phase::Phase;
 use firstlight_schema::reading::{Outcome, RawSample, SampleRole, Streams, Usage};
 use firstlight_schema::run::{
-    ArmResult, CaseResult, EnvironmentKind, EnvironmentRecord, RegimeResult, RunDocument,
+    Agreed, ArmResult, CaseResult, EnvironmentKind, EnvironmentRecord, RunDocument, RunOptions,
+    SweepPlace, Work,
 };
 use firstlight_schema::sample::Sample;
-use firstlight_schema::suite::{Regime, Scalar};
+use firstlight_schema::suite::{Agreement, Regime, Scalar};
 use firstlight_schema::version::Build;
 use serde_json::json;
 
@@ -90,7 +96,7 @@ fn policy(compilers: Policy) -> CachePolicy {
 }
 
 fn samples(of: Policy, answer: &str) -> Vec<Sample> {
-    let conditions = Conditions { policy: policy(of), any_exit_code: false, runner: false };
+    let conditions = Conditions { policy: policy(of), any_exit_code: false, job: Job::Command };
     (1..=7)
         .map(|number| {
             let mut raw = raw(number, u64::from(number * number * 4), answer);
@@ -103,7 +109,7 @@ fn samples(of: Policy, answer: &str) -> Vec<Sample> {
 fn cold() -> ColdDocument {
     let mut samples = samples(Policy::Clean, "miss");
     let conditions =
-        Conditions { policy: policy(Policy::Clean), any_exit_code: false, runner: false };
+        Conditions { policy: policy(Policy::Clean), any_exit_code: false, job: Job::Command };
     samples.push(examine(raw(8, 0, "hit"), conditions));
     let controls = (1..=7).map(|n| raw(n, u64::from(n * n * 4 - 3), "miss")).collect();
     ColdDocument {
@@ -125,39 +131,92 @@ fn cold() -> ColdDocument {
     }
 }
 
+/// A warm process: a warm-up, then calls of one length with a ripple, slower in odd rounds.
+fn warm(number: u32, call_us: u64) -> Sample {
+    let mut raw = raw(number, 0, "miss");
+    let at = |call: u64| Moment(2_000 * MS + call * 10 * MS);
+    let spans: Vec<_> = (0..120)
+        .map(|n| {
+            let length = call_us * 1_000 * (1_000 + 7 * (n % 5) + 3 * u64::from(number)) / 1_000;
+            (at(n), Moment(at(n).0 + length))
+        })
+        .collect();
+    let reaped = 4_000 * MS;
+    raw.reaped = Moment(reaped);
+    let block = |part, spans| Message::Iterations(Iterations { part, last: true, spans });
+    raw.messages.push(block(Part::WarmUp, vec![(Moment(1_000 * MS), Moment(1_900 * MS))]));
+    raw.messages.push(block(Part::Window, spans));
+    raw.messages.push(Message::Memory(MemoryReading {
+        at: Moment(3_900 * MS),
+        phase: Phase::Window,
+        rss_bytes: 200 * MS,
+        peak_rss_bytes: 240 * MS,
+        devices: Vec::new(),
+    }));
+    let conditions =
+        Conditions { policy: policy(Policy::Clean), any_exit_code: false, job: Job::Window };
+    Sample { round: Some(number), ..examine(raw, conditions) }
+}
+
+fn options() -> RunOptions {
+    RunOptions {
+        processes: 7,
+        warm_up_calls: 10,
+        calls: 1_000,
+        within_ns: Nanos(1_000 * MS),
+        warm_processes: 7,
+        most_warm_processes: 20,
+        target: 0.02,
+        budget_ns: Nanos(600_000 * MS),
+        outputs: Agreement::Close,
+        tolerance: 1e-4,
+        precision: None,
+        quantiles: vec![0.9],
+    }
+}
+
 fn run() -> RunDocument {
-    let regime = |regime: Regime, answer: &str| {
-        let samples = samples(regime.compilers(), answer);
-        RegimeResult {
-            regime,
-            policy: policy(regime.compilers()),
-            summary: summarise(&samples),
-            notices: Vec::new(),
-            samples,
-        }
+    let work = Work { unit: "steps".to_owned(), per_call: 2.0 };
+    let result = |regime: Regime, samples| {
+        let policy = policy(regime.compilers());
+        regime_result(regime, policy, samples, Some(&work), &options(), 1)
     };
+    let regime = |regime: Regime, answer: &str| {
+        let mut samples = samples(regime.compilers(), answer);
+        samples.iter_mut().for_each(|sample| sample.round = Some(sample.number));
+        result(regime, samples)
+    };
+    let steady = |call_us| result(Regime::Warm, (1..=7).map(|n| warm(n, call_us)).collect());
     let arm = |name: &str, regimes, stopped| ArmResult {
         name: name.to_owned(),
         regimes,
         priming: Vec::new(),
         stopped,
+        agreement: Agreed::Reference,
+        findings: Vec::new(),
     };
-    let empty = RegimeResult {
-        regime: Regime::ColdClean,
-        policy: policy(Policy::Clean),
-        samples: Vec::new(),
-        summary: None,
-        notices: Vec::new(),
+    let empty = result(Regime::ColdClean, Vec::new());
+    let early = || {
+        let mut samples = samples(Policy::Clean, "miss");
+        for sample in &mut samples {
+            sample.round = Some(sample.number);
+            let first = sample.first_result.as_mut().unwrap();
+            first.ns = Nanos(first.ns.0 / 3);
+        }
+        result(Regime::ColdClean, samples)
     };
     let failed =
         Reason::new(Finding::ProcessFailed, "failed 2 times in a row: ValueError: no data");
-    RunDocument {
+    let mut document = RunDocument {
         schema: RunDocument::schema_id(),
         firstlight: Build::new("0.1.0", None),
         created: "2026-01-01T00:00:00.000Z".to_owned(),
         suite: "steps".to_owned(),
         suite_digest: "00".to_owned(),
         machine: Machine { cpu: None, cores: Some(2), memory_bytes: None, kernel: None },
+        before: MachineState::default(),
+        after: None,
+        machine_notices: vec![Reason::new(Finding::NoisyMachine, "3 % of the time was stolen")],
         environment: EnvironmentRecord {
             kind: EnvironmentKind::AsFound,
             python: Some("cpython 3.11.7".to_owned()),
@@ -167,20 +226,60 @@ fn run() -> RunDocument {
         },
         timeout_ns: Nanos(60_000 * MS),
         seed: 1,
+        options: options(),
         complete: true,
+        control: None,
+        sweeps: Vec::new(),
         cases: vec![CaseResult {
             name: "mlp".to_owned(),
             parameters: BTreeMap::from([("width".to_owned(), Scalar::Integer(256))]),
+            sweep: None,
+            work: Some(work.clone()),
+            margin: 0.02,
+            reference: "jax".to_owned(),
             arms: vec![
                 arm(
                     "jax",
-                    vec![regime(Regime::ColdClean, "miss"), regime(Regime::ColdPrimed, "hit")],
+                    vec![
+                        regime(Regime::ColdClean, "miss"),
+                        regime(Regime::ColdPrimed, "hit"),
+                        steady(1_000),
+                    ],
                     None,
                 ),
+                arm("numpy", vec![early(), steady(1_500)], None),
                 arm("broken", vec![empty], Some(failed)),
             ],
+            again: Some(arm("jax", vec![steady(1_001)], None)),
+            comparisons: Vec::new(),
+            break_evens: Vec::new(),
         }],
-    }
+    };
+    judge(&mut document);
+    document
+}
+
+/// The same case at three widths.
+fn swept() -> RunDocument {
+    let mut document = run();
+    let case = document.cases.remove(0);
+    document.cases = [64, 128, 256]
+        .map(|width| {
+            let mut case = case.clone();
+            case.name = format!("mlp.width-{width}");
+            case.parameters.insert("width".to_owned(), Scalar::Integer(width));
+            case.sweep = Some(SweepPlace { case: "mlp".to_owned(), parameter: "width".to_owned() });
+            case.arms.truncate(1);
+            case.again = None;
+            let samples = (1..=7).map(|n| warm(n, u64::try_from(width).unwrap() * 3 + 40));
+            let policy = policy(Policy::Clean);
+            case.arms[0].regimes =
+                vec![regime_result(Regime::Warm, policy, samples.collect(), None, &options(), 1)];
+            case
+        })
+        .into();
+    judge(&mut document);
+    document
 }
 
 /// Colours are escape sequences; the text without them must say it all.
@@ -206,17 +305,42 @@ fn a_cold_document_in_a_small_terminal() {
 }
 
 #[test]
-fn a_suite_with_two_regimes_and_a_broken_arm() {
-    insta::assert_snapshot!(plain(&Terminal::new(100).run(&run())));
+fn a_suite_with_verdicts_break_evens_and_a_broken_arm() {
+    insta::assert_snapshot!(plain(&Terminal::new(100).run(&run(), Report::Usual)));
+}
+
+#[test]
+fn a_suite_in_a_small_terminal() {
+    insta::assert_snapshot!(plain(&Terminal::new(50).run(&run(), Report::Usual)));
+}
+
+#[test]
+fn the_minimum_report_of_a_suite() {
+    insta::assert_snapshot!(plain(&Terminal::new(100).run(&run(), Report::Minimum)));
+}
+
+#[test]
+fn the_full_report_of_a_suite() {
+    insta::assert_snapshot!(plain(&Terminal::new(100).run(&run(), Report::Full)));
+}
+
+#[test]
+fn a_sweep_is_a_table_a_line_and_a_plot() {
+    let text = plain(&Terminal::new(100).run(&swept(), Report::Usual));
+    insta::assert_snapshot!(&text[text.find("mlp over width").unwrap()..]);
 }
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for width in [40, 57, 80, 110] {
-        for text in [Terminal::new(width).cold(&cold()), Terminal::new(width).run(&run())] {
-            for line in plain(&text).lines() {
-                assert!(line.chars().count() <= width, "{width}: `{line}`");
-            }
+        let terminal = Terminal::new(width);
+        let mut texts = vec![terminal.cold(&cold())];
+        for report in [Report::Minimum, Report::Usual, Report::Full] {
+            texts.extend([terminal.run(&run(), report), terminal.run(&swept(), report)]);
+        }
+        for line in texts.iter().flat_map(|text| text.lines()) {
+            let line = plain(line);
+            assert!(line.chars().count() <= width, "{width}: `{line}`");
         }
     }
 }

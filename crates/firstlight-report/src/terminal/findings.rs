@@ -1,66 +1,91 @@
-//! What is wrong or worth knowing, with what to do about it.
+//! What is wrong or worth knowing: each finding once, where it was found, and what to do about it.
 
 use firstlight_schema::finding::{Finding, Reason};
-use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
-use firstlight_schema::suite::Regime;
+use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 
 use super::page::{BOLD, Page};
 
-/// All findings of a case: invalid samples first, each reason once with how often it came.
-pub(super) fn findings(page: &mut Page, case: &CaseResult) {
-    let mut told: Vec<Finding> = Vec::new();
-    for arm in &case.arms {
-        for regime in &arm.regimes {
-            invalid(page, arm, regime, &mut told);
-            for notice in &regime.notices {
-                tell(page, &place(arm, Some(regime.regime)), notice, &mut told);
-            }
-        }
-        for finding in arm.findings.iter().chain(&arm.stopped) {
-            tell(page, &place(arm, None), finding, &mut told);
+const SHOWN_PLACES: usize = 4;
+
+/// A finding with everything that was said of it, and where.
+struct Told {
+    finding: Finding,
+    places: Vec<(String, String)>,
+}
+
+#[derive(Default)]
+struct Collection(Vec<Told>);
+
+impl Collection {
+    fn add(&mut self, place: &str, reason: &Reason) {
+        let said = (place.to_owned(), reason.text.clone());
+        match self.0.iter_mut().find(|told| told.finding == reason.finding) {
+            Some(told) => told.places.push(said),
+            None => self.0.push(Told { finding: reason.finding, places: vec![said] }),
         }
     }
-    if !told.is_empty() {
-        page.gap();
+
+    fn print(&self, page: &mut Page) {
+        for told in &self.0 {
+            page.gap();
+            for (index, (place, text)) in told.places.iter().take(SHOWN_PLACES).enumerate() {
+                match index {
+                    0 => page.sentence(&format!("{BOLD}{}{BOLD:#}: {place}: {text}", told.finding)),
+                    _ => page.sentence(&format!("  {place}: {text}")),
+                }
+            }
+            if told.places.len() > SHOWN_PLACES {
+                let rest = &told.places[SHOWN_PLACES..];
+                let places: Vec<&str> = rest.iter().map(|(place, _)| place.as_str()).collect();
+                page.sentence(&format!("  and in {}", places.join("; ")));
+            }
+            if let Some(advice) = told.finding.advice() {
+                page.sentence(&format!("  → {advice}"));
+            }
+        }
     }
 }
 
-fn place(arm: &ArmResult, regime: Option<Regime>) -> String {
-    match regime {
-        Some(regime) => format!("{}, {regime}", arm.name),
-        None => arm.name.clone(),
+/// All findings of a case: what makes samples invalid first.
+pub(super) fn findings(page: &mut Page, case: &CaseResult) {
+    let mut collection = Collection::default();
+    for arm in &case.arms {
+        for regime in &arm.regimes {
+            invalid(arm, regime, &mut collection);
+        }
+        for finding in arm.stopped.iter().chain(&arm.findings) {
+            collection.add(&arm.name, finding);
+        }
     }
+    for arm in &case.arms {
+        for regime in &arm.regimes {
+            let place = format!("{}, {}", arm.name, regime.regime);
+            regime.notices.iter().for_each(|notice| collection.add(&place, notice));
+        }
+    }
+    collection.print(page);
+}
+
+/// Findings about the machine as a whole.
+pub(super) fn of_the_machine(page: &mut Page, document: &RunDocument) {
+    let mut collection = Collection::default();
+    document.machine_notices.iter().for_each(|notice| collection.add("the machine", notice));
+    collection.print(page);
 }
 
 /// The reasons of invalid samples: the first of each kind, and how many samples carry it.
-fn invalid(page: &mut Page, arm: &ArmResult, regime: &RegimeResult, told: &mut Vec<Finding>) {
-    let reasons = || regime.samples.iter().flat_map(|sample| &sample.reasons);
+fn invalid(arm: &ArmResult, regime: &RegimeResult, collection: &mut Collection) {
     let mut seen: Vec<Finding> = Vec::new();
-    for reason in reasons() {
+    for reason in regime.samples.iter().flat_map(|sample| &sample.reasons) {
         if seen.contains(&reason.finding) {
             continue;
         }
         seen.push(reason.finding);
-        let carriers = regime
-            .samples
-            .iter()
-            .filter(|sample| sample.reasons.iter().any(|other| other.finding == reason.finding));
-        let all = regime.samples.len();
-        let text = format!("{} (invalid: {} of {all} processes)", reason.text, carriers.count());
-        tell(page, &place(arm, Some(regime.regime)), &Reason::new(reason.finding, text), told);
-    }
-}
-
-/// A finding, and what to do about it the first time it comes.
-pub(super) fn tell(page: &mut Page, place: &str, reason: &Reason, told: &mut Vec<Finding>) {
-    if told.is_empty() {
-        page.gap();
-    }
-    page.sentence(&format!("{BOLD}{}{BOLD:#}: {place}: {}", reason.finding, reason.text));
-    if !told.contains(&reason.finding) {
-        told.push(reason.finding);
-        if let Some(advice) = reason.finding.advice() {
-            page.sentence(&format!("  → {advice}"));
-        }
+        let carries = |reasons: &[Reason]| reasons.iter().any(|one| one.finding == reason.finding);
+        let carriers = regime.samples.iter().filter(|sample| carries(&sample.reasons)).count();
+        let text =
+            format!("{} (invalid: {carriers} of {} processes)", reason.text, regime.samples.len());
+        let place = format!("{}, {}", arm.name, regime.regime);
+        collection.add(&place, &Reason::new(reason.finding, text));
     }
 }

@@ -14,7 +14,7 @@ const TELLING: [&str; 12] = [
 ];
 
 pub(super) fn minimum(page: &mut Page, document: &RunDocument) {
-    page.line(&format!(
+    page.sentence(&format!(
         "{BOLD}{}{BOLD:#}, {}, firstlight {}",
         document.suite, document.created, document.firstlight.version
     ));
@@ -23,11 +23,9 @@ pub(super) fn minimum(page: &mut Page, document: &RunDocument) {
         for arm in &case.arms {
             for regime in &arm.regimes {
                 let what = if regime.regime.is_cold() { "to first result" } else { "per call" };
-                let told = regime.spread.as_ref().map_or_else(
-                    || "no valid process".to_owned(),
-                    |of| format!("{} {what}", spread(of)),
-                );
-                page.sentence(&format!("  {}, {}: {told}", arm.name, regime.regime));
+                let told =
+                    regime.spread.as_ref().map_or_else(|| "no valid process".to_owned(), spread);
+                page.sentence(&format!("  {}, {}, {what}: {told}", arm.name, regime.regime));
             }
         }
     }

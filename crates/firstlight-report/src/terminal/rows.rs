@@ -60,7 +60,7 @@ fn row(arm: &ArmResult, regime: &RegimeResult) -> Vec<String> {
             || "mean per call".to_owned(),
             |of| format!("mean per call, {} {}/s", rate(of.per_second.point), of.unit),
         ),
-        None if regime.regime.is_cold() => "median to first result".to_owned(),
+        None if estimate.is_some() => "median to first result".to_owned(),
         None => String::new(),
     };
     vec![arm.name.clone(), regime.regime.to_string(), time, interval, processes, what]
@@ -112,7 +112,7 @@ pub(super) fn bars(page: &mut Page, case: &CaseResult) {
 pub(super) fn title(page: &mut Page, case: &CaseResult) {
     let mut words: Vec<String> =
         case.parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    if let Some(work) = &case.work {
+    if let Some(work) = case.work.as_ref().filter(|work| work.per_call > 1.0) {
         words.push(format!("{} {} per call", work.per_call, work.unit));
     }
     page.gap();

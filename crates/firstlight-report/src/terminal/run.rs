@@ -3,7 +3,7 @@
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
-use super::findings::{findings, tell};
+use super::findings::{findings, of_the_machine};
 use super::minimum::{facts, minimum};
 use super::page::{BOLD, Page};
 use super::rows::{bars, rows, title};
@@ -47,10 +47,7 @@ pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
     if let Some(of) = &document.control {
         control(page, of);
     }
-    let mut told = Vec::new();
-    for notice in &document.machine_notices {
-        tell(page, "the machine", notice, &mut told);
-    }
+    of_the_machine(page, document);
     if report == Report::Full {
         page.gap();
         facts(page, document);

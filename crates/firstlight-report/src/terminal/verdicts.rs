@@ -114,7 +114,7 @@ fn interval(of: &Crossing) -> String {
     let from = format!("from {} on", calls(of.point));
     match (of.low, of.high) {
         (Some(low), Some(high)) if low + 2.0 >= high => from,
-        (Some(low), Some(high)) => format!("{from} ({} to {})", calls(low), calls(high)),
+        (Some(low), Some(high)) => format!("{from} ({low:.0} to {})", calls(high)),
         (None, Some(high)) => format!("{from} (at most {})", calls(high)),
         (Some(low), None) => format!("{from} (at least {})", calls(low)),
         (None, None) => format!("{from} ({} rounds are too few for an interval)", of.pairs),
