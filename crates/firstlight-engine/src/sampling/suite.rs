@@ -147,10 +147,12 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
                 contender.prime(self.session, self.observer)?;
             }
         }
+        let warm = &self.plan.warm;
         let mut wants_more = true;
         for round in 1.. {
             let wanted = |regime: Regime| {
-                round <= self.plan.least(regime) || (!regime.is_cold() && wants_more)
+                let further = !regime.is_cold() && wants_more && round <= warm.most_processes;
+                round <= self.plan.least(regime) || further
             };
             let regimes: Vec<Regime> =
                 regimes.iter().copied().filter(|&regime| wanted(regime)).collect();
@@ -159,7 +161,7 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
             }
             self.take_round(round, &regimes)?;
             let spent = Duration::from(Nanos(now().since(began).0));
-            if wants_more && round >= self.plan.warm.processes && self.rounds.is_balanced() {
+            if wants_more && round >= warm.processes && self.rounds.is_balanced() {
                 wants_more = self.ask(guide, round, spent);
             }
         }

@@ -43,7 +43,7 @@ const CASE: &str = "[[case]]\nname = \"add\"\n\
     parameters = { setup = 0.03, work = 0.05, expected = 3 }\n";
 
 #[test]
-fn a_workload_in_python_is_measured_in_both_cold_regimes() {
+fn a_workload_in_python_is_measured_in_all_regimes() {
     let sandbox = Sandbox::new();
     let arms = "[[arm]]\nname = \"python\"\nworkload = \"adds.py\"\n";
     suite(&sandbox, &format!("{CASE}{arms}"), &[("adds.py", ADDS), ("helper.py", "x = 1\n")]);
@@ -54,8 +54,8 @@ fn a_workload_in_python_is_measured_in_both_cold_regimes() {
     assert_eq!(document.environment.kind, EnvironmentKind::AsFound);
     let arm = arm(&document, "python");
     assert_eq!(arm.priming.len(), 1);
-    assert_eq!(arm.regimes.len(), 2);
-    for sample in arm.regimes.iter().flat_map(|regime| &regime.samples) {
+    assert_eq!(arm.regimes.len(), 3);
+    for sample in arm.regimes[..2].iter().flat_map(|regime| &regime.samples) {
         assert!(sample.valid, "{:?}", sample.reasons);
         assert_closes(sample);
         let first = sample.first_result.as_ref().unwrap();
@@ -67,6 +67,18 @@ fn a_workload_in_python_is_measured_in_both_cold_regimes() {
     let summary = arm.regimes[0].summary.as_ref().unwrap();
     assert_eq!(summary.valid, 3);
     assert!(summary.first_result.is_some());
+    let warm = &arm.regimes[2];
+    assert_eq!(warm.samples.len(), 3);
+    for sample in &warm.samples {
+        assert!(sample.valid, "{:?}", sample.reasons);
+        assert_closes(sample);
+        let window = sample.window.as_ref().unwrap();
+        assert_eq!(window.warm_up_calls, 10);
+        assert!(window.calls >= 10, "{window:?}");
+        assert!(ns(&sample.phases, Phase::Window) >= 500_000_000);
+    }
+    assert!(warm.warm.as_ref().unwrap().per_call.point >= 50e6);
+    assert!(warm.warm.as_ref().unwrap().memory.as_ref().unwrap().peak_rss_bytes > 0);
 }
 
 #[test]
@@ -231,18 +243,26 @@ fn arms_and_regimes_are_interleaved_in_an_order_that_the_seed_decides() {
         assert_eq!(finished.code, 0, "{}", finished.stderr);
         let place = |line: String| {
             let record: serde_json::Value = serde_json::from_str(&line).unwrap();
-            format!("{} {}", record["subject"]["arm"], record["subject"]["regime"])
+            let subject = &record["subject"];
+            format!("{} {} {}", subject["arm"], subject["regime"], subject["again"])
         };
         sandbox.raw_lines().into_iter().map(place).collect::<Vec<_>>()
     };
     let first = order("1");
     assert_eq!(first, order("1"));
     assert_ne!(first, order("2"));
-    // After the two priming processes each round has every arm and regime once.
-    for round in first[2..].chunks(4) {
-        let mut sorted = round.to_vec();
+    // After the priming processes each regime's turn has every arm and the control once, and the
+    // second round of a block has them in the reverse order.
+    let turns: Vec<&[String]> = first[3..].chunks(3).collect();
+    assert_eq!(turns.len(), 9);
+    for turn in &turns {
+        let mut sorted = turn.to_vec();
         sorted.sort();
         sorted.dedup();
-        assert_eq!(sorted.len(), 4, "{round:?}");
+        assert_eq!(sorted.len(), 3, "{turn:?}");
+    }
+    for regime in 0..3 {
+        let reversed: Vec<&String> = turns[3 + regime].iter().rev().collect();
+        assert_eq!(turns[regime].iter().collect::<Vec<_>>(), reversed);
     }
 }
