@@ -14,7 +14,7 @@ use std::ops::Range;
 use firstlight_schema::window::{Segment, SteadyState};
 
 use crate::stats::{
-    MIN_SEGMENT, autocorrelation_time, change_points_of_clipped, clip, count, mean, short, variance,
+    MIN_SEGMENT, change_points_of_clipped, clip, count, mean, short, time_around_a_line, variance,
 };
 
 /// Means closer than this share of the level agree.
@@ -81,14 +81,11 @@ struct Levels {
 
 impl Levels {
     fn new(values: &[f64], clipped: &[f64], cuts: &[Range<usize>]) -> Self {
-        let times: Vec<f64> =
-            cuts.iter().map(|cut| autocorrelation_time(&clipped[cut.clone()])).collect();
-        // A short segment cannot show how correlated its values are; the last one is the longest
-        // that matters.
-        let last = times.last().copied().unwrap_or(1.0);
+        // A short segment does not show how correlated its values are.
+        let longest = cuts.iter().max_by_key(|cut| cut.len()).cloned().unwrap_or_default();
+        let time = time_around_a_line(&clipped[longest]);
         let levels = |values: &[f64]| {
-            let pairs = cuts.iter().zip(&times);
-            pairs.map(|(cut, time)| Level::new(&values[cut.clone()], time.max(last))).collect()
+            cuts.iter().map(|cut| Level::new(&values[cut.clone()], time)).collect()
         };
         Self { raw: levels(values), clipped: levels(clipped) }
     }
@@ -118,18 +115,21 @@ impl Levels {
 #[derive(Clone, Copy)]
 struct Level {
     mean: f64,
-    /// The variance of the mean.
-    error: f64,
+    variance: f64,
+    /// How many independent values the segment is worth.
+    n: f64,
 }
 
 impl Level {
     fn new(values: &[f64], time: f64) -> Self {
-        let error = variance(values).unwrap_or(0.0) * time / count(values.len());
-        Self { mean: mean(values), error }
+        let variance = variance(values).unwrap_or(0.0);
+        Self { mean: mean(values), variance, n: count(values.len()) / time }
     }
 
     fn agrees(self, other: Self) -> bool {
-        let error = (self.error + other.error).sqrt();
+        // Values that happen to lie close together must not be their own yardstick.
+        let variance = self.variance.max(other.variance);
+        let error = (variance / self.n + variance / other.n).sqrt();
         (self.mean - other.mean).abs() <= (TOLERANCE * other.mean.abs()).max(ERRORS * error)
     }
 }

@@ -27,6 +27,22 @@ pub fn autocorrelation_time(values: &[f64]) -> f64 {
     (count(batch) * share * sokal(&averages)).max(1.0)
 }
 
+/// The autocorrelation time of what a straight line leaves: of a series that may still move.
+pub(crate) fn time_around_a_line(values: &[f64]) -> f64 {
+    autocorrelation_time(&straightened(values))
+}
+
+/// What the least-squares line over time leaves.
+fn straightened(values: &[f64]) -> Vec<f64> {
+    let middle = (count(values.len()) - 1.0) / 2.0;
+    let level = mean(values);
+    let centred = || (0..).map(|i| count(i) - middle).zip(values.iter().map(|value| value - level));
+    let (up, across) =
+        centred().fold((0.0, 0.0), |(up, across), (x, y)| (up + x * y, across + x * x));
+    let slope = if across > 0.0 { up / across } else { 0.0 };
+    centred().map(|(x, y)| y - slope * x).collect()
+}
+
 fn sokal(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 1.0;

@@ -11,11 +11,14 @@
 use std::ops::Range;
 
 use super::clip::{Clipped, clip};
-use super::count;
+use super::{autocorrelation_time, count, mean};
 
 /// The fewest values that make a segment.
 pub const MIN_SEGMENT: usize = 10;
 const PENALTY: f64 = 15.0;
+/// Up to this autocorrelation time the penalty keeps slow waves from being taken for levels; beyond
+/// it, it grows in proportion, as the likelihood that such waves seem to gain does.
+const TOLERATED: f64 = 6.0;
 /// A series of up to so many values is searched without a grid.
 const EXACT: usize = 2_000;
 /// How many points a grid has, about.
@@ -39,11 +42,31 @@ pub(crate) fn change_points_of_clipped(series: &Clipped) -> Vec<usize> {
     }
     let costs = Costs::new(series);
     let penalty = PENALTY * count(n).ln();
+    let changes = search(&costs, n, penalty);
+    let time = time_within(&series.values, &changes);
+    if changes.is_empty() || time <= TOLERATED {
+        return changes;
+    }
+    search(&costs, n, penalty * time / TOLERATED)
+}
+
+fn search(costs: &Costs, n: usize, penalty: f64) -> Vec<usize> {
     if n <= EXACT {
-        return pelt(&costs, n, 1, penalty);
+        return pelt(costs, n, 1, penalty);
     }
     let step = n.div_ceil(GRID).max(2);
-    refine(&costs, pelt(&costs, n, step, penalty), n, step, penalty)
+    refine(costs, pelt(costs, n, step, penalty), n, step, penalty)
+}
+
+/// The autocorrelation time of what the levels of the segments leave.
+fn time_within(values: &[f64], changes: &[usize]) -> f64 {
+    let ends = changes.iter().copied().chain([values.len()]);
+    let segments = std::iter::once(0).chain(changes.iter().copied()).zip(ends);
+    let left = segments.flat_map(|(from, to)| {
+        let level = mean(&values[from..to]);
+        values[from..to].iter().map(move |value| value - level)
+    });
+    autocorrelation_time(&left.collect::<Vec<_>>())
 }
 
 /// The sums from which the cost of any segment follows.

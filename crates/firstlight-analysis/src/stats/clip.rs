@@ -18,6 +18,8 @@ const REACH: f64 = 5.0;
 const NORMAL: f64 = 1.4826;
 /// Deviations below this share of the level tell nothing.
 const SHARE: f64 = 1e-3;
+/// Outliers are fewer than one in so many; what happens more often is how the program runs.
+const RARE: usize = 8;
 /// How many values are enough to find the clock's granularity.
 const ENOUGH: usize = 4_096;
 
@@ -34,16 +36,29 @@ pub(crate) struct Clipped {
 
 /// Replaces the outliers of a series.
 pub(crate) fn clip(values: &[f64]) -> Clipped {
-    let level = median_of(values.to_vec());
+    let level = median_of(values);
     let floor = (SHARE * level.abs()).max(granularity(values, level) / 12.0_f64.sqrt());
     let sides = sides(values, floor);
-    let clipped: Vec<f64> = values
-        .iter()
-        .enumerate()
-        .map(|(i, value)| usual(*value, sides[i], sides[i + SIDE + 1]))
-        .collect();
+    if !rare(values, &sides) {
+        return Clipped { values: values.to_vec(), level, floor, slow_start: 0 };
+    }
+    let usual = |(i, value): (usize, &f64)| usual(*value, around(&sides, i));
+    let clipped: Vec<f64> = values.iter().enumerate().map(usual).collect();
     let slow_start = values.iter().zip(&clipped).take_while(|(value, usual)| value > usual).count();
     Clipped { values: clipped, level, floor, slow_start }
+}
+
+/// Whether few values are far out. All are measured by the same typical reach: where there happen
+/// to be many from a second mode the own reach is wide, and would count them in.
+fn rare(values: &[f64], sides: &[Option<Side>]) -> bool {
+    let reaches: Vec<f64> = sides.iter().flatten().map(|side| side.reach).collect();
+    let reach = median_of(&reaches);
+    let far = |(i, value): &(usize, &f64)| {
+        around(sides, *i).all(|side| (**value - side.centre).abs() > reach)
+    };
+    // A slow start is no habit of the program, however short the series.
+    let far_out = values.iter().enumerate().skip(SIDE).filter(far).count();
+    far_out * RARE <= values.len()
 }
 
 /// What is usual on one side of a value.
@@ -53,13 +68,17 @@ struct Side {
     reach: f64,
 }
 
+/// The sides before and after a value, where there are enough values for one.
+fn around(sides: &[Option<Side>], i: usize) -> impl Iterator<Item = Side> + Clone {
+    sides[i].into_iter().chain(sides[i + SIDE + 1])
+}
+
 /// The value, unless it is an outlier.
-fn usual(value: f64, before: Option<Side>, after: Option<Side>) -> f64 {
-    let sides = || before.into_iter().chain(after);
-    if sides().any(|side| (value - side.centre).abs() <= side.reach) {
+fn usual(value: f64, sides: impl Iterator<Item = Side> + Clone) -> f64 {
+    if sides.clone().any(|side| (value - side.centre).abs() <= side.reach) {
         return value;
     }
-    let calmer = sides().min_by(|a, b| a.reach.total_cmp(&b.reach));
+    let calmer = sides.min_by(|a, b| a.reach.total_cmp(&b.reach));
     calmer.map_or(value, |side| side.centre)
 }
 
@@ -114,10 +133,11 @@ fn granularity(values: &[f64], level: f64) -> f64 {
 }
 
 /// One of the values in the middle; zero for none.
-fn median_of(mut values: Vec<f64>) -> f64 {
+pub(super) fn median_of(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
     }
+    let mut values = values.to_vec();
     let half = values.len() / 2;
     *values.select_nth_unstable_by(half, f64::total_cmp).1
 }
@@ -154,6 +174,14 @@ mod tests {
         values[..3].copy_from_slice(&[8_000.0, 3_000.0, 2_000.0]);
         values[7] = 9_000.0;
         assert_eq!(clip(&values).slow_start, 3);
+    }
+
+    #[test]
+    fn a_second_mode_is_left_as_it_is() {
+        let mut noise = Noise::new(5);
+        let mut values = noise.series(300, 1_000.0, 0.01, 0.0);
+        noise.slow_some(&mut values, 0.25, 2.1);
+        assert_eq!(clip(&values).values, values);
     }
 
     #[test]

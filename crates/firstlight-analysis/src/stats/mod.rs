@@ -17,6 +17,7 @@ mod student;
 mod tail;
 
 pub use autocorrelation::autocorrelation_time;
+pub(crate) use autocorrelation::time_around_a_line;
 pub use block_bootstrap::block_bootstrap;
 pub(crate) use change_points::change_points_of_clipped;
 pub use change_points::{MIN_SEGMENT, change_points};
