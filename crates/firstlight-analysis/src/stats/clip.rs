@@ -84,19 +84,37 @@ fn usual(value: f64, sides: impl Iterator<Item = Side> + Clone) -> f64 {
 
 /// What is usual among the values before each position, up to one side past the end.
 fn sides(values: &[f64], floor: f64) -> Vec<Option<Side>> {
-    let mut window: Vec<f64> = Vec::with_capacity(SIDE + 1);
-    let position = |window: &[f64], value: f64| window.partition_point(|other| *other < value);
+    let mut window: Vec<f64> = Vec::with_capacity(SIDE);
     (0..=values.len() + SIDE)
         .map(|end| {
-            if let Some(value) = end.checked_sub(1).and_then(|last| values.get(last)) {
-                window.insert(position(&window, *value), *value);
-            }
-            if let Some(value) = end.checked_sub(SIDE + 1).and_then(|first| values.get(first)) {
-                window.remove(position(&window, *value));
-            }
+            let new = end.checked_sub(1).and_then(|last| values.get(last));
+            let old = end.checked_sub(SIDE + 1).and_then(|first| values.get(first));
+            slide(&mut window, old, new);
             (window.len() >= FEWEST).then(|| side(&window, floor))
         })
         .collect()
+}
+
+/// Takes an old value out of a sorted window and a new one in.
+fn slide(window: &mut Vec<f64>, old: Option<&f64>, new: Option<&f64>) {
+    let position = |window: &[f64], value: &f64| window.partition_point(|other| other < value);
+    match (old, new) {
+        (None, None) => {}
+        (None, Some(new)) => window.insert(position(window, new), *new),
+        (Some(old), None) => drop(window.remove(position(window, old))),
+        (Some(old), Some(new)) => {
+            let mut at = position(window, old);
+            window[at] = *new;
+            while at + 1 < window.len() && window[at] > window[at + 1] {
+                window.swap(at, at + 1);
+                at += 1;
+            }
+            while at > 0 && window[at - 1] > window[at] {
+                window.swap(at - 1, at);
+                at -= 1;
+            }
+        }
+    }
 }
 
 fn side(sorted: &[f64], floor: f64) -> Side {
@@ -112,11 +130,8 @@ fn deviation(sorted: &[f64], centre: f64) -> f64 {
     for _ in 0..sorted.len().div_ceil(2) {
         let (below, above) = (centre - sorted[low], sorted[high] - centre);
         widest = below.max(above);
-        if below > above {
-            low += 1;
-        } else {
-            high = high.saturating_sub(1);
-        }
+        low += usize::from(below > above);
+        high -= usize::from(below <= above);
     }
     widest
 }
