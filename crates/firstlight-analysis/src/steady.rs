@@ -24,7 +24,8 @@ const ERRORS: f64 = 3.0;
 /// The steady part must be at least one in so many of all values.
 const PART: usize = 4;
 
-/// The segments of a series, in order and without gaps, and where its steady part begins.
+/// The segments of a series, in order and without gaps, and where its steady part begins. A series
+/// too short to be cut has no segments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steady {
     pub state: SteadyState,
@@ -193,6 +194,31 @@ mod tests {
             found.state == SteadyState::WarmUp && found.from == Some(60)
         });
         assert!(found >= 95, "{found}");
+    }
+
+    #[test]
+    fn a_decay_is_a_warm_up_until_it_is_over() {
+        let settled = (0..100).filter(|seed| {
+            let mut values = levels(*seed, &[(300, 1e6)]);
+            let decay = (0..).map(|i| 1.0 + 0.5 * (-f64::from(i) / 10.0).exp());
+            values.iter_mut().zip(decay).for_each(|(value, factor)| *value *= factor);
+            let found = steady(&values);
+            found.state == SteadyState::WarmUp && found.from.is_some_and(|from| from >= 20)
+        });
+        let settled = settled.count();
+        assert!(settled >= 95, "{settled}");
+    }
+
+    #[test]
+    fn a_program_with_two_modes_is_flat() {
+        let flat = (0..100).filter(|seed| {
+            let mut noise = Noise::new(*seed);
+            let mut values = noise.series(300, 1e6, 0.01, 0.3);
+            noise.slow_some(&mut values, 0.3, 2.01);
+            steady(&values).state == SteadyState::Flat
+        });
+        let flat = flat.count();
+        assert!(flat >= 95, "{flat}");
     }
 
     #[test]
