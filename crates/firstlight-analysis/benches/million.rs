@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use firstlight_analysis::stats::{
-    Components, SteadyPart, autocorrelation_time, block_bootstrap, drift, log_mean,
+    Components, SteadyPart, autocorrelation_time, block_bootstrap, change_points, drift, log_mean,
 };
 use firstlight_analysis::steady::steady;
 
@@ -19,12 +19,17 @@ fn main() {
     let mut noise = Noise::new(1);
     let processes: Vec<Vec<f64>> = (0..10).map(|_| iterations(&mut noise, 100_000)).collect();
     timed("10 processes x 100 000", || whole(&processes));
+    timed("  steady", || processes.iter().map(|values| steady(values)).collect::<Vec<_>>());
+    timed("  drift", || processes.iter().map(|values| drift(values)).collect::<Vec<_>>());
     let one = vec![iterations(&mut noise, 1_000_000)];
     timed("1 process x 1 000 000", || whole(&one));
     timed("  steady", || steady(&one[0]));
     timed("  autocorrelation time", || autocorrelation_time(&one[0]));
     timed("  drift", || drift(&one[0]));
     timed("  block bootstrap", || block_bootstrap(&one[0], 1));
+    // Nothing is pruned where nothing changes.
+    let flat = noise.series(1_000_000, 1e6, 0.01, 0.0);
+    timed("change points of 1 000 000 without any", || change_points(&flat));
 }
 
 /// A warm-up, correlated noise, a process effect and a few slow iterations.

@@ -14,7 +14,7 @@ use std::ops::Range;
 use firstlight_schema::window::{Segment, SteadyState};
 
 use crate::stats::{
-    MIN_SEGMENT, autocorrelation_time, change_points_of_clipped, clip, count, mean, short, variance,
+    MIN_SEGMENT, change_points_of_clipped, clip, count, mean, short, time_around_a_line, variance,
 };
 
 /// Means closer than this share of the level agree.
@@ -24,7 +24,8 @@ const ERRORS: f64 = 3.0;
 /// The steady part must be at least one in so many of all values.
 const PART: usize = 4;
 
-/// The segments of a series, in order and without gaps, and where its steady part begins.
+/// The segments of a series, in order and without gaps, and where its steady part begins. A series
+/// too short to be cut has no segments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steady {
     pub state: SteadyState,
@@ -81,14 +82,11 @@ struct Levels {
 
 impl Levels {
     fn new(values: &[f64], clipped: &[f64], cuts: &[Range<usize>]) -> Self {
-        let times: Vec<f64> =
-            cuts.iter().map(|cut| autocorrelation_time(&clipped[cut.clone()])).collect();
-        // A short segment cannot show how correlated its values are; the last one is the longest
-        // that matters.
-        let last = times.last().copied().unwrap_or(1.0);
+        // A short segment does not show how correlated its values are.
+        let longest = cuts.iter().max_by_key(|cut| cut.len()).cloned().unwrap_or_default();
+        let time = time_around_a_line(&clipped[longest]);
         let levels = |values: &[f64]| {
-            let pairs = cuts.iter().zip(&times);
-            pairs.map(|(cut, time)| Level::new(&values[cut.clone()], time.max(last))).collect()
+            cuts.iter().map(|cut| Level::new(&values[cut.clone()], time)).collect()
         };
         Self { raw: levels(values), clipped: levels(clipped) }
     }
@@ -118,18 +116,21 @@ impl Levels {
 #[derive(Clone, Copy)]
 struct Level {
     mean: f64,
-    /// The variance of the mean.
-    error: f64,
+    variance: f64,
+    /// How many independent values the segment is worth.
+    n: f64,
 }
 
 impl Level {
     fn new(values: &[f64], time: f64) -> Self {
-        let error = variance(values).unwrap_or(0.0) * time / count(values.len());
-        Self { mean: mean(values), error }
+        let variance = variance(values).unwrap_or(0.0);
+        Self { mean: mean(values), variance, n: count(values.len()) / time }
     }
 
     fn agrees(self, other: Self) -> bool {
-        let error = (self.error + other.error).sqrt();
+        // Values that happen to lie close together must not be their own yardstick.
+        let variance = self.variance.max(other.variance);
+        let error = (variance / self.n + variance / other.n).sqrt();
         (self.mean - other.mean).abs() <= (TOLERANCE * other.mean.abs()).max(ERRORS * error)
     }
 }
@@ -193,6 +194,31 @@ mod tests {
             found.state == SteadyState::WarmUp && found.from == Some(60)
         });
         assert!(found >= 95, "{found}");
+    }
+
+    #[test]
+    fn a_decay_is_a_warm_up_until_it_is_over() {
+        let settled = (0..100).filter(|seed| {
+            let mut values = levels(*seed, &[(300, 1e6)]);
+            let decay = (0..).map(|i| 1.0 + 0.5 * (-f64::from(i) / 10.0).exp());
+            values.iter_mut().zip(decay).for_each(|(value, factor)| *value *= factor);
+            let found = steady(&values);
+            found.state == SteadyState::WarmUp && found.from.is_some_and(|from| from >= 20)
+        });
+        let settled = settled.count();
+        assert!(settled >= 95, "{settled}");
+    }
+
+    #[test]
+    fn a_program_with_two_modes_is_flat() {
+        let flat = (0..100).filter(|seed| {
+            let mut noise = Noise::new(*seed);
+            let mut values = noise.series(300, 1e6, 0.01, 0.3);
+            noise.slow_some(&mut values, 0.3, 2.01);
+            steady(&values).state == SteadyState::Flat
+        });
+        let flat = flat.count();
+        assert!(flat >= 95, "{flat}");
     }
 
     #[test]

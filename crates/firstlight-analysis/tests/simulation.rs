@@ -12,10 +12,14 @@ use noise::Noise;
 /// What intervals that say 95 % must cover at least.
 const COVERAGE: f64 = 0.93;
 
+fn count(n: usize) -> f64 {
+    f64::from(u32::try_from(n).expect("simulations are small"))
+}
+
 /// How often something holds; every round has its own seed.
 fn rate(rounds: u32, mut holds: impl FnMut(&mut Noise) -> bool) -> f64 {
     let held = (0..rounds).filter(|round| holds(&mut Noise::new(u64::from(*round)))).count();
-    f64::from(u32::try_from(held).unwrap()) / f64::from(rounds)
+    count(held) / f64::from(rounds)
 }
 
 fn covers(estimate: &Estimate, truth: f64) -> bool {
@@ -68,7 +72,7 @@ fn process(noise: &mut Noise, n: usize, slow: Slow) -> Vec<f64> {
 /// The mean of the steady part, as the warm regime takes it.
 fn steady_mean(values: &[f64]) -> Option<f64> {
     let part = &values[steady(values).from?..];
-    Some(part.iter().sum::<f64>() / f64::from(u32::try_from(part.len()).unwrap()))
+    Some(part.iter().sum::<f64>() / count(part.len()))
 }
 
 #[test]
@@ -90,6 +94,9 @@ fn the_mean_of_warm_processes_covers() {
 
 #[test]
 fn one_process_alone_does_not_know_the_program() {
+    // The bootstrap covers the mean of its own process in about nine of ten cases, because the
+    // autocorrelation time of a short series is underestimated. With a process effect of one per
+    // cent it covers the mean of the program in fewer than half: hence the label it comes with.
     let bootstrap = |process_effect: f64| {
         rate(1_000, |noise| {
             let level = 1e6 * (1.0 + process_effect * noise.normal());
@@ -99,8 +106,8 @@ fn one_process_alone_does_not_know_the_program() {
     };
     let (this_process, program) = (bootstrap(0.0), bootstrap(0.01));
     println!("block bootstrap: this process {this_process}, the program {program}");
-    assert!(this_process >= 0.8, "{this_process}");
-    assert!(program < this_process, "{program}");
+    assert!(this_process >= 0.86, "{this_process}");
+    assert!(program < 0.6, "{program}");
 }
 
 /// What the machine does while pairs are measured.

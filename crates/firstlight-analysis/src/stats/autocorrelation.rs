@@ -27,13 +27,29 @@ pub fn autocorrelation_time(values: &[f64]) -> f64 {
     (count(batch) * share * sokal(&averages)).max(1.0)
 }
 
+/// The autocorrelation time of what a straight line leaves: of a series that may still move.
+pub(crate) fn time_around_a_line(values: &[f64]) -> f64 {
+    autocorrelation_time(&straightened(values))
+}
+
+/// What the least-squares line over time leaves.
+fn straightened(values: &[f64]) -> Vec<f64> {
+    let middle = (count(values.len()) - 1.0) / 2.0;
+    let level = mean(values);
+    let centred = || (0..).map(|i| count(i) - middle).zip(values.iter().map(|value| value - level));
+    let (up, across) =
+        centred().fold((0.0, 0.0), |(up, across), (x, y)| (up + x * y, across + x * x));
+    let slope = if across > 0.0 { up / across } else { 0.0 };
+    centred().map(|(x, y)| y - slope * x).collect()
+}
+
 fn sokal(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 1.0;
     }
     let mean = mean(values);
     let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
-    let product = |lag: usize| centred.iter().zip(&centred[lag..]).map(|(a, b)| a * b).sum::<f64>();
+    let product = |lag: usize| dot(&centred[..centred.len() - lag], &centred[lag..]);
     let squares = product(0);
     if squares.is_nan() || squares <= 0.0 {
         return 1.0;
@@ -46,6 +62,19 @@ fn sokal(values: &[f64]) -> f64 {
         }
     }
     time
+}
+
+/// The sum of products, in lanes that the processor can take at once.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let mut lanes = [0.0; 8];
+    for (a, b) in a.iter().zip(b) {
+        for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
+            *lane += a * b;
+        }
+    }
+    let rest = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f64>();
+    lanes.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]

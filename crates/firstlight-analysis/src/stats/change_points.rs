@@ -1,21 +1,20 @@
-//! Where a series changes its level or its spread: PELT with a normal cost.
+//! Where a series changes its level or its spread.
 //!
-//! The segments minimise Σ L ln s² + 15 ln n per change, where L is a segment's length and s² its
-//! variance: twice the negative log likelihood of normal values. (Killick, Fearnhead and Eckley,
-//! JASA 107, 2012; the penalty is that of Barrett et al., OOPSLA 2017.)
+//! A change must lower the cost of `pelt.rs` by 15 ln n. (Barrett et al., Virtual machine warmup
+//! blows hot and cold, OOPSLA 2017.)
 //!
-//! Without changes nothing is pruned and the work grows with the square of the candidates. So a
-//! long series is searched on a grid, with costs that are exact because they come from sums over
-//! all values, and each change is then put in its place between the points of the grid.
-
-use std::ops::Range;
+//! Without changes the work grows with the square of the candidates. So a long series is searched
+//! on a grid, with costs that are exact because they come from sums over all values, and each
+//! change is then put in its place between the points of the grid.
 
 use super::clip::{Clipped, clip};
-use super::count;
+use super::pelt::{Costs, pelt};
+use super::{MIN_SEGMENT, autocorrelation_time, count, mean};
 
-/// The fewest values that make a segment.
-pub const MIN_SEGMENT: usize = 10;
 const PENALTY: f64 = 15.0;
+/// Up to this autocorrelation time the penalty keeps slow waves from being taken for levels; beyond
+/// it, it grows in proportion, as the likelihood that such waves seem to gain does.
+const TOLERATED: f64 = 6.0;
 /// A series of up to so many values is searched without a grid.
 const EXACT: usize = 2_000;
 /// How many points a grid has, about.
@@ -39,86 +38,31 @@ pub(crate) fn change_points_of_clipped(series: &Clipped) -> Vec<usize> {
     }
     let costs = Costs::new(series);
     let penalty = PENALTY * count(n).ln();
+    let changes = search(&costs, n, penalty);
+    let time = time_within(&series.values, &changes);
+    if changes.is_empty() || time <= TOLERATED {
+        return changes;
+    }
+    search(&costs, n, penalty * time / TOLERATED)
+}
+
+fn search(costs: &Costs, n: usize, penalty: f64) -> Vec<usize> {
     if n <= EXACT {
-        return pelt(&costs, n, 1, penalty);
+        return pelt(costs, n, 1, penalty);
     }
     let step = n.div_ceil(GRID).max(2);
-    refine(&costs, pelt(&costs, n, step, penalty), n, step, penalty)
+    refine(costs, pelt(costs, n, step, penalty), n, step, penalty)
 }
 
-/// The sums from which the cost of any segment follows.
-struct Costs {
-    /// Sums of the first i values and of their squares, around the median to keep the digits.
-    sums: Vec<(f64, f64)>,
-    floor: f64,
-}
-
-impl Costs {
-    fn new(series: &Clipped) -> Self {
-        let running = series.values.iter().scan((0.0, 0.0), |(sum, squares), value| {
-            let value = value - series.level;
-            *sum += value;
-            *squares += value * value;
-            Some((*sum, *squares))
-        });
-        let sums = std::iter::once((0.0, 0.0)).chain(running).collect();
-        Self { sums, floor: (series.floor * series.floor).max(f64::MIN_POSITIVE) }
-    }
-
-    fn of(&self, segment: Range<usize>) -> f64 {
-        let length = count(segment.len());
-        let (from, to) = (self.sums[segment.start], self.sums[segment.end]);
-        let mean = (to.0 - from.0) / length;
-        let variance = (to.1 - from.1) / length - mean * mean;
-        length * variance.max(self.floor).ln()
-    }
-}
-
-/// A place where a segment may begin, with the least cost of all that is before it.
-#[derive(Clone, Copy)]
-struct Candidate {
-    at: usize,
-    /// Which candidate the segment that ends here began at.
-    previous: usize,
-    cost: f64,
-}
-
-/// The best changes among multiples of the step.
-fn pelt(costs: &Costs, n: usize, step: usize, penalty: f64) -> Vec<usize> {
-    let start = Candidate { at: 0, previous: 0, cost: -penalty };
-    let mut all = vec![start];
-    let mut open: Vec<usize> = vec![0];
-    let mut totals = Vec::new();
-    let mut waiting = 0;
-    for end in (1..n).filter(|end| end.is_multiple_of(step)).chain([n]) {
-        if end < MIN_SEGMENT {
-            continue;
-        }
-        // A candidate opens once a whole segment fits behind it.
-        while waiting + 1 < all.len() && all[waiting + 1].at + MIN_SEGMENT <= end {
-            waiting += 1;
-            open.push(waiting);
-        }
-        totals.clear();
-        totals.extend(open.iter().map(|i| all[*i].cost + costs.of(all[*i].at..end)));
-        let best = (0..open.len()).min_by(|a, b| totals[*a].total_cmp(&totals[*b])).unwrap_or(0);
-        let cost = totals[best] + penalty;
-        all.push(Candidate { at: end, previous: open[best], cost });
-        let mut total = totals.iter();
-        open.retain(|_| total.next().is_some_and(|total| *total <= cost));
-    }
-    trace_back(&all)
-}
-
-fn trace_back(all: &[Candidate]) -> Vec<usize> {
-    let mut changes = Vec::new();
-    let mut i = all.last().map_or(0, |last| last.previous);
-    while i > 0 {
-        changes.push(all[i].at);
-        i = all[i].previous;
-    }
-    changes.reverse();
-    changes
+/// The autocorrelation time of what the levels of the segments leave.
+fn time_within(values: &[f64], changes: &[usize]) -> f64 {
+    let ends = changes.iter().copied().chain([values.len()]);
+    let segments = std::iter::once(0).chain(changes.iter().copied()).zip(ends);
+    let left = segments.flat_map(|(from, to)| {
+        let level = mean(&values[from..to]);
+        values[from..to].iter().map(move |value| value - level)
+    });
+    autocorrelation_time(&left.collect::<Vec<_>>())
 }
 
 /// Moves the changes off the grid, and drops those that two points of the grid shared.

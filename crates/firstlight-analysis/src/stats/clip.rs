@@ -18,6 +18,8 @@ const REACH: f64 = 5.0;
 const NORMAL: f64 = 1.4826;
 /// Deviations below this share of the level tell nothing.
 const SHARE: f64 = 1e-3;
+/// Outliers are fewer than one in so many; what happens more often is how the program runs.
+const RARE: usize = 8;
 /// How many values are enough to find the clock's granularity.
 const ENOUGH: usize = 4_096;
 
@@ -34,16 +36,29 @@ pub(crate) struct Clipped {
 
 /// Replaces the outliers of a series.
 pub(crate) fn clip(values: &[f64]) -> Clipped {
-    let level = median_of(values.to_vec());
+    let level = median_of(values);
     let floor = (SHARE * level.abs()).max(granularity(values, level) / 12.0_f64.sqrt());
     let sides = sides(values, floor);
-    let clipped: Vec<f64> = values
-        .iter()
-        .enumerate()
-        .map(|(i, value)| usual(*value, sides[i], sides[i + SIDE + 1]))
-        .collect();
+    if !rare(values, &sides) {
+        return Clipped { values: values.to_vec(), level, floor, slow_start: 0 };
+    }
+    let usual = |(i, value): (usize, &f64)| usual(*value, around(&sides, i));
+    let clipped: Vec<f64> = values.iter().enumerate().map(usual).collect();
     let slow_start = values.iter().zip(&clipped).take_while(|(value, usual)| value > usual).count();
     Clipped { values: clipped, level, floor, slow_start }
+}
+
+/// Whether few values are far out. All are measured by the same typical reach: where there happen
+/// to be many from a second mode the own reach is wide, and would count them in.
+fn rare(values: &[f64], sides: &[Option<Side>]) -> bool {
+    let reaches: Vec<f64> = sides.iter().flatten().map(|side| side.reach).collect();
+    let reach = median_of(&reaches);
+    let far = |(i, value): &(usize, &f64)| {
+        around(sides, *i).all(|side| (**value - side.centre).abs() > reach)
+    };
+    // A slow start is no habit of the program, however short the series.
+    let far_out = values.iter().enumerate().skip(SIDE).filter(far).count();
+    far_out * RARE <= values.len()
 }
 
 /// What is usual on one side of a value.
@@ -53,31 +68,53 @@ struct Side {
     reach: f64,
 }
 
+/// The sides before and after a value, where there are enough values for one.
+fn around(sides: &[Option<Side>], i: usize) -> impl Iterator<Item = Side> + Clone {
+    sides[i].into_iter().chain(sides[i + SIDE + 1])
+}
+
 /// The value, unless it is an outlier.
-fn usual(value: f64, before: Option<Side>, after: Option<Side>) -> f64 {
-    let sides = || before.into_iter().chain(after);
-    if sides().any(|side| (value - side.centre).abs() <= side.reach) {
+fn usual(value: f64, sides: impl Iterator<Item = Side> + Clone) -> f64 {
+    if sides.clone().any(|side| (value - side.centre).abs() <= side.reach) {
         return value;
     }
-    let calmer = sides().min_by(|a, b| a.reach.total_cmp(&b.reach));
+    let calmer = sides.min_by(|a, b| a.reach.total_cmp(&b.reach));
     calmer.map_or(value, |side| side.centre)
 }
 
 /// What is usual among the values before each position, up to one side past the end.
 fn sides(values: &[f64], floor: f64) -> Vec<Option<Side>> {
-    let mut window: Vec<f64> = Vec::with_capacity(SIDE + 1);
-    let position = |window: &[f64], value: f64| window.partition_point(|other| *other < value);
+    let mut window: Vec<f64> = Vec::with_capacity(SIDE);
     (0..=values.len() + SIDE)
         .map(|end| {
-            if let Some(value) = end.checked_sub(1).and_then(|last| values.get(last)) {
-                window.insert(position(&window, *value), *value);
-            }
-            if let Some(value) = end.checked_sub(SIDE + 1).and_then(|first| values.get(first)) {
-                window.remove(position(&window, *value));
-            }
+            let new = end.checked_sub(1).and_then(|last| values.get(last));
+            let old = end.checked_sub(SIDE + 1).and_then(|first| values.get(first));
+            slide(&mut window, old, new);
             (window.len() >= FEWEST).then(|| side(&window, floor))
         })
         .collect()
+}
+
+/// Takes an old value out of a sorted window and a new one in.
+fn slide(window: &mut Vec<f64>, old: Option<&f64>, new: Option<&f64>) {
+    let position = |window: &[f64], value: &f64| window.partition_point(|other| other < value);
+    match (old, new) {
+        (None, None) => {}
+        (None, Some(new)) => window.insert(position(window, new), *new),
+        (Some(old), None) => drop(window.remove(position(window, old))),
+        (Some(old), Some(new)) => {
+            let mut at = position(window, old);
+            window[at] = *new;
+            while at + 1 < window.len() && window[at] > window[at + 1] {
+                window.swap(at, at + 1);
+                at += 1;
+            }
+            while at > 0 && window[at - 1] > window[at] {
+                window.swap(at - 1, at);
+                at -= 1;
+            }
+        }
+    }
 }
 
 fn side(sorted: &[f64], floor: f64) -> Side {
@@ -93,11 +130,8 @@ fn deviation(sorted: &[f64], centre: f64) -> f64 {
     for _ in 0..sorted.len().div_ceil(2) {
         let (below, above) = (centre - sorted[low], sorted[high] - centre);
         widest = below.max(above);
-        if below > above {
-            low += 1;
-        } else {
-            high = high.saturating_sub(1);
-        }
+        low += usize::from(below > above);
+        high -= usize::from(below <= above);
     }
     widest
 }
@@ -114,10 +148,11 @@ fn granularity(values: &[f64], level: f64) -> f64 {
 }
 
 /// One of the values in the middle; zero for none.
-fn median_of(mut values: Vec<f64>) -> f64 {
+pub(super) fn median_of(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
     }
+    let mut values = values.to_vec();
     let half = values.len() / 2;
     *values.select_nth_unstable_by(half, f64::total_cmp).1
 }
@@ -154,6 +189,14 @@ mod tests {
         values[..3].copy_from_slice(&[8_000.0, 3_000.0, 2_000.0]);
         values[7] = 9_000.0;
         assert_eq!(clip(&values).slow_start, 3);
+    }
+
+    #[test]
+    fn a_second_mode_is_left_as_it_is() {
+        let mut noise = Noise::new(5);
+        let mut values = noise.series(300, 1_000.0, 0.01, 0.0);
+        noise.slow_some(&mut values, 0.25, 2.1);
+        assert_eq!(clip(&values).values, values);
     }
 
     #[test]

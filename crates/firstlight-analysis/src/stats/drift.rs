@@ -1,13 +1,12 @@
-//! Whether a steady part still drifts: the rank correlation of batch means with time.
+//! Whether a steady part still drifts: the rank correlation of its batches with time.
 //!
-//! Spearman's r of m batch means, with t = r √((m − 2) / (1 − r²)) on m − 2 degrees of freedom. The
-//! batches are several autocorrelation times long, or else a slow wave would pass for a drift; the
-//! time is taken from what a straight line leaves, or else a drift would pass for a slow wave.
-//! (Hollander, Wolfe and Chicken, 8.5; batch means: Schmeiser, Oper. Res. 30, 1982.)
+//! Spearman's r of the medians of m batches, with t = r √((m − 2) / (1 − r²)) on m − 2 degrees of
+//! freedom. The batches are several autocorrelation times long, or else a slow wave would pass for a
+//! drift; the time is taken from what a straight line leaves, or else a drift would pass for a wave.
+//! (Hollander, Wolfe and Chicken, 8.5; batches: Schmeiser, Oper. Res. 30, 1982.)
 
-use super::clip::clip;
-use super::moments::mean;
-use super::{autocorrelation_time, count, student};
+use super::clip::{clip, median_of};
+use super::{count, student, time_around_a_line};
 
 /// How many autocorrelation times a batch is long, at least.
 const TIMES: f64 = 5.0;
@@ -20,7 +19,7 @@ pub struct Drift {
     /// Spearman's: above zero, the iterations become slower.
     pub correlation: f64,
     pub p: f64,
-    /// From the first third to the last, relative to the first; lone outliers do not count.
+    /// From the median of the first third to that of the last, relative to the first.
     pub change: f64,
     pub batches: usize,
 }
@@ -30,23 +29,22 @@ pub fn drift(values: &[f64]) -> Option<Drift> {
     if !values.iter().all(|value| value.is_finite()) {
         return None;
     }
-    let clipped = clip(values).values;
-    let batch = batch(&clipped)?;
-    let means: Vec<f64> = clipped.chunks_exact(batch).map(mean).collect();
-    let correlation = spearman(&means);
-    let third = clipped.len() / 3;
-    let (first, last) = (mean(&clipped[..third]), mean(&clipped[clipped.len() - third..]));
+    let batch = batch(&clip(values).values)?;
+    let levels: Vec<f64> = values.chunks_exact(batch).map(median_of).collect();
+    let correlation = spearman(&levels);
+    let third = values.len() / 3;
+    let (first, last) = (median_of(&values[..third]), median_of(&values[values.len() - third..]));
     Some(Drift {
         correlation,
-        p: p(correlation, means.len())?,
+        p: p(correlation, levels.len())?,
         change: last / first - 1.0,
-        batches: means.len(),
+        batches: levels.len(),
     })
 }
 
 /// How many values a batch has; none if there would be too few batches.
 fn batch(values: &[f64]) -> Option<usize> {
-    let long = (TIMES * autocorrelation_time(&straightened(values))).ceil();
+    let long = (TIMES * time_around_a_line(values)).ceil();
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -54,17 +52,6 @@ fn batch(values: &[f64]) -> Option<usize> {
     )]
     let batch = (long as usize).max(values.len().div_ceil(MOST_BATCHES));
     (values.len() / batch.max(1) >= FEWEST_BATCHES).then_some(batch)
-}
-
-/// What the least-squares line over time leaves.
-fn straightened(values: &[f64]) -> Vec<f64> {
-    let middle = (count(values.len()) - 1.0) / 2.0;
-    let level = mean(values);
-    let centred = || (0..).map(|i| count(i) - middle).zip(values.iter().map(|value| value - level));
-    let (up, across) =
-        centred().fold((0.0, 0.0), |(up, across), (x, y)| (up + x * y, across + x * x));
-    let slope = if across > 0.0 { up / across } else { 0.0 };
-    centred().map(|(x, y)| y - slope * x).collect()
 }
 
 /// The rank correlation of the values with their order; zero if they are all the same.
