@@ -30,6 +30,10 @@ fn main() {
     // Nothing is pruned where nothing changes.
     let flat = noise.series(1_000_000, 1e6, 0.01, 0.0);
     timed("change points of 1 000 000 without any", || change_points(&flat));
+    let mut restless = flat;
+    let slow = restless.chunks_mut(777).skip(1).step_by(2);
+    slow.flatten().for_each(|value| *value *= 1.1);
+    timed("change points of 1 000 000 with very many", || change_points(&restless));
 }
 
 /// A warm-up, correlated noise, a process effect and a few slow iterations.

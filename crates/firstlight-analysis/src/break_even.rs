@@ -1,8 +1,8 @@
 //! From how many calls on one arm is cheaper than another, start-up included.
 //!
 //! After n calls an arm has cost C + (n − 1) W: the time to its first result, and what every further
-//! call takes. Round by round the difference of two arms is dᵢ(n) = ΔCᵢ + (n − 1) ΔWᵢ. For each n its
-//! sign is judged by the signed-rank interval over the rounds; the numbers of calls for which that
+//! call takes. Round by round the difference of two arms is
+//! `dᵢ(n) = ΔCᵢ + (n − 1) ΔWᵢ`. For each n its sign is judged by the signed-rank interval over the rounds; the numbers of calls for which that
 //! interval contains zero are the interval of the break-even. (Inverting a test: Hollander, Wolfe
 //! and Chicken, 3.3; for a ratio of means this is Fieller's.)
 
@@ -104,7 +104,7 @@ fn smallest(holds: impl Fn(f64) -> Option<bool>) -> f64 {
     }
     let mut low = (high / 2.0).floor();
     while high - low > 1.0 {
-        let middle = ((low + high) / 2.0).floor();
+        let middle = f64::midpoint(low, high).floor();
         if holds(middle) { high = middle } else { low = middle }
     }
     high

@@ -20,6 +20,7 @@ pub fn judge(document: &mut RunDocument) {
     let failed: Vec<Regime> = document.control.iter().flat_map(differing).collect();
     for case in &mut document.cases {
         conclude_arms(case, &document.options);
+        blame(case, document.control.as_ref());
         case.comparisons = comparisons(case, &failed);
         case.break_evens = break_evens(case);
     }
@@ -43,8 +44,8 @@ fn control(case: &CaseResult) -> Option<AgainResult> {
 
 /// The regimes in which the control differs from itself.
 fn differing(control: &AgainResult) -> Vec<Regime> {
-    let differs = |c: &&Comparison| matches!(c.verdict, Verdict::Faster | Verdict::Slower);
-    control.comparisons.iter().filter(differs).map(|comparison| comparison.regime).collect()
+    let differing = control.comparisons.iter().filter(|one| is_different(one));
+    differing.map(|comparison| comparison.regime).collect()
 }
 
 fn regimes<'a>(
@@ -82,6 +83,25 @@ fn conclude_arms(case: &mut CaseResult, options: &RunOptions) {
             arm.findings.push(Reason::new(Finding::OutputDiffers, how.as_str()));
         }
     }
+}
+
+/// A failed control is a finding about the arm that was measured twice.
+fn blame(case: &mut CaseResult, control: Option<&AgainResult>) {
+    let Some(control) = control.filter(|control| !control.passed && control.case == case.name)
+    else {
+        return;
+    };
+    let Some(arm) = case.arms.iter_mut().find(|arm| arm.name == control.arm) else { return };
+    for one in control.comparisons.iter().filter(|one| is_different(one)) {
+        let ratio = one.ratio.map_or(1.0, |ratio| ratio.point);
+        let text =
+            format!("measured twice, {} is {ratio:.3} times itself ({})", arm.name, one.regime);
+        arm.findings.push(Reason::new(Finding::ControlFailed, text));
+    }
+}
+
+fn is_different(comparison: &Comparison) -> bool {
+    matches!(comparison.verdict, Verdict::Faster | Verdict::Slower)
 }
 
 /// Every other arm against the reference.

@@ -35,17 +35,16 @@ pub fn notices(samples: &[Sample]) -> Vec<Reason> {
 /// The same for warm processes, which an interval takes fewer of.
 pub(crate) fn warm_notices(samples: &[Sample], summary: Option<&WarmSummary>) -> Vec<Reason> {
     let mut notices = Vec::new();
-    if let Some(summary) = summary
-        && summary.per_call.n < FEWEST_PROCESSES
-    {
-        let text = match summary.per_call.method {
-            Method::BlockBootstrap => {
-                "there is 1 process, so what differs from run to run is not captured".to_owned()
-            }
-            _ => format!("{} processes, {FEWEST_PROCESSES} are needed", summary.per_call.n),
-        };
-        notices.push(Reason::new(Finding::TooFewSamples, text));
-    }
+    let too_few = summary.and_then(|summary| match summary.per_call.method {
+        Method::BlockBootstrap => {
+            Some("there is 1 process, so what differs from run to run is not captured".to_owned())
+        }
+        _ if summary.per_call.n < FEWEST_PROCESSES => {
+            Some(format!("{} processes, {FEWEST_PROCESSES} are needed", summary.per_call.n))
+        }
+        _ => None,
+    });
+    notices.extend(too_few.map(|text| Reason::new(Finding::TooFewSamples, text)));
     notices.extend(noisy(samples));
     for finding in [
         Finding::NoSteadyState,

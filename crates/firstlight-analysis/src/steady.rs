@@ -14,7 +14,8 @@ use std::ops::Range;
 use firstlight_schema::window::{Segment, SteadyState};
 
 use crate::stats::{
-    MIN_SEGMENT, change_points_of_clipped, clip, count, mean, short, time_around_a_line, variance,
+    MIN_SEGMENT, change_points_of_clipped, clip, count, mean, short, straightened,
+    time_around_a_line, variance,
 };
 
 /// Means closer than this share of the level agree.
@@ -101,11 +102,13 @@ impl Levels {
     }
 
     fn state(&self, first: usize) -> SteadyState {
-        let last = self.clipped[self.clipped.len() - 1];
-        let faster = |level: &Level| level.mean < last.mean && !level.agrees(last);
+        let some_faster = |levels: &[Level]| {
+            let last = levels[levels.len() - 1];
+            levels[..first].iter().any(|level| level.mean < last.mean && !level.agrees(last))
+        };
         if first == 0 {
             SteadyState::Flat
-        } else if self.clipped[..first].iter().any(faster) {
+        } else if some_faster(&self.raw) || some_faster(&self.clipped) {
             SteadyState::SlowDown
         } else {
             SteadyState::WarmUp
@@ -123,7 +126,8 @@ struct Level {
 
 impl Level {
     fn new(values: &[f64], time: f64) -> Self {
-        let variance = variance(values).unwrap_or(0.0);
+        // A decay is no noise: it would make its own segment agree with anything.
+        let variance = variance(&straightened(values)).unwrap_or(0.0);
         Self { mean: mean(values), variance, n: count(values.len()) / time }
     }
 

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use firstlight_analysis::control::price;
-use firstlight_analysis::examine::{Conditions, examine};
+use firstlight_analysis::examine::{Conditions, Job, examine};
 use firstlight_analysis::notices::notices;
 use firstlight_analysis::summary::summarise;
 use firstlight_schema::cache::{CachePolicy, Inventory, Layer, LayerReading, Policy};
@@ -75,7 +75,7 @@ fn program(of: Policy, files_before: u64, answers: [&str; 2], config: Value) -> 
         before: Inventory { entries: files_before, bytes: 10 * files_before },
         after: Inventory { entries: 2, bytes: 20 },
     });
-    examine(raw, Conditions { policy: policy(of), any_exit_code: false, runner: false })
+    examine(raw, Conditions { policy: policy(of), any_exit_code: false, job: Job::Command })
 }
 
 fn own_cache() -> Value {
@@ -178,7 +178,7 @@ fn the_stages_of_one_program_find_each_other_and_those_of_another_stay_apart() {
     messages.push(phase("end", "lower", "jit(step)", 50_300));
     messages.extend(compiled("jit(step)", "miss", 51_000, 52_000));
     let conditions =
-        Conditions { policy: policy(Policy::AsFound), any_exit_code: false, runner: false };
+        Conditions { policy: policy(Policy::AsFound), any_exit_code: false, job: Job::Command };
     let sample = examine(raw(&messages), conditions);
     let stages: Vec<_> = sample
         .compiles
@@ -211,7 +211,7 @@ fn the_stages_of_torch_compile_nest_and_each_instant_counts_once() {
         whole,
     ];
     let conditions =
-        Conditions { policy: policy(Policy::AsFound), any_exit_code: false, runner: false };
+        Conditions { policy: policy(Policy::AsFound), any_exit_code: false, job: Job::Command };
     let sample = examine(raw(&messages), conditions);
     assert_eq!(sample.compiles.len(), 1);
     let program = &sample.compiles[0];
@@ -225,7 +225,7 @@ fn the_stages_of_torch_compile_nest_and_each_instant_counts_once() {
 #[test]
 fn a_runner_owes_a_first_result() {
     let conditions =
-        Conditions { policy: policy(Policy::AsFound), any_exit_code: false, runner: true };
+        Conditions { policy: policy(Policy::AsFound), any_exit_code: false, job: Job::FirstCall };
     let silent = examine(raw(&[hello()]), conditions);
     assert_eq!(only_reason(&silent), "protocol-broken: the runner ended without a first result");
     let mark =
@@ -241,7 +241,7 @@ fn foreign_load_is_what_is_left_of_the_machine_s_time() {
     busy.machine_busy_ns = Some(Nanos(1_700_000_000));
     busy.usage.user_ns = Nanos(700_000_000);
     let conditions =
-        Conditions { policy: policy(Policy::AsFound), any_exit_code: false, runner: false };
+        Conditions { policy: policy(Policy::AsFound), any_exit_code: false, job: Job::Command };
     let sample = examine(busy, conditions);
     assert!((sample.contention_cores.unwrap() - 1.0).abs() < 1e-5);
     let found = notices(&[sample]);
@@ -269,7 +269,7 @@ fn the_means_of_the_phases_sum_to_the_mean_wall_time() {
             let mut raw = raw(&[hello(), phase("begin", "run", "x", 4_000)]);
             raw.reaped = Moment(1_000_000 + 37_337 * i);
             let policy = policy(Policy::AsFound);
-            examine(raw, Conditions { policy, any_exit_code: false, runner: false })
+            examine(raw, Conditions { policy, any_exit_code: false, job: Job::Command })
         })
         .collect();
     let summary = summarise(&samples).unwrap();

@@ -183,7 +183,9 @@ fn run() -> RunDocument {
     };
     let regime = |regime: Regime, answer: &str| {
         let mut samples = samples(regime.compilers(), answer);
-        samples.iter_mut().for_each(|sample| sample.round = Some(sample.number));
+        for sample in &mut samples {
+            sample.round = Some(sample.number);
+        }
         result(regime, samples)
     };
     let steady = |call_us| result(Regime::Warm, (1..=7).map(|n| warm(n, call_us)).collect());

@@ -1,5 +1,7 @@
 //! What a suite may and may not say.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use firstlight_schema::suite::{CaseFile, SuiteFile};
 
 const GOOD: &str = r#"

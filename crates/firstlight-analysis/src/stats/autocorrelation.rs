@@ -33,7 +33,7 @@ pub(crate) fn time_around_a_line(values: &[f64]) -> f64 {
 }
 
 /// What the least-squares line over time leaves.
-fn straightened(values: &[f64]) -> Vec<f64> {
+pub(crate) fn straightened(values: &[f64]) -> Vec<f64> {
     let middle = (count(values.len()) - 1.0) / 2.0;
     let level = mean(values);
     let centred = || (0..).map(|i| count(i) - middle).zip(values.iter().map(|value| value - level));

@@ -73,30 +73,37 @@ fn refine(
     step: usize,
     penalty: f64,
 ) -> Vec<usize> {
-    loop {
-        (0..REFINEMENTS).for_each(|_| place(costs, &mut changes, n, step));
-        let gain = |i: usize| {
-            let (before, after) = neighbours(&changes, i, n);
-            costs.of(before..after) - costs.of(before..changes[i]) - costs.of(changes[i]..after)
-        };
-        let least = (0..changes.len()).min_by(|a, b| gain(*a).total_cmp(&gain(*b)));
-        match least {
-            Some(i) if gain(i) < penalty => drop(changes.remove(i)),
-            _ => return changes,
+    for _ in 0..REFINEMENTS {
+        (0..changes.len()).for_each(|i| place(costs, &mut changes, i, n, step));
+    }
+    while let Some(i) = weakest(costs, &changes, n, penalty) {
+        changes.remove(i);
+        for neighbour in i.saturating_sub(1)..changes.len().min(i + 1) {
+            place(costs, &mut changes, neighbour, n, step);
         }
     }
+    changes
 }
 
-/// Moves each change to where it costs least, up to one step away.
-fn place(costs: &Costs, changes: &mut [usize], n: usize, step: usize) {
-    for i in 0..changes.len() {
+/// The change that gains least, if that is less than the penalty.
+fn weakest(costs: &Costs, changes: &[usize], n: usize, penalty: f64) -> Option<usize> {
+    let gain = |(i, at): (usize, &usize)| {
         let (before, after) = neighbours(changes, i, n);
-        let first = (before + MIN_SEGMENT).max(changes[i].saturating_sub(step));
-        let last = (after - MIN_SEGMENT).min(changes[i] + step);
-        let cost = |at: usize| costs.of(before..at) + costs.of(at..after);
-        let best = (first..=last).min_by(|a, b| cost(*a).total_cmp(&cost(*b)));
-        changes[i] = best.unwrap_or(changes[i]);
-    }
+        (i, costs.of(before..after) - costs.of(before..*at) - costs.of(*at..after))
+    };
+    let gains = changes.iter().enumerate().map(gain);
+    let (i, gain) = gains.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (gain < penalty).then_some(i)
+}
+
+/// Moves a change to where it costs least, up to one step away.
+fn place(costs: &Costs, changes: &mut [usize], i: usize, n: usize, step: usize) {
+    let (before, after) = neighbours(changes, i, n);
+    let first = (before + MIN_SEGMENT).max(changes[i].saturating_sub(step));
+    let last = (after - MIN_SEGMENT).min(changes[i] + step);
+    let places = (first..=last).map(|at| (at, costs.of(before..at) + costs.of(at..after)));
+    let best = places.min_by(|a, b| a.1.total_cmp(&b.1));
+    changes[i] = best.map_or(changes[i], |(at, _)| at);
 }
 
 /// Where the segments on both sides of a change begin and end.
@@ -160,6 +167,15 @@ mod tests {
         for (seed, length) in [(1, 9_999), (2, 60), (3, 25_013)] {
             assert_eq!(change_points(&plateau(seed, 50_000, length, 0.0)), [length]);
         }
+    }
+
+    #[test]
+    fn many_changes_on_the_grid_are_all_found() {
+        let mut values = Noise::new(6).series(20_000, 1_000.0, 0.01, 0.0);
+        let slow = values.chunks_mut(500).skip(1).step_by(2);
+        slow.flatten().for_each(|value| *value *= 1.1);
+        let expected: Vec<usize> = (1..40).map(|i| i * 500).collect();
+        assert_eq!(change_points(&values), expected);
     }
 
     #[test]

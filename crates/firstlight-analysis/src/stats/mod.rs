@@ -18,7 +18,7 @@ mod student;
 mod tail;
 
 pub use autocorrelation::autocorrelation_time;
-pub(crate) use autocorrelation::time_around_a_line;
+pub(crate) use autocorrelation::{straightened, time_around_a_line};
 pub use block_bootstrap::block_bootstrap;
 pub use change_points::change_points;
 pub(crate) use change_points::change_points_of_clipped;

@@ -31,7 +31,7 @@ pub(super) fn comparison(page: &mut Page, document: &ComparisonDocument) {
         }
         let mut one = one.clone();
         if one.arm == one.against {
-            one.against = "before".to_owned();
+            "before".clone_into(&mut one.against);
         }
         page.sentence(&format!("  {}: {}", one.regime, verdict(&one)));
     }

@@ -82,9 +82,9 @@ fn invalid(arm: &ArmResult, regime: &RegimeResult, collection: &mut Collection) 
         }
         seen.push(reason.finding);
         let carries = |reasons: &[Reason]| reasons.iter().any(|one| one.finding == reason.finding);
-        let carriers = regime.samples.iter().filter(|sample| carries(&sample.reasons)).count();
+        let invalid = regime.samples.iter().filter(|sample| carries(&sample.reasons)).count();
         let text =
-            format!("{} (invalid: {carriers} of {} processes)", reason.text, regime.samples.len());
+            format!("{} (invalid: {invalid} of {} processes)", reason.text, regime.samples.len());
         let place = format!("{}, {}", arm.name, regime.regime);
         collection.add(&place, &Reason::new(reason.finding, text));
     }

@@ -18,10 +18,10 @@ pub(super) fn rows(page: &mut Page, case: &CaseResult) {
         rows.extend(arm.regimes.iter().map(|regime| row(arm, regime)));
     }
     if narrow {
-        rows.iter_mut().for_each(|row| {
+        for row in &mut rows {
             row.truncate(5);
             row.remove(3);
-        });
+        }
     }
     let align = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Left, Align::Left];
     let align = if narrow { &align[..4] } else { &align[..] };

@@ -92,5 +92,7 @@ fn picture(page: &mut Page, lines: &[&&SweepLine], title: &str) {
     let names: Vec<String> =
         series.iter().map(|one| format!("{} {}", one.letter, one.name)).collect();
     page.sentence(&format!("  {title}: {}", names.join(", ")));
-    text.iter().for_each(|line| page.line(&format!("  {line}")));
+    for line in text {
+        page.line(&format!("  {line}"));
+    }
 }

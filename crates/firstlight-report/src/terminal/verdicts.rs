@@ -142,7 +142,9 @@ fn picture(page: &mut Page, of: &BreakEven) {
     let names: Vec<String> =
         series.iter().map(|one| format!("{} {}", one.letter, one.name)).collect();
     page.sentence(&format!("  total time against calls, {}: {}", of.cold, names.join(", ")));
-    lines.iter().for_each(|line| page.line(&format!("  {line}")));
+    for line in lines {
+        page.line(&format!("  {line}"));
+    }
 }
 
 /// A letter for each of two names, their first ones where these differ.

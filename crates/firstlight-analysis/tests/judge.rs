@@ -1,0 +1,267 @@
+//! Verdicts over made-up runs: what is claimed, and what is not.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod made;
+mod noise;
+
+use std::collections::BTreeMap;
+
+use firstlight_analysis::guide::{calls, is_narrow_enough};
+use firstlight_analysis::judge::judge;
+use firstlight_analysis::results::{Margins, compare_arms, compare_results, differences, gate};
+use firstlight_schema::comparison::{Comparison, Gate, Verdict};
+use firstlight_schema::finding::Finding;
+use firstlight_schema::machine::Machine;
+use firstlight_schema::machine_state::MachineState;
+use firstlight_schema::nanos::Nanos;
+use firstlight_schema::run::{
+    Agreed, ArmResult, CaseResult, EnvironmentKind, EnvironmentRecord, RegimeResult, RunDocument,
+};
+use firstlight_schema::sample::Sample;
+use firstlight_schema::suite::Agreement;
+use firstlight_schema::version::Build;
+use serde_json::{Value, json};
+
+use made::{MS, options, regime, warm};
+use noise::Noise;
+
+fn arm(name: &str, regime: RegimeResult) -> ArmResult {
+    ArmResult {
+        name: name.to_owned(),
+        regimes: vec![regime],
+        priming: Vec::new(),
+        stopped: None,
+        agreement: Agreed::NotCompared { why: String::new() },
+        findings: Vec::new(),
+    }
+}
+
+fn case(name: &str, arms: Vec<ArmResult>, again: Option<ArmResult>) -> CaseResult {
+    CaseResult {
+        name: name.to_owned(),
+        parameters: BTreeMap::new(),
+        sweep: None,
+        work: None,
+        margin: 0.02,
+        reference: arms[0].name.clone(),
+        arms,
+        again,
+        comparisons: Vec::new(),
+        break_evens: Vec::new(),
+    }
+}
+
+fn document(cases: Vec<CaseResult>) -> RunDocument {
+    RunDocument {
+        schema: RunDocument::schema_id(),
+        firstlight: Build::new("0.1.0", None),
+        created: "2026-01-01T00:00:00.000Z".to_owned(),
+        suite: "made".to_owned(),
+        suite_digest: "00".to_owned(),
+        machine: Machine { cpu: None, cores: Some(2), memory_bytes: None, kernel: None },
+        before: MachineState::default(),
+        after: None,
+        machine_notices: Vec::new(),
+        environment: EnvironmentRecord {
+            kind: EnvironmentKind::AsFound,
+            python: None,
+            lock_digest: None,
+            installer: None,
+            packages: BTreeMap::new(),
+        },
+        timeout_ns: Nanos(60_000 * MS),
+        seed: 1,
+        options: options(),
+        complete: true,
+        cases,
+        control: None,
+        sweeps: Vec::new(),
+    }
+}
+
+/// Warm processes of a level, each round disturbed in its own way for all arms alike.
+fn samples(level: f64, rounds: u32, seed: u64, further: &[Value]) -> Vec<Sample> {
+    (1..=rounds)
+        .map(|round| {
+            let shared = 1.0 + 0.03 * Noise::new(u64::from(round)).normal();
+            let own = 1.0 + 0.004 * Noise::new(seed + u64::from(round)).normal();
+            let mut noise = Noise::new(1_000 * seed + u64::from(round));
+            let mut calls = noise.series(80, 1e6 * level * shared * own, 0.01, 0.2);
+            noise.slow_some(&mut calls, 0.005, 3.0);
+            warm(round, &calls, further)
+        })
+        .collect()
+}
+
+fn contender(name: &str, level: f64, seed: u64) -> ArmResult {
+    arm(name, regime(samples(level, 10, seed, &[])))
+}
+
+fn judged(arms: Vec<ArmResult>, again: Option<ArmResult>) -> RunDocument {
+    let mut document = document(vec![case("case", arms, again)]);
+    judge(&mut document);
+    document
+}
+
+fn verdict(document: &RunDocument) -> &Comparison {
+    &document.cases[0].comparisons[0]
+}
+
+#[test]
+fn a_faster_arm_is_faster_a_slower_one_slower_and_an_equal_one_equivalent() {
+    for (level, expected) in
+        [(0.9, Verdict::Faster), (1.1, Verdict::Slower), (1.0, Verdict::Equivalent)]
+    {
+        let document = judged(vec![contender("a", 1.0, 10), contender("b", level, 20)], None);
+        let comparison = verdict(&document);
+        assert_eq!(comparison.verdict, expected, "{comparison:?}");
+        assert!((comparison.ratio.unwrap().point / level - 1.0).abs() < 0.01);
+        assert!(comparison.adjusted_p.unwrap() <= 0.05);
+    }
+}
+
+#[test]
+fn a_difference_at_the_edge_of_the_margin_is_inconclusive() {
+    let document = judged(vec![contender("a", 1.0, 10), contender("b", 1.02, 20)], None);
+    assert_eq!(verdict(&document).verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn a_failed_control_takes_all_verdicts_back_and_a_passed_one_none() {
+    let arms = || vec![contender("a", 1.0, 10), contender("b", 1.2, 20)];
+    let failed = judged(arms(), Some(contender("a", 1.1, 30)));
+    assert!(!failed.control.as_ref().unwrap().passed);
+    assert_eq!(verdict(&failed).verdict, Verdict::Invalid);
+    assert!(verdict(&failed).why.as_ref().unwrap().contains("the control failed"));
+    assert_eq!(failed.cases[0].arms[0].findings[0].finding, Finding::ControlFailed);
+    let passed = judged(arms(), Some(contender("a", 1.0, 30)));
+    assert!(passed.control.as_ref().unwrap().passed);
+    assert_eq!(verdict(&passed).verdict, Verdict::Slower);
+    assert!(passed.cases[0].arms[0].findings.is_empty());
+}
+
+#[test]
+fn fewer_than_five_pairs_make_no_claim() {
+    let of =
+        |level, seed| arm(if seed == 1 { "a" } else { "b" }, regime(samples(level, 4, seed, &[])));
+    let document = judged(vec![of(1.0, 1), of(2.0, 2)], None);
+    let comparison = verdict(&document);
+    assert_eq!(comparison.verdict, Verdict::Inconclusive);
+    assert_eq!(comparison.why.as_deref(), Some("4 of each are too few, 5 are needed"));
+}
+
+fn output(dtype: &str, values: &[f64]) -> Value {
+    let norm = (values.iter().map(|v| v * v).sum::<f64>() / 3.0).sqrt();
+    json!({"type": "output", "check": "not-given", "digest": format!("sha256:{values:?}{dtype}"),
+        "leaves": [{"dtype": dtype, "shape": [3], "norm": norm, "values": values}]})
+}
+
+fn with_output(name: &str, dtype: &str, values: &[f64]) -> ArmResult {
+    arm(name, regime(samples(1.0, 6, 3, &[output(dtype, values)])))
+}
+
+#[test]
+fn results_are_equal_close_or_different_and_only_different_ones_have_no_verdict() {
+    let reference = || with_output("a", "float32", &[1.0, 2.0, 3.0]);
+    let agreement = |values: &[f64]| {
+        let mut document = judged(vec![reference(), with_output("b", "float32", values)], None);
+        let invalid = verdict(&document).verdict == Verdict::Invalid;
+        (document.cases[0].arms.remove(1).agreement, invalid)
+    };
+    assert_eq!(agreement(&[1.0, 2.0, 3.0]), (Agreed::Equal, false));
+    assert!(matches!(agreement(&[1.0, 2.0, 3.000_01]), (Agreed::Close { .. }, false)));
+    let (differs, invalid) = agreement(&[1.0, 2.0, 3.1]);
+    let Agreed::Differs { how } = differs else { panic!("{differs:?}") };
+    assert!(how.starts_with("the results differ by 4.5e-2 of their size"), "{how}");
+    assert!(invalid);
+}
+
+#[test]
+fn equal_means_to_the_last_bit_where_the_suite_wants_that() {
+    let close = vec![
+        with_output("a", "float32", &[1.0, 2.0, 3.0]),
+        with_output("b", "float32", &[1.0, 2.0, 3.000_01]),
+    ];
+    let mut document = document(vec![case("case", close, None)]);
+    document.options.outputs = Agreement::Equal;
+    judge(&mut document);
+    assert!(matches!(document.cases[0].arms[1].agreement, Agreed::Differs { .. }));
+}
+
+#[test]
+fn another_type_than_was_asked_for_or_than_the_reference_has_is_a_finding() {
+    let wide = with_output("a", "float64", &[1.0, 2.0, 3.0]);
+    let narrow = with_output("b", "float32", &[1.0, 2.0, 3.0]);
+    let document = judged(vec![wide.clone(), narrow], None);
+    let findings = &document.cases[0].arms[1].findings;
+    assert_eq!(findings[0].finding, Finding::PrecisionDiffers);
+    assert_eq!(findings[0].text, "the result is float32, the reference's (a) is float64");
+    assert_ne!(verdict(&document).verdict, Verdict::Invalid, "nobody asked for a type");
+    let same = judged(vec![wide.clone(), ArmResult { name: "b".to_owned(), ..wide }], None);
+    assert!(same.cases[0].arms[1].findings.is_empty());
+}
+
+#[test]
+fn many_comparisons_are_corrected_for() {
+    // One arm barely beyond its margin: a claim by itself, none among many that claim nothing.
+    let edge = || vec![contender("a", 1.0, 10), contender("b", 1.035, 26)];
+    let mut alone = document(vec![case("edge", edge(), None)]);
+    judge(&mut alone);
+    assert_eq!(verdict(&alone).verdict, Verdict::Slower, "{:?}", verdict(&alone));
+    let mut cases = vec![case("edge", edge(), None)];
+    cases.extend((0..200).map(|n| {
+        let arms = vec![contender("a", 1.0, 10), contender("b", 1.02, 20)];
+        case(&format!("other-{n}"), arms, None)
+    }));
+    let mut many = document(cases);
+    judge(&mut many);
+    let comparison = verdict(&many);
+    assert_eq!(comparison.verdict, Verdict::Inconclusive);
+    assert!(comparison.why.as_ref().unwrap().contains("one of 201 comparisons"));
+}
+
+#[test]
+fn stopping_looks_at_widths_and_at_nothing_else() {
+    let equal = [samples(1.0, 10, 1, &[]), samples(1.0, 10, 2, &[])];
+    let apart = [samples(1.0, 10, 1, &[]), samples(2.0, 10, 2, &[])];
+    assert!(is_narrow_enough(&equal, 0.02) && is_narrow_enough(&apart, 0.02));
+    assert!(!is_narrow_enough(&equal, 0.0005) && !is_narrow_enough(&apart, 0.0005));
+    assert!(is_narrow_enough(&[], 0.01));
+    assert!(calls(&equal[0]).unwrap() >= 50);
+}
+
+#[test]
+fn two_arms_of_one_result_are_compared_pair_by_pair() {
+    let result = judged(vec![contender("a", 1.0, 10), contender("b", 1.1, 20)], None);
+    let margins = Margins::default();
+    let found = compare_arms(&result, "b", "a", &margins, &[]);
+    assert_eq!(found[0].verdict, Verdict::Faster);
+    assert_eq!(gate(&found), Gate::Passed);
+    let found = compare_arms(&result, "a", "b", &margins, &[]);
+    assert_eq!(gate(&found), Gate::Failed);
+    let wide = Margins { cases: [("case".to_owned(), 0.5)].into(), ..Margins::default() };
+    let found = compare_arms(&result, "a", "b", &wide, &[]);
+    assert_eq!((found[0].verdict, gate(&found)), (Verdict::Equivalent, Gate::Passed));
+}
+
+#[test]
+fn two_results_are_compared_unpaired_and_only_on_one_machine() {
+    let result = |level, seed| judged(vec![contender("a", level, seed)], None);
+    let (before, mut after) = (result(1.0, 10), result(1.3, 20));
+    let margins = Margins::default();
+    let found = compare_results(&before, &after, &margins, &[]);
+    assert_eq!(found[0].verdict, Verdict::Slower);
+    assert!(differences(&before, &after).is_empty());
+    let narrow = compare_results(
+        &before,
+        &result(1.0, 30),
+        &Margins { all: Some(0.001), ..margins.clone() },
+        &[],
+    );
+    assert_eq!(gate(&narrow), Gate::Inconclusive);
+    after.machine.cores = Some(64);
+    let found = compare_results(&before, &after, &margins, &[]);
+    assert_eq!(found[0].verdict, Verdict::Invalid);
+    assert_eq!(differences(&before, &after), ["cores: 2, then 64"]);
+}
