@@ -3,6 +3,8 @@
 //! Each bench prints its figures and whether they meet what the design asks. Nothing here is a
 //! test: a noisy machine may fall short, and says so.
 
+mod analysis;
+mod arms;
 mod hooks;
 mod ledger;
 mod memory;
@@ -27,11 +29,13 @@ struct Workshop {
 
 pub(crate) fn bench(names: &[String]) -> Result {
     type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 5] = [
+    let benches: [(&str, Bench); 7] = [
         ("spawn", spawn::bench),
         ("memory", memory::bench),
         ("ledger", ledger::bench),
         ("hooks", hooks::bench),
+        ("arms", arms::bench),
+        ("analysis", analysis::bench),
         ("torch", torch::bench),
     ];
     if let Some(unknown) = names.iter().find(|name| !benches.iter().any(|(known, _)| known == name))
