@@ -132,9 +132,9 @@ fn repeated(samples: &[Sample], finding: Finding) -> Option<Reason> {
         .filter_map(|sample| sample.notices.iter().find(|notice| notice.finding == finding));
     let first = carriers.next()?;
     let others = carriers.count();
-    let text = match others {
-        0 => first.text.clone(),
-        _ => format!("{} ({} of {} samples)", first.text, others + 1, samples.len()),
+    let text = match samples.len() {
+        1 => first.text.clone(),
+        all => format!("{} ({} of {all} processes)", first.text, others + 1),
     };
     Some(Reason::new(finding, text))
 }

@@ -20,6 +20,10 @@ impl Workload for Sum {
         let close = (result - self.expected).abs() < 1e-9 * self.expected.abs();
         Some(if close { Ok(()) } else { Err(format!("{result} is not {}", self.expected).into()) })
     }
+
+    fn values(&mut self, result: &f64) -> Option<Vec<f64>> {
+        Some(vec![*result])
+    }
 }
 
 fn setup(prepare: &Prepare) -> Result<Sum, Failure> {

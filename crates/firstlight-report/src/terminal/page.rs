@@ -23,7 +23,10 @@ impl Page {
         self.width
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(super) fn finish(mut self) -> String {
+        let end = self.text.trim_end().len();
+        self.text.truncate(end);
+        self.text.push('\n');
         self.text
     }
 

@@ -116,5 +116,6 @@ pub(super) fn title(page: &mut Page, case: &CaseResult) {
         words.push(format!("{} {} per call", work.per_call, work.unit));
     }
     page.gap();
-    page.sentence(&format!("{BOLD}{}{BOLD:#}  {}", case.name, words.join(", ")));
+    let about = if words.is_empty() { String::new() } else { format!("  {}", words.join(", ")) };
+    page.sentence(&format!("{BOLD}{}{BOLD:#}{about}", case.name));
 }

@@ -10,3 +10,4 @@ mod interrupt;
 mod run;
 mod support;
 mod usage;
+mod warm;
