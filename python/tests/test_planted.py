@@ -200,6 +200,34 @@ def test_a_setting_of_jax_that_changes_after_the_warm_up_is_refused(tmp_path: Pa
     assert "config-changed-after-warmup" not in reasons(arms["early"])
 
 
+NUMBA = """
+import firstlight, numba, numpy
+
+def setup(case):
+    @numba.njit
+    def total(x):
+        return (x * x).sum()
+
+    calls = 0
+
+    def step():
+        nonlocal calls
+        calls += 1
+        return total(numpy.ones(8, numpy.float32 if calls == AT else numpy.float64))
+
+    return firstlight.Workload(step)
+"""
+
+
+def test_a_numba_function_that_meets_a_new_type_in_the_window_is_refused(tmp_path: Path) -> None:
+    workloads = {"late": NUMBA.replace("AT", "9"), "early": NUMBA.replace("AT", "2")}
+    arms = run(tmp_path, workloads, code=5)
+    found = reasons(arms["late"])
+    assert "array(float32" in found["warmup-shorter-than-test"], found
+    assert "compiled-in-window" in found
+    assert reasons(arms["early"]) == {}
+
+
 LOADS = """
 import firstlight
 
@@ -300,7 +328,10 @@ def setup(case):
 
 
 def test_programs_that_differ_from_process_to_process_are_revealed(tmp_path: Path) -> None:
-    workloads = {"chance": CHANCE.replace("CHANCE", "True"), "fixed": CHANCE.replace("CHANCE", "False")}
+    workloads = {
+        "chance": CHANCE.replace("CHANCE", "True"),
+        "fixed": CHANCE.replace("CHANCE", "False"),
+    }
     arms = run(tmp_path, workloads, processes=2, comparison='outputs = "unchecked"')
     text = findings(arms["chance"])["nondeterministic-compile"]
     assert text == "jit(<lambda>) became 2 different programs in 2 processes"

@@ -171,7 +171,9 @@ def test_a_tracer_in_the_window_is_told(tmp_path: Path) -> None:
 
 def test_bytes_read_in_the_window_are_counted(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"x" * 3_000_000)
-    [reads] = events(tmp_path, step(f"open({str(tmp_path / 'data')!r}, 'rb').read()"), "window-reads")
+    [reads] = events(
+        tmp_path, step(f"open({str(tmp_path / 'data')!r}, 'rb').read()"), "window-reads"
+    )
     assert 6_000_000 <= reads["bytes"] < 6_100_000
     [reads] = events(tmp_path, step("pass"), "window-reads")
     assert reads["bytes"] < 100_000

@@ -159,9 +159,9 @@ fn compilations(
         compiles && stretch.span.begin <= close && stretch.span.end >= open
     });
     let mut names: Vec<String> = Vec::new();
-    let mut spent = Nanos::ZERO;
+    let mut parts: Vec<(Moment, Moment)> = Vec::new();
     for stretch in stretches {
-        spent += stretch.span.end.min(close).since(stretch.span.begin.max(open));
+        parts.push((stretch.span.begin.max(open), stretch.span.end.min(close)));
         let name = stretch.span.label.clone().unwrap_or_else(|| stretch.span.phase.to_string());
         if !names.contains(&name) {
             names.push(name);
@@ -175,10 +175,23 @@ fn compilations(
                 format!("{n} programs were compiled ({})", list(&functions(&late), SHOWN_FUNCTIONS))
             }
         };
-        let text = format!("{what} while the window was open, {:.1} ms", spent.as_seconds() * 1e3);
+        let spent = covered(parts).as_seconds() * 1e3;
+        let text = format!("{what} while the window was open, {spent:.1} ms");
         reasons.push(Reason::new(Finding::CompiledInWindow, text));
     }
     reasons
+}
+
+/// How long the stretches last together; they may nest and overlap.
+fn covered(mut parts: Vec<(Moment, Moment)>) -> Nanos {
+    parts.sort_unstable();
+    let mut until = Moment::default();
+    let mut sum = Nanos::ZERO;
+    for (begin, end) in parts {
+        sum += end.since(begin.max(until));
+        until = until.max(end);
+    }
+    sum
 }
 
 fn functions(programs: &[&TimedProgram]) -> Vec<String> {

@@ -64,6 +64,16 @@ fn a_program_compiled_in_the_window_is_named_with_its_shapes_and_its_time() {
 }
 
 #[test]
+fn stages_that_nest_are_not_counted_twice() {
+    let trace = |edge: &str, at: u64| json!({"type": "phase", "edge": edge, "name": "trace", "label": "f", "at": at, "thread": 0});
+    let mut messages = vec![trace("begin", OPEN + 5 * MS)];
+    messages.extend(compiled("jit(f)", "f32[9]", OPEN + 6 * MS));
+    messages.push(trace("end", OPEN + 9 * MS));
+    let sample = warm(1, &flat(2), &messages);
+    assert!(sample.reasons[0].text.ends_with("while the window was open, 4.0 ms"));
+}
+
+#[test]
 fn a_program_compiled_before_the_window_or_after_it_is_no_mistake() {
     let far = OPEN + 10_000 * MS;
     for at in [OPEN - 100 * MS, far] {

@@ -160,9 +160,7 @@ def _wrap_compile(channel: Channel, open_: _Open) -> None:
     def tell(channel: Channel) -> None:
         for function, digest, program in compiled:
             text = "".join(module.to_string() for module in program.hlo_modules())
-            channel.event(
-                "program-hash", function=function, digest=digest, hash=_digest([text])
-            )
+            channel.event("program-hash", function=function, digest=digest, hash=_digest([text]))
 
     compiler.compile_or_get_cached = compile_or_get_cached
     channel.programs.append(guarded(channel, "jax", tell))
