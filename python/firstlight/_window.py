@@ -36,20 +36,16 @@ class Watch:
         for name in sorted(self.settings.keys() | after.keys()):
             before, now = self.settings.get(name), after.get(name)
             if before != now:
-                self.channel.event("config-changed", name=name, **_told(name, before, now))
+                was, is_ = _told(name, before, now)
+                self.channel.event("config-changed", name=name, before=was, after=is_)
 
 
-def _told(name: str, before: str | None, after: str | None) -> dict[str, object]:
+def _told(name: str, before: str | None, after: str | None) -> tuple[str, str]:
     if name.startswith("environment "):
         # A value may be a secret; that it changed is enough.
-        return {
-            "before": "unset" if before is None else "set",
-            "after": "unset" if after is None else "set to another value" if before else "set",
-        }
-    return {
-        "before": "absent" if before is None else before,
-        "after": "absent" if after is None else after,
-    }
+        new = "set to another value" if before is not None else "set"
+        return ("unset" if before is None else "set"), ("unset" if after is None else new)
+    return ("absent" if before is None else before), ("absent" if after is None else after)
 
 
 def settings() -> Iterator[tuple[str, str]]:

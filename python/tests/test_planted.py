@@ -1,4 +1,4 @@
-"""Mistakes that people publish, planted in real JAX workloads: each is found, and its absence is not.
+"""Mistakes that people publish, planted in real workloads: each is found, its absence is not.
 
 Each test runs a suite with the real binary and this environment's own interpreter.
 """
@@ -349,7 +349,7 @@ def setup(case):
     def step():
         nonlocal calls
         calls += 1
-        time.sleep(0.002 * (1 + calls // 7) if {body!r} == "grow" else 0.002)
+        time.sleep(0.001 * 1.1**calls if {body!r} == "grow" else 0.002)
 
     return firstlight.Workload(step)
 """

@@ -66,7 +66,7 @@ def test_the_documents_fit_their_schemas(quickstart: Path, tmp_path: Path) -> No
     validate(json.loads((quickstart / "run.json").read_text()), "run")
     [folder] = (quickstart / "runs").iterdir()
     records = [json.loads(line) for line in (folder / "raw.jsonl").read_text().splitlines()]
-    assert len(records) == 9
+    assert len(records) == 16
     for record in records:
         validate(record, "raw-record")
         for message in record["sample"]["messages"]:
