@@ -8,6 +8,8 @@
 //! Levels are compared without outliers and with them, and must agree both ways: without, a
 //! garbage collection would hide a plateau; with, a part that collects more often would not show.
 //! What is reported are the values as they were measured.
+//!
+//! A part that climbs or falls all through is no level, however few change points it has.
 
 use std::ops::Range;
 
@@ -24,6 +26,11 @@ const TOLERANCE: f64 = 0.01;
 const ERRORS: f64 = 3.0;
 /// The steady part must be at least one in so many of all values.
 const PART: usize = 4;
+
+/// A slope that leaves less than this share of the variance is one.
+const STRAIGHT: f64 = 0.5;
+/// It matters if it moves the level by more than this share of it.
+const STEEP: f64 = 0.1;
 
 /// The segments of a series, in order and without gaps, and where its steady part begins. A series
 /// too short to be cut has no segments.
@@ -52,12 +59,24 @@ pub fn steady(values: &[f64]) -> Steady {
     }
     let from = cuts[first].start;
     let part = values.len() - from;
-    let settled = part >= MIN_SEGMENT && part * PART >= values.len();
+    let settled =
+        part >= MIN_SEGMENT && part * PART >= values.len() && !runs_away(&clipped.values[from..]);
     Steady {
         state: if settled { state } else { SteadyState::None },
         segments: cuts.iter().map(|cut| segment(values, cut)).collect(),
         from: settled.then_some(from),
     }
+}
+
+/// Whether a part is more of a slope than of a level: most of its variance is a line over time,
+/// and that line moves it by a good share. A gentle drift within the noise is not meant.
+fn runs_away(values: &[f64]) -> bool {
+    let (Some(all), Some(left)) = (variance(values), variance(&straightened(values))) else {
+        return false;
+    };
+    // The variance of an even slope is a twelfth of the square of its height.
+    let height = (12.0 * (all - left).max(0.0)).sqrt();
+    left < all * STRAIGHT && height > STEEP * mean(values).abs()
 }
 
 fn cuts(changes: Vec<usize>, n: usize) -> Vec<Range<usize>> {
@@ -211,6 +230,14 @@ mod tests {
         });
         let settled = settled.count();
         assert!(settled >= 95, "{settled}");
+    }
+
+    #[test]
+    fn a_series_that_grows_all_through_has_no_steady_state() {
+        for growth in [1.1_f64, 1.03, 0.97] {
+            let values: Vec<f64> = (0..60).map(|i| growth.powi(i)).collect();
+            assert_eq!(steady(&values).state, SteadyState::None, "{growth}");
+        }
     }
 
     #[test]

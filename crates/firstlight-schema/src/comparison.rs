@@ -7,8 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::Estimate;
-use crate::finding::Reason;
-use crate::nanos::Nanos;
 use crate::suite::Regime;
 use crate::version::{Build, SchemaId, Version};
 
@@ -189,7 +187,6 @@ pub struct Side {
     pub created: String,
     /// Where one arm of a result is compared with another.
     pub arm: Option<String>,
-    pub timeout_ns: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -206,13 +203,4 @@ impl ComparisonDocument {
     pub fn schema_id() -> SchemaId {
         SchemaId::new(NAME, VERSION)
     }
-}
-
-/// Findings with where they belong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub struct Placed {
-    pub arm: String,
-    pub regime: Option<Regime>,
-    pub reason: Reason,
 }

@@ -4,7 +4,6 @@ use firstlight_schema::comparison::{SweepLine, SweepResult};
 use firstlight_schema::estimate::Estimate;
 
 use super::page::{BOLD, Page};
-use super::verdicts::regime_order;
 use crate::format::duration;
 use crate::plot::{Draw, Series, plot};
 use crate::table::Align;
@@ -17,7 +16,7 @@ pub(super) fn sweep(page: &mut Page, sweep: &SweepResult) {
     page.line(&format!("{BOLD}{} over {}{BOLD:#}", sweep.case, sweep.parameter));
     page.gap();
     let mut lines: Vec<&SweepLine> = sweep.lines.iter().collect();
-    lines.sort_by_key(|line| regime_order(line.regime));
+    lines.sort_by_key(|line| line.regime);
     table(page, sweep, &lines);
     page.gap();
     for line in &lines {

@@ -3,7 +3,6 @@
 use firstlight_schema::comparison::{AgainResult, BreakEven, Comparison, Crossing, Pays, Verdict};
 use firstlight_schema::estimate::Estimate;
 use firstlight_schema::run::CaseResult;
-use firstlight_schema::suite::Regime;
 
 use super::page::{BOLD, Page};
 use crate::format::calls;
@@ -153,14 +152,5 @@ pub(super) fn letters(first: &str, second: &str) -> (char, char) {
     match (initial(first), initial(second)) {
         (Some(a), Some(b)) if a != b => (a, b),
         _ => ('a', 'b'),
-    }
-}
-
-/// The regime in words, for a table.
-pub(super) fn regime_order(regime: Regime) -> u8 {
-    match regime {
-        Regime::ColdClean => 0,
-        Regime::ColdPrimed => 1,
-        Regime::Warm => 2,
     }
 }

@@ -81,7 +81,6 @@ fn side(document: &RunDocument, arm: Option<&str>) -> Side {
         suite: document.suite.clone(),
         created: document.created.clone(),
         arm: arm.map(str::to_owned),
-        timeout_ns: document.timeout_ns,
     }
 }
 
