@@ -131,7 +131,10 @@ fn contradiction(layer: &LayerEvidence, compiles: &[Compile]) -> Option<Reason> 
         ),
         Policy::Primed if name == Layer::Bytecode && requests > 0 => reason(
             Finding::CacheNeverHit,
-            format!("{requests} modules were compiled from source though byte code was primed"),
+            match requests {
+                1 => "1 module was compiled from source though byte code was primed".to_owned(),
+                n => format!("{n} modules were compiled from source though byte code was primed"),
+            },
         ),
         Policy::Primed if name != Layer::Bytecode && hits < requests => reason(
             Finding::CacheNeverHit,

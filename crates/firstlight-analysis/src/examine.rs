@@ -1,6 +1,6 @@
 //! Makes a sample of a process's raw readings: ledger, programs, memory, validity.
 
-use firstlight_schema::cache::CachePolicy;
+use firstlight_schema::cache::{CachePolicy, Layer, LayerEvidence};
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::message::{Check, Event, FIRST_RESULT, Message};
 use firstlight_schema::nanos::Nanos;
@@ -51,7 +51,12 @@ pub fn examine(raw: RawSample, conditions: Conditions) -> Sample {
     }
     let compiles: Vec<Compile> = programs.into_iter().map(|program| program.compile).collect();
     let caches = evidence::layers(&raw, conditions.policy, &compiles);
-    reasons.extend(evidence::contradictions(&raw, &caches, &compiles));
+    // How a warm process came by its modules is no matter of its window.
+    let declared = |evidence: &&LayerEvidence| {
+        conditions.job != Job::Window || evidence.layer != Layer::Bytecode
+    };
+    let telling: Vec<LayerEvidence> = caches.iter().filter(declared).cloned().collect();
+    reasons.extend(evidence::contradictions(&raw, &telling, &compiles));
     let memory = memory::by_phase(&raw);
     Sample {
         number: raw.number,

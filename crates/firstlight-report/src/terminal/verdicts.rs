@@ -65,13 +65,13 @@ pub(super) fn control(page: &mut Page, control: &AgainResult) {
         .iter()
         .filter_map(|one| Some(format!("{} {:.3}", one.regime, one.ratio?.point)))
         .collect();
-    let passed = if control.passed { "is not told from itself" } else { "DIFFERS from itself" };
-    page.sentence(&format!(
-        "{BOLD}control{BOLD:#}: {} in {} {passed} ({})",
-        control.arm,
-        control.case,
-        ratios.join(", "),
-    ));
+    let ratios = ratios.join(", ");
+    let said = match () {
+        () if ratios.is_empty() => "could not be measured twice".to_owned(),
+        () if control.passed => format!("is not told from itself ({ratios})"),
+        () => format!("DIFFERS from itself ({ratios})"),
+    };
+    page.sentence(&format!("{BOLD}control{BOLD:#}: {} in {} {said}", control.arm, control.case));
 }
 
 /// Break-evens in words, and the first crossing as a picture.
