@@ -1,6 +1,7 @@
-"""What a workload returned, in a form that can be compared with another arm's: digest and values.
+"""What a workload returned, in a form that can be compared with another arm's: digests and values.
 
-Imported after the clock has stopped, and only where a result is looked at.
+Imported after the clock has stopped, and only where a result is looked at. Large results are read
+piece by piece: what this takes would count as the workload's memory.
 """
 
 from __future__ import annotations
@@ -13,55 +14,80 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-SHOWN_LEAVES = 16
+SHOWN_LEAVES = 64
 SHOWN_VALUES = 16
+PIECE = 1 << 20
 
 
 def describe(result: Any) -> tuple[str | None, list[dict[str, object]]]:
-    """The digest of all leaves, and the first leaves in numbers; nothing where they are unreadable.
+    """The digest of all leaves, and the first leaves in numbers.
 
-    The digest is SHA-256 over types, shapes and bytes.
+    The digest is SHA-256 over types, shapes and bytes; there is none where a leaf is something
+    whose value cannot be told, such as an object of the workload's own.
     """
     hasher = hashlib.sha256()
     shown: list[dict[str, object]] = []
-    try:
-        for item in leaves(result):
-            leaf = item.detach().cpu().numpy() if hasattr(item, "detach") else item
-            if hasattr(leaf, "__array__"):
-                _take_array(leaf, hasher, shown)
-            else:
-                hasher.update(repr(leaf).encode())
-                if isinstance(leaf, (int, float)) and len(shown) < SHOWN_LEAVES:
-                    value = _finite(leaf)
-                    kind = "python %s" % type(leaf).__name__
-                    shown.append({"dtype": kind, "shape": [], "norm": value, "values": [value]})
-            hasher.update(b"\0")
-    except Exception:  # a result that cannot be read has no digest
-        return None, []
-    return "sha256:%s" % hasher.hexdigest(), shown
+    readable = True
+    for item in leaves(result):
+        try:
+            leaf = _leaf(item)
+        except Exception:  # a leaf that cannot be read has no digest
+            leaf = None
+        if leaf is None:
+            readable = False
+            continue
+        hasher.update(str(leaf["digest"]).encode())
+        if len(shown) < SHOWN_LEAVES:
+            shown.append(leaf)
+    return ("sha256:%s" % hasher.hexdigest() if readable else None), shown
 
 
-def _take_array(leaf: Any, hasher: Any, shown: list[dict[str, object]]) -> None:
+def _leaf(item: Any) -> dict[str, object] | None:
+    value = item.detach().cpu().numpy() if hasattr(item, "detach") else item
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+        return _plain(value)
+    if hasattr(value, "__array__"):
+        return _array(value)
+    return None
+
+
+def _plain(value: Any) -> dict[str, object]:
+    kind = "python %s" % type(value).__name__
+    number = _finite(value) if isinstance(value, (bool, int, float)) else None
+    values = [number] if isinstance(value, (bool, int, float)) else []
+    digest = hashlib.sha256(("%s %r" % (kind, value)).encode()).hexdigest()[:16]
+    return {"dtype": kind, "digest": digest, "shape": [], "norm": number, "values": values}
+
+
+def _array(value: Any) -> dict[str, object] | None:
     import numpy
 
-    array = numpy.asarray(leaf)
-    hasher.update(("%s%s" % (array.dtype.str, array.shape)).encode())
-    hasher.update(array.tobytes())
-    if len(shown) < SHOWN_LEAVES:
-        shown.append(_numbers(numpy, array))
-
-
-def _numbers(numpy: Any, array: Any) -> dict[str, object]:
-    flat = array.reshape(-1)
-    if flat.dtype.kind == "c":
-        flat = flat.view(flat.real.dtype)
+    array = numpy.asarray(value)
+    if array.dtype.hasobject:
+        return None
+    flat = numpy.ascontiguousarray(array).reshape(-1)
+    hasher = hashlib.sha256(("%s%s" % (array.dtype.str, array.shape)).encode())
+    squares, numeric = 0.0, array.dtype.kind in "biuf" or array.dtype.name == "bfloat16"
+    real = flat.view(flat.real.dtype) if array.dtype.kind == "c" else flat
+    numeric = numeric or array.dtype.kind == "c"
+    for start in range(0, flat.size, PIECE):
+        hasher.update(flat[start : start + PIECE].tobytes())
+    for start in range(0, real.size if numeric else 0, PIECE):
+        piece = real[start : start + PIECE].astype(numpy.float64)
+        squares += float(numpy.dot(piece, piece))
     values: list[float | None] = []
     norm: float | None = None
-    if flat.size and (flat.dtype.kind in "biuf" or flat.dtype.name in ("bfloat16", "float16")):
-        step = max(1, flat.size // SHOWN_VALUES)
-        values = [_finite(value) for value in flat[::step][:SHOWN_VALUES].astype(numpy.float64)]
-        norm = _finite(numpy.sqrt(numpy.mean(numpy.square(flat, dtype=numpy.float64))))
-    return {"dtype": array.dtype.name, "shape": list(array.shape), "norm": norm, "values": values}
+    if numeric and real.size:
+        step = max(1, real.size // SHOWN_VALUES)
+        values = [_finite(one) for one in real[::step][:SHOWN_VALUES].astype(numpy.float64)]
+        norm = _finite((squares / real.size) ** 0.5)
+    return {
+        "dtype": array.dtype.name,
+        "digest": hasher.hexdigest()[:16],
+        "shape": list(array.shape),
+        "norm": norm,
+        "values": values,
+    }
 
 
 def _finite(value: Any) -> float | None:
@@ -73,10 +99,9 @@ def leaves(result: Any) -> Iterator[Any]:
     """The leaves of nested containers; of any registered tree where JAX is loaded."""
     jax = sys.modules.get("jax")
     if jax is not None:
-        yield from jax.tree_util.tree_leaves(result)
+        yield from jax.tree_util.tree_leaves(result, is_leaf=lambda leaf: leaf is None)
     elif isinstance(result, dict):
         for key in sorted(result, key=str):
-            yield str(key)
             yield from leaves(result[key])
     elif isinstance(result, (list, tuple)):
         for item in result:

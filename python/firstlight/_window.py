@@ -52,7 +52,10 @@ def settings() -> Iterator[tuple[str, str]]:
     """Names and values of what may change the speed or the meaning of a call."""
     for name, value in os.environ.items():
         yield "environment " + name, value
-    yield "working directory", os.getcwd()
+    try:
+        yield "working directory", os.getcwd()
+    except OSError:  # it is gone
+        yield "working directory", "gone"
     yield "garbage collection", "%s %s" % (gc.isenabled(), gc.get_threshold())
     yield "switch interval", str(sys.getswitchinterval())
     if hasattr(os, "sched_getaffinity"):

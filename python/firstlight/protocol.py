@@ -141,6 +141,7 @@ _DEVICE_MEMORY = _record(
 )
 _LEAF = _record(
     dtype=_text,
+    digest_=_optional(_text),
     shape=_list_of(_integer),
     norm_=_optional(_number),
     values=_list_of(_optional(_number)),
@@ -206,7 +207,7 @@ REQUESTS: dict[str, Check] = {
     ),
     "first": _record(),
     "warm-up": _record(count=_count, within_ns_=_optional(_integer)),
-    "iterate": _record(count=_count, within_ns_=_optional(_integer)),
+    "iterate": _record(count=_count, within_ns_=_optional(_integer), at_least_=_count),
     "settle": _record(count=_count),
     "finish": _record(),
 }

@@ -104,7 +104,7 @@ class _Session:
         elif kind == "warm-up":
             self.warm_up(request["count"], request.get("within-ns"))
         elif kind == "iterate":
-            self.iterate(request["count"], request.get("within-ns"))
+            self.iterate(request["count"], request.get("within-ns"), request.get("at-least", 1))
         elif kind == "settle":
             self.settle(request["count"])
         # Requests of a newer minor version are passed over.
@@ -161,39 +161,46 @@ class _Session:
             channel.send("iterations", part="warm-up", last=True, spans=spans)
         channel.end("warm-up")
 
-    def iterate(self, count: int, within: "int | None") -> None:
+    def iterate(self, count: int, within: "int | None", at_least: int) -> None:
         """The calls that are measured, and whether anything changed meanwhile."""
         [window] = _imports.unwatched(["firstlight._window"])
         channel = self.channel
         watch = window.Watch(channel)
         channel.begin("window")
-        result = self.calls("window", count, within)
+        result = self.calls("window", count, within, at_least)
         channel.end("window")
         watch.close()
         self.check(result)
         for tell in channel.programs:
             tell(channel)
 
-    def calls(self, part: str, count: int, within: "int | None") -> "Any":
+    def calls(self, part: str, count: int, within: "int | None", at_least: int = 1) -> "Any":
         """Calls the step; readings leave in blocks, between two calls. Returns the last result."""
         workload, channel, clock = self.ready(), self.channel, monotonic_ns
         step, args, kwargs, sync = workload.step, workload.args, workload.kwargs, workload.sync
-        spans: "list[tuple[int, int]]" = []
+        # Plain numbers, because the garbage collector counts tuples.
+        moments: "list[int]" = []
         result: "Any" = None
         deadline = 1 << 63 if within is None else clock() + within
-        for left in range(count - 1, -1, -1):
-            start = clock()
-            result = step(*args, **kwargs)
-            if sync is not None:
-                sync(result)
-            end = clock()
-            spans.append((start, end))
-            if end > deadline:
-                break
-            if len(spans) == BLOCK and left:
-                channel.send("iterations", part=part, last=False, spans=spans)
-                spans.clear()
-        channel.send("iterations", part=part, last=True, spans=spans)
+        try:
+            for made in range(1, count + 1):
+                # The last result goes before the clock starts, not while it runs.
+                result = None
+                start = clock()
+                result = step(*args, **kwargs)
+                if sync is not None:
+                    sync(result)
+                end = clock()
+                moments.append(start)
+                moments.append(end)
+                if end > deadline and made >= at_least:
+                    break
+                if len(moments) == 2 * BLOCK and made < count:
+                    channel.send("iterations", part=part, last=False, spans=_pairs(moments))
+                    moments.clear()
+        finally:
+            # What was measured before something went wrong is not lost with it.
+            channel.send("iterations", part=part, last=True, spans=_pairs(moments))
         return result
 
     def settle(self, count: int) -> None:
@@ -201,7 +208,9 @@ class _Session:
         [window] = _imports.unwatched(["firstlight._window"])
         workload, wait = self.ready(), window.wait_for_everything
         spans = []
+        result: "Any" = None
         for _ in range(count):
+            result = None
             start = monotonic_ns()
             result = workload.step(*workload.args, **workload.kwargs)
             if workload.sync is not None:
@@ -225,9 +234,17 @@ class _Session:
             except Exception as problem:
                 verdict, error = "failed", describe(problem)
         [outputs] = _imports.unwatched(["firstlight._outputs"])
-        compared = result if workload.output is None else workload.output(result)
-        digest, leaves = outputs.describe(compared)
+        try:
+            compared = result if workload.output is None else workload.output(result)
+            digest, leaves = outputs.describe(compared)
+        except Exception as problem:
+            verdict, error = "failed", "output: " + describe(problem)
+            digest, leaves = None, []
         self.channel.send("output", check=verdict, error=error, digest=digest, leaves=leaves)
+
+
+def _pairs(moments: "list[int]") -> "list[tuple[int, int]]":
+    return list(zip(moments[::2], moments[1::2]))
 
 
 def load(path: str) -> "Any":

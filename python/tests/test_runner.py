@@ -190,9 +190,41 @@ def test_what_is_compared_may_be_a_part_of_the_result(tmp_path: Path) -> None:
     chosen = WORKLOAD.replace("check=", "output=lambda result: result['sum'], check=")
     _, messages = serve(tmp_path, chosen, [prepare(tmp_path), FIRST, FINISH])
     [output] = [message for message in messages if message["type"] == "output"]
-    assert output["leaves"] == [
-        {"dtype": "python int", "shape": [], "norm": 13.0, "values": [13.0]}
-    ]
+    [leaf] = output["leaves"]
+    assert (leaf["dtype"], leaf["values"]) == ("python int", [13.0])
+
+
+def test_an_output_that_raises_is_told_and_the_process_goes_on(tmp_path: Path) -> None:
+    raising = WORKLOAD.replace("check=", "output=lambda result: result['no'], check=")
+    code, messages = serve(tmp_path, raising, [prepare(tmp_path), FIRST, FINISH])
+    [output] = [message for message in messages if message["type"] == "output"]
+    assert code == 0
+    assert (output["check"], output["error"]) == ("failed", "output: KeyError: 'no'")
+
+
+def test_calls_before_one_that_raises_are_not_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raising = step("assert count < 4")
+    requests = [prepare(tmp_path), {"type": "iterate", "count": 9}, FINISH]
+    code, messages = serve(tmp_path, raising, requests)
+    [block] = [message for message in messages if message["type"] == "iterations"]
+    assert code == 1 and len(block["spans"]) == 3
+    assert "AssertionError" in capsys.readouterr().err
+
+
+def test_a_window_has_at_least_so_many_calls(tmp_path: Path) -> None:
+    asked = {"type": "iterate", "count": 9, "within-ns": 0, "at-least": 4}
+    _, messages = serve(tmp_path, WORKLOAD, [prepare(tmp_path), asked, FINISH])
+    [block] = [message for message in messages if message["type"] == "iterations"]
+    assert len(block["spans"]) == 4
+
+
+def test_what_has_no_value_has_no_digest_and_what_has_one_needs_no_jax() -> None:
+    digest, leaves = _outputs.describe([object(), 3.0])
+    assert digest is None and len(leaves) == 1
+    assert _outputs.describe(None)[0] == _outputs.describe([None])[0] is not None
+    assert _outputs.describe("a")[0] != _outputs.describe("b")[0]
 
 
 def test_a_refused_result_is_told(tmp_path: Path) -> None:
@@ -241,6 +273,7 @@ def test_equal_results_have_equal_digests_and_others_do_not() -> None:
     assert digest(one) != digest({"a": Array([1, 3], "f4"), "b": [1, "x"]})
     assert digest(Array([1, 2], "f4")) != digest(Array([1, 2], "f8"))
     _, [leaf] = _outputs.describe(Array([3, float("nan"), 4], "f4"))
+    del leaf["digest"]
     assert leaf == {"dtype": "float32", "shape": [3], "norm": None, "values": [3.0, None, 4.0]}
 
 

@@ -1,8 +1,8 @@
 //! From how many calls on one arm is cheaper than another, start-up included.
 //!
 //! After n calls an arm has cost C + (n − 1) W: the time to its first result, and what every further
-//! call takes. Round by round the difference of two arms is
-//! `dᵢ(n) = ΔCᵢ + (n − 1) ΔWᵢ`. For each n its sign is judged by the signed-rank interval over the rounds; the numbers of calls for which that
+//! call takes. Round by round the difference of two arms is `dᵢ(n) = ΔCᵢ + (n − 1) ΔWᵢ`. For each n
+//! its sign is judged by the signed-rank interval over the rounds; the numbers of calls for which that
 //! interval contains zero are the interval of the break-even. (Inverting a test: Hollander, Wolfe
 //! and Chicken, 3.3; for a ratio of means this is Fieller's.)
 
@@ -10,22 +10,28 @@ use firstlight_schema::comparison::{BreakEven, Crossing, Pays, Total};
 use firstlight_schema::run::{ArmResult, RegimeResult};
 use firstlight_schema::suite::Regime;
 
-use crate::compare::{pairs, values};
+use crate::compare::values;
 use crate::stats::paired_difference;
 
+/// Fewer rounds have no signed-rank interval of 95 %.
+const FEWEST_ROUNDS: usize = 6;
 /// More calls than this are for ever.
 const FOR_EVER: f64 = 1e12;
 
 /// Where one arm's total cost crosses another's; none unless both have both regimes.
 pub(crate) fn break_even(cold: Regime, arm: &ArmResult, against: &ArmResult) -> Option<BreakEven> {
-    let of =
-        |arm: &'_ ArmResult, regime| regime_of(arm, regime).map(|r| values(&r.samples, regime));
-    let first = pairs(&of(against, cold)?, &of(arm, cold)?);
-    let later = pairs(&of(against, Regime::Warm)?, &of(arm, Regime::Warm)?);
+    let of = |arm: &ArmResult, regime| regime_of(arm, regime).map(|r| values(&r.samples, regime));
+    let first = (of(against, cold)?, of(arm, cold)?);
+    let later = (of(against, Regime::Warm)?, of(arm, Regime::Warm)?);
     let rounds: Vec<Round> = first
+        .0
         .iter()
-        .zip(&later)
-        .map(|((c0, c1), (w0, w1))| Round { start: c1 - c0, call: w1 - w0 })
+        .filter_map(|&(round, c0)| {
+            let at =
+                |values: &[(u32, f64)]| values.iter().find(|one| one.0 == round).map(|one| one.1);
+            let (c1, w0, w1) = (at(&first.1)?, at(&later.0)?, at(&later.1)?);
+            Some(Round { start: c1 - c0, call: w1 - w0 })
+        })
         .collect();
     let (pays, calls) = crossing(&rounds)?;
     Some(BreakEven {
@@ -78,21 +84,23 @@ fn crossing(rounds: &[Round]) -> Option<(Pays, Option<Crossing>)> {
     if first.sure == last.sure && first.sure != 0 {
         return Some((if first.sure < 0 { Pays::FromTheFirstCall } else { Pays::Never }, None));
     }
+    // Where the points do not cross, the one that is cheaper in the end is so from the start.
     let crosses = (first.point < 0.0) != (last.point < 0.0);
-    let point = crosses.then(|| smallest(|n| Some(at(rounds, n)?.point * last.point > 0.0)));
+    let point =
+        if crosses { smallest(|n| Some(at(rounds, n)?.point * last.point > 0.0)) } else { 1.0 };
     // Up to here the first one is cheaper for sure, from there on the last one.
     let low = (first.sure != 0)
         .then(|| smallest(|n| Some(at(rounds, n)?.sure != first.sure)))
         .map(|n| (n - 1.0).max(1.0));
     let high = (last.sure != 0).then(|| smallest(|n| Some(at(rounds, n)?.sure == last.sure)));
-    let pays = match (first.sure, last.sure) {
-        (_, -1) => Pays::Later,
-        (_, 1) => Pays::AtFirst,
-        _ => Pays::Undecided,
+    let pays = match (rounds.len() < FEWEST_ROUNDS, last.sure) {
+        (true, _) => Pays::TooFewRounds,
+        (false, -1) => Pays::Later,
+        (false, 1) => Pays::AtFirst,
+        (false, _) => Pays::Undecided,
     };
     let pairs = u32::try_from(rounds.len()).unwrap_or(u32::MAX);
-    let point = point.or(high).or(low);
-    Some((pays, point.map(|point| Crossing { point, low, high, pairs })))
+    Some((pays, Some(Crossing { point, low, high, pairs })))
 }
 
 /// The smallest whole number for which the condition holds, if it then goes on to hold.
@@ -189,9 +197,21 @@ mod tests {
     }
 
     #[test]
-    fn five_rounds_have_a_point_and_no_interval() {
-        let (_, calls) = crossing(&rounds(1_000.0, -10.0, 1.0)[..5]).unwrap();
+    fn a_start_that_cannot_be_told_is_not_said_to_be_cheaper() {
+        let open: Vec<Round> = (0..10)
+            .map(|i| Round { start: f64::from(i % 3 - 1) * 100.0 + 5.0, call: 10.0 })
+            .collect();
+        let (pays, calls) = crossing(&open).unwrap();
         let calls = calls.unwrap();
+        assert_eq!((pays, calls.point, calls.low), (Pays::AtFirst, 1.0, None));
+        assert!(calls.high.unwrap() > 1.0);
+    }
+
+    #[test]
+    fn five_rounds_have_a_point_and_no_interval() {
+        let (pays, calls) = crossing(&rounds(1_000.0, -10.0, 1.0)[..5]).unwrap();
+        let calls = calls.unwrap();
+        assert_eq!(pays, Pays::TooFewRounds);
         assert_eq!((calls.low, calls.high), (None, None));
         assert!((calls.point - 102.0).abs() <= 1.0);
     }

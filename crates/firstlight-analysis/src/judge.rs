@@ -8,7 +8,7 @@ use firstlight_schema::run::{
 };
 use firstlight_schema::suite::Regime;
 
-use crate::agreement::{agreement, precision};
+use crate::agreement::{agreement, asked_precision, compare_arms, other_precision};
 use crate::break_even::break_even;
 use crate::compare::{Names, correct, paired, refuse};
 use crate::programs::nondeterministic;
@@ -17,12 +17,12 @@ use crate::sweep::sweeps;
 /// Makes all conclusions anew.
 pub fn judge(document: &mut RunDocument) {
     document.control = document.cases.iter().find_map(control);
-    let failed: Vec<Regime> = document.control.iter().flat_map(differing).collect();
+    let failed = failed_regimes(document.control.as_ref());
     for case in &mut document.cases {
         conclude_arms(case, &document.options);
         blame(case, document.control.as_ref());
-        case.comparisons = comparisons(case, &failed);
-        case.break_evens = break_evens(case);
+        case.comparisons = comparisons(case, &failed, &document.options);
+        case.break_evens = break_evens(case, &failed, &document.options);
     }
     let all = document.cases.iter_mut().flat_map(|case| &mut case.comparisons);
     correct(&mut all.collect::<Vec<_>>());
@@ -36,16 +36,17 @@ fn control(case: &CaseResult) -> Option<AgainResult> {
     let mut comparisons: Vec<Comparison> =
         regimes(again, arm).map(|(a, b)| compare(case, again, arm, a, b)).collect();
     correct(&mut comparisons.iter_mut().collect::<Vec<_>>());
+    let measured = comparisons.iter().any(|one| one.ratio.is_some());
     let mut result =
-        AgainResult { case: case.name.clone(), arm: again.name.clone(), comparisons, passed: true };
-    result.passed = differing(&result).is_empty();
+        AgainResult { case: case.name.clone(), arm: again.name.clone(), comparisons, passed: None };
+    result.passed = measured.then(|| failed_regimes(Some(&result)).is_empty());
     Some(result)
 }
 
 /// The regimes in which the control differs from itself.
-fn differing(control: &AgainResult) -> Vec<Regime> {
-    let differing = control.comparisons.iter().filter(|one| is_different(one));
-    differing.map(|comparison| comparison.regime).collect()
+pub(crate) fn failed_regimes(control: Option<&AgainResult>) -> Vec<Regime> {
+    let comparisons = control.into_iter().flat_map(|control| &control.comparisons);
+    comparisons.filter(|one| is_different(one)).map(|one| one.regime).collect()
 }
 
 fn regimes<'a>(
@@ -72,23 +73,33 @@ fn compare(
 
 /// Agreement and findings of every arm.
 fn conclude_arms(case: &mut CaseResult, options: &RunOptions) {
-    let Some(reference) = case.arms.iter().find(|arm| arm.name == case.reference).cloned() else {
+    let Some(reference) = case.arms.iter().find(|arm| arm.name == case.reference) else {
         return;
     };
-    for arm in &mut case.arms {
-        arm.agreement = agreement(arm, &reference, options);
-        arm.findings = nondeterministic(arm).into_iter().collect();
-        arm.findings.extend(precision(arm, &reference, options));
-        if let Agreed::Differs { how } = &arm.agreement {
-            arm.findings.push(Reason::new(Finding::OutputDiffers, how.as_str()));
-        }
+    let conclusions: Vec<(Agreed, Vec<Reason>)> = case
+        .arms
+        .iter()
+        .map(|arm| {
+            let agreed = agreement(arm, reference, options);
+            let mut findings: Vec<Reason> = nondeterministic(arm).into_iter().collect();
+            findings.extend(match asked_precision(arm, options) {
+                Some(wrong) => Some(wrong),
+                None => other_precision(arm, reference),
+            });
+            if let Agreed::Differs { how } = &agreed {
+                findings.push(Reason::new(Finding::OutputDiffers, how.as_str()));
+            }
+            (agreed, findings)
+        })
+        .collect();
+    for (arm, (agreement, findings)) in case.arms.iter_mut().zip(conclusions) {
+        (arm.agreement, arm.findings) = (agreement, findings);
     }
 }
 
 /// A failed control is a finding about the arm that was measured twice.
 fn blame(case: &mut CaseResult, control: Option<&AgainResult>) {
-    let Some(control) = control.filter(|control| !control.passed && control.case == case.name)
-    else {
+    let Some(control) = control.filter(|control| control.case == case.name) else {
         return;
     };
     let Some(arm) = case.arms.iter_mut().find(|arm| arm.name == control.arm) else { return };
@@ -105,20 +116,16 @@ fn is_different(comparison: &Comparison) -> bool {
 }
 
 /// Every other arm against the reference.
-fn comparisons(case: &CaseResult, failed: &[Regime]) -> Vec<Comparison> {
+fn comparisons(case: &CaseResult, failed: &[Regime], options: &RunOptions) -> Vec<Comparison> {
     let Some(reference) = case.arms.iter().find(|arm| arm.name == case.reference) else {
         return Vec::new();
     };
     let others = case.arms.iter().filter(|arm| arm.name != case.reference);
     others
         .flat_map(|arm| {
-            let why = why_not(arm, reference);
             regimes(arm, reference).map(move |(a, b)| {
                 let mut comparison = compare(case, arm, reference, a, b);
-                if let Some(why) = &why {
-                    refuse(&mut comparison, why.clone());
-                } else if failed.contains(&a.regime) {
-                    let why = "the control failed: the reference differs from itself".to_owned();
+                if let Some(why) = why_not(arm, reference, a.regime, failed, options) {
                     refuse(&mut comparison, why);
                 }
                 comparison
@@ -127,30 +134,48 @@ fn comparisons(case: &CaseResult, failed: &[Regime]) -> Vec<Comparison> {
         .collect()
 }
 
-/// Why two arms cannot be compared though both have numbers.
-fn why_not(arm: &ArmResult, reference: &ArmResult) -> Option<String> {
-    let asked = |arm: &ArmResult| {
-        let wrong = |reason: &&Reason| {
-            reason.finding == Finding::PrecisionDiffers && reason.text.contains("asked for")
-        };
-        arm.findings.iter().find(wrong).map(|reason| format!("{}: {}", arm.name, reason.text))
+/// Why two arms cannot be compared in a regime though both have numbers.
+pub(crate) fn why_not(
+    arm: &ArmResult,
+    reference: &ArmResult,
+    regime: Regime,
+    failed: &[Regime],
+    options: &RunOptions,
+) -> Option<String> {
+    let wrong_type = |arm: &ArmResult| {
+        asked_precision(arm, options).map(|reason| format!("{}: {}", arm.name, reason.text))
     };
-    match &arm.agreement {
-        Agreed::Differs { how } => Some(how.clone()),
-        Agreed::Reference | Agreed::Equal | Agreed::Close { .. } | Agreed::NotCompared { .. } => {
-            asked(arm).or_else(|| asked(reference))
-        }
+    let unsteady = |arm: &ArmResult| {
+        let of = arm.regimes.iter().find(|of| of.regime == regime)?;
+        let valid = of.samples.iter().any(|sample| sample.valid);
+        (regime == Regime::Warm && valid && of.warm.is_none())
+            .then(|| format!("{} is mostly not in a steady state", arm.name))
+    };
+    if let Agreed::Differs { how } = compare_arms(arm, reference, options) {
+        return Some(how);
     }
+    wrong_type(arm)
+        .or_else(|| wrong_type(reference))
+        .or_else(|| unsteady(arm))
+        .or_else(|| unsteady(reference))
+        .or_else(|| {
+            failed
+                .contains(&regime)
+                .then(|| "the control failed: the reference differs from itself".to_owned())
+        })
 }
 
-/// Every pair of arms whose results agree, for each cold regime.
-fn break_evens(case: &CaseResult) -> Vec<BreakEven> {
-    let arms: Vec<&ArmResult> =
-        case.arms.iter().filter(|arm| !matches!(arm.agreement, Agreed::Differs { .. })).collect();
+/// Every pair of arms that can be compared, for each cold regime.
+fn break_evens(case: &CaseResult, failed: &[Regime], options: &RunOptions) -> Vec<BreakEven> {
     let mut found = Vec::new();
     for cold in [Regime::ColdClean, Regime::ColdPrimed] {
-        for (place, against) in arms.iter().enumerate() {
-            found.extend(arms[place + 1..].iter().filter_map(|arm| break_even(cold, arm, against)));
+        for (place, against) in case.arms.iter().enumerate() {
+            for arm in &case.arms[place + 1..] {
+                let refused = |regime| why_not(arm, against, regime, failed, options).is_some();
+                if !refused(cold) && !refused(Regime::Warm) {
+                    found.extend(break_even(cold, arm, against));
+                }
+            }
         }
     }
     found

@@ -18,6 +18,8 @@ const TORCH: &str = "torch";
 pub(crate) struct TimedProgram {
     pub(crate) end: Moment,
     pub(crate) changed: Option<String>,
+    /// Of all argument types.
+    pub(crate) digest: Option<String>,
     pub(crate) compile: Compile,
 }
 
@@ -34,7 +36,8 @@ pub(crate) fn programs(timeline: &Timeline) -> Vec<TimedProgram> {
                 staged_program(&timeline.stretches[..index], stretch)
             };
             let changed = stretch.detail.as_ref().and_then(|detail| detail.changed.clone());
-            Some(TimedProgram { end: stretch.span.end, changed, compile: program? })
+            let digest = stretch.detail.as_ref().and_then(|detail| detail.digest.clone());
+            Some(TimedProgram { end: stretch.span.end, changed, digest, compile: program? })
         })
         .collect();
     programs.sort_by_key(|program| program.end);
@@ -44,16 +47,16 @@ pub(crate) fn programs(timeline: &Timeline) -> Vec<TimedProgram> {
 /// Functions whose compiled programs are not the same in every process of an arm.
 pub(crate) fn nondeterministic(arm: &ArmResult) -> Option<Reason> {
     let samples = arm.regimes.iter().flat_map(|regime| &regime.samples);
-    let mut known: BTreeMap<(&str, Option<&str>), BTreeSet<Vec<&str>>> = BTreeMap::new();
+    let mut known: BTreeMap<(&str, Option<&str>), BTreeSet<BTreeSet<&str>>> = BTreeMap::new();
     let mut processes = 0;
     for sample in samples {
-        let mut programs: BTreeMap<(&str, Option<&str>), Vec<&str>> = BTreeMap::new();
+        let mut programs: BTreeMap<(&str, Option<&str>), BTreeSet<&str>> = BTreeMap::new();
         for message in &sample.raw.messages {
             if let Message::Event(event) = message
                 && let Event::ProgramHash(program) = &event.event
             {
                 let key = (program.function.as_str(), program.digest.as_deref());
-                programs.entry(key).or_default().push(&program.hash);
+                programs.entry(key).or_default().insert(&program.hash);
             }
         }
         processes += usize::from(!programs.is_empty());

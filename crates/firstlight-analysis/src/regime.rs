@@ -42,9 +42,9 @@ pub fn regime_result(
                 Err(too_few) => notices.push(Reason::new(
                     Finding::TailNotSupported,
                     format!(
-                        "{} processes cannot bound the {:.0} % quantile, {} are needed",
+                        "{} processes cannot bound the {} % quantile, {} are needed",
                         times.len(),
-                        quantile * 100.0,
+                        (quantile * 1e6).round() / 1e4,
                         too_few.needed,
                     ),
                 )),

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use firstlight_schema::comparison::{Comparison, Gate, Verdict};
-use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult, RunDocument};
+use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
-use crate::agreement::compare_arms as outputs;
 use crate::compare::{Names, correct, paired, refuse, unpaired, values};
+use crate::judge::{failed_regimes, why_not};
 
 /// Margins that were typed: one for all cases, and some for single ones.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +17,20 @@ pub struct Margins {
 }
 
 impl Margins {
+    /// A case's own margin, its sweep's, the one for all, or the suite's.
     fn of(&self, case: &CaseResult) -> f64 {
-        self.cases.get(&case.name).copied().or(self.all).unwrap_or(case.margin)
+        let swept = case.sweep.as_ref().and_then(|sweep| self.cases.get(&sweep.case));
+        self.cases.get(&case.name).or(swept).copied().or(self.all).unwrap_or(case.margin)
+    }
+
+    /// A case that was named and is in none of the documents.
+    pub fn unknown(&self, documents: &[&RunDocument]) -> Option<&str> {
+        let known = |name: &String| {
+            documents.iter().flat_map(|document| &document.cases).any(|case| {
+                case.name == *name || case.sweep.as_ref().is_some_and(|sweep| sweep.case == *name)
+            })
+        };
+        self.cases.keys().find(|name| !known(name)).map(String::as_str)
     }
 }
 
@@ -27,27 +39,48 @@ fn wanted(regimes: &[Regime], regime: Regime) -> bool {
     regimes.is_empty() || regimes.contains(&regime)
 }
 
-/// The second arm against the first, in every case that has both.
+/// Pairs of arms of one result, the second against the first, in every case that has both.
 pub fn compare_arms(
     document: &RunDocument,
-    first: &str,
-    second: &str,
+    pairs: &[(&str, &str)],
     margins: &Margins,
     regimes: &[Regime],
 ) -> Vec<Comparison> {
+    let failed = failed_regimes(document.control.as_ref());
     let mut found = Vec::new();
     for case in &document.cases {
         let arm = |name: &str| case.arms.iter().find(|arm| arm.name == name);
-        let Some((against, arm)) = arm(first).zip(arm(second)) else { continue };
-        for (a, b) in common(arm, against, regimes) {
-            let names = names(case, a.regime, &arm.name, &against.name);
-            let mut comparison = paired(names, a, b, margins.of(case));
-            refuse_differing(&mut comparison, outputs(arm, against, &document.options));
-            found.push(comparison);
+        for (against, arm) in pairs.iter().filter_map(|(a, b)| arm(a).zip(arm(b))) {
+            for (a, b) in common(arm, against, regimes) {
+                let names = names(case, a.regime, &arm.name, &against.name);
+                let mut comparison = paired(names, a, b, margins.of(case));
+                if let Some(why) = why_not(arm, against, a.regime, &failed, &document.options) {
+                    refuse(&mut comparison, why);
+                }
+                found.push(comparison);
+            }
         }
     }
     correct(&mut found.iter_mut().collect::<Vec<_>>());
     found
+}
+
+/// Every arm against the reference of its case.
+pub fn compare_with_reference(
+    document: &RunDocument,
+    margins: &Margins,
+    regimes: &[Regime],
+) -> Vec<Comparison> {
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    for case in &document.cases {
+        for arm in case.arms.iter().filter(|arm| arm.name != case.reference) {
+            let pair = (case.reference.as_str(), arm.name.as_str());
+            if !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+    }
+    compare_arms(document, &pairs, margins, regimes)
 }
 
 /// Every arm of the second result against the same arm of the first. They were not measured in
@@ -61,6 +94,8 @@ pub fn compare_results(
     let elsewhere = (first.machine.cpu != second.machine.cpu
         || first.machine.cores != second.machine.cores)
         .then_some("the two results are of different machines");
+    let mut failed = failed_regimes(first.control.as_ref());
+    failed.extend(failed_regimes(second.control.as_ref()));
     let mut found = Vec::new();
     for case in &second.cases {
         let Some(before) = first.cases.iter().find(|known| known.name == case.name) else {
@@ -73,18 +108,51 @@ pub fn compare_results(
             for (a, b) in common(arm, against, regimes) {
                 let names = names(case, a.regime, &arm.name, &arm.name);
                 let mut comparison = unpaired(names, &times(a), &times(b), margins.of(case));
-                refuse_differing(&mut comparison, outputs(arm, against, &second.options));
-                if case.parameters != before.parameters {
-                    refuse(&mut comparison, "the case has other parameters".to_owned());
-                }
-                if let Some(why) = elsewhere {
-                    refuse(&mut comparison, why.to_owned());
+                let why = elsewhere
+                    .map(str::to_owned)
+                    .or_else(|| {
+                        let same = case.parameters == before.parameters;
+                        (!same).then(|| "the case has other parameters".to_owned())
+                    })
+                    .or_else(|| why_not(arm, against, a.regime, &failed, &second.options));
+                if let Some(why) = why {
+                    refuse(&mut comparison, why);
                 }
                 found.push(comparison);
             }
         }
     }
     correct(&mut found.iter_mut().collect::<Vec<_>>());
+    found
+}
+
+/// What only one of two results has, in words: a case, an arm or a regime, or an end.
+pub fn missing(first: &RunDocument, second: &RunDocument) -> Vec<String> {
+    let places = |document: &RunDocument| {
+        let mut places = Vec::new();
+        for case in &document.cases {
+            for arm in &case.arms {
+                for of in &arm.regimes {
+                    places.push(format!("{}, {}, {}", case.name, arm.name, of.regime));
+                }
+            }
+        }
+        places
+    };
+    let (before, after) = (places(first), places(second));
+    let only = |here: &[String], there: &[String], which: &str| -> Vec<String> {
+        here.iter()
+            .filter(|place| !there.contains(place))
+            .map(|place| format!("only in the {which}: {place}"))
+            .collect()
+    };
+    let mut found = only(&before, &after, "first");
+    found.extend(only(&after, &before, "second"));
+    for (document, which) in [(first, "first"), (second, "second")] {
+        if !document.complete {
+            found.push(format!("the {which} is not complete"));
+        }
+    }
     found
 }
 
@@ -104,12 +172,6 @@ fn common<'a>(
 
 fn times(of: &RegimeResult) -> Vec<f64> {
     values(&of.samples, of.regime).into_iter().map(|(_, time)| time).collect()
-}
-
-fn refuse_differing(comparison: &mut Comparison, agreed: Agreed) {
-    if let Agreed::Differs { how } = agreed {
-        refuse(comparison, how);
-    }
 }
 
 /// What is not the same about two results, in words.
@@ -145,12 +207,15 @@ pub fn differences(first: &RunDocument, second: &RunDocument) -> Vec<String> {
     found
 }
 
-/// Whether nothing is slower, and everything is known not to be.
-pub fn gate(comparisons: &[Comparison]) -> Gate {
+/// Whether nothing is slower, and everything is known not to be. What is missing is not known.
+pub fn gate(comparisons: &[Comparison], missing: &[String]) -> Gate {
     let any = |wanted: &[Verdict]| comparisons.iter().any(|one| wanted.contains(&one.verdict));
     if any(&[Verdict::Slower]) {
         Gate::Failed
-    } else if comparisons.is_empty() || any(&[Verdict::Inconclusive, Verdict::Invalid]) {
+    } else if comparisons.is_empty()
+        || !missing.is_empty()
+        || any(&[Verdict::Inconclusive, Verdict::Invalid])
+    {
         Gate::Inconclusive
     } else {
         Gate::Passed

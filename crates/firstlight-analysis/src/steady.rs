@@ -53,8 +53,12 @@ pub fn steady(values: &[f64]) -> Steady {
     let mut state = levels.state(first);
     // Slow values at the very start are outliers to the filter, but more likely a short warm-up.
     if first == 0 && clipped.slow_start > 0 {
-        cuts.insert(0, 0..clipped.slow_start);
-        cuts[1].start = clipped.slow_start;
+        let begin = clipped.slow_start;
+        cuts.retain(|cut| cut.end > begin);
+        if let Some(next) = cuts.first_mut() {
+            next.start = begin;
+        }
+        cuts.insert(0, 0..begin);
         (first, state) = (1, SteadyState::WarmUp);
     }
     let from = cuts[first].start;
@@ -160,6 +164,8 @@ impl Level {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::noise::Noise;
 
@@ -286,5 +292,35 @@ mod tests {
         let segments = steady(&values).segments;
         assert_eq!((segments[0].from, segments.last().unwrap().to), (0, 300));
         assert!(segments.windows(2).all(|pair| pair[0].to == pair[1].from));
+    }
+
+    proptest! {
+        #[test]
+        fn any_series_is_cut_into_segments_that_tile_it(
+            parts in prop::collection::vec((1..20_usize, 0.1..60.0_f64, 0.0..0.02_f64), 1..8),
+            seed in 0..1000_u64,
+        ) {
+            let mut noise = Noise::new(seed);
+            let values: Vec<f64> =
+                parts.iter().flat_map(|&(n, level, sd)| noise.series(n, level, sd, 0.0)).collect();
+            let found = steady(&values);
+            let mut next = 0;
+            for segment in &found.segments {
+                prop_assert_eq!(segment.from, next);
+                prop_assert!(segment.to > segment.from);
+                next = segment.to;
+            }
+            prop_assert!(found.segments.is_empty() || next == short(values.len()));
+            prop_assert!(found.from.is_none_or(|from| from < values.len()));
+        }
+    }
+
+    #[test]
+    fn a_slow_start_that_reaches_into_the_next_segment_is_no_trouble() {
+        let mut values = vec![8.0; 7];
+        values.push(52.0);
+        values.extend([1.0; 5]);
+        values.extend([0.987; 24]);
+        assert!(!steady(&values).segments.is_empty());
     }
 }

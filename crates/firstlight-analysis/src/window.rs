@@ -134,25 +134,8 @@ fn compilations(
 ) -> Vec<Reason> {
     let (late, early): (Vec<&TimedProgram>, Vec<&TimedProgram>) =
         programs.iter().filter(|program| program.end <= close).partition(|p| p.end >= open);
-    let mut reasons = Vec::new();
-    for function in functions(&late) {
-        let of = |programs: &[&TimedProgram]| -> Vec<String> {
-            let same = programs.iter().filter(|program| program.compile.function == function);
-            same.map(|program| shapes(program)).collect()
-        };
-        let (known, new) = (of(&early), of(&late));
-        if !known.is_empty() {
-            reasons.push(Reason::new(
-                Finding::WarmupShorterThanTest,
-                format!(
-                    "the warm-up called {function} with {}, the window with {} more: {}",
-                    shapes_counted(known.len()),
-                    new.len(),
-                    list(&new, SHOWN_SHAPES),
-                ),
-            ));
-        }
-    }
+    let mut reasons: Vec<Reason> =
+        functions(&late).iter().filter_map(|name| uncovered(name, &early, &late)).collect();
     let stretches = timeline.stretches.iter().filter(|stretch| {
         let compiles =
             stretch.span.phase.is_compilation() || stretch.span.phase == Phase::CacheRead;
@@ -180,6 +163,36 @@ fn compilations(
         reasons.push(Reason::new(Finding::CompiledInWindow, text));
     }
     reasons
+}
+
+/// The shapes that a function met in the window and not in the warm-up; none for a function that the
+/// warm-up did not call at all, or that was compiled again for shapes it knew.
+fn uncovered(name: &str, early: &[&TimedProgram], late: &[&TimedProgram]) -> Option<Reason> {
+    let of = |programs: &[&TimedProgram]| -> Vec<(String, String)> {
+        let mut seen: Vec<(String, String)> = Vec::new();
+        for program in programs.iter().filter(|program| program.compile.function == name) {
+            let shown = shapes(program);
+            let key = program.digest.clone().or_else(|| program.compile.signature.clone());
+            let key = key.unwrap_or_else(|| shown.clone());
+            if !seen.iter().any(|(known, _)| *known == key) {
+                seen.push((key, shown));
+            }
+        }
+        seen
+    };
+    let (known, mut new) = (of(early), of(late));
+    new.retain(|(key, _)| !known.iter().any(|(other, _)| other == key));
+    if known.is_empty() || new.is_empty() {
+        return None;
+    }
+    let shown: Vec<String> = new.into_iter().map(|(_, shown)| shown).collect();
+    let text = format!(
+        "the warm-up called {name} with {}, the window with {} more: {}",
+        shapes_counted(known.len()),
+        shown.len(),
+        list(&shown, SHOWN_SHAPES),
+    );
+    Some(Reason::new(Finding::WarmupShorterThanTest, text))
 }
 
 /// How long the stretches last together; they may nest and overlap.
@@ -240,7 +253,7 @@ fn loads(raw: &RawSample, timeline: &Timeline, inside: impl Fn(Moment) -> bool) 
         }
     }
     for stretch in &timeline.stretches {
-        if matches!(stretch.span.phase, Phase::DeviceInit | Phase::Setup) {
+        if stretch.span.phase == Phase::DeviceInit {
             add(stretch.span.phase.name(), stretch.span.begin, stretch.span.end);
         }
     }
@@ -300,11 +313,11 @@ fn unsynchronised(raw: &RawSample, window: &Window) -> Option<Reason> {
 pub(crate) fn notices(raw: &RawSample, window: &Window) -> Vec<Reason> {
     let mut notices = Vec::new();
     if window.steady.is_none() {
-        let text = format!(
-            "{} calls in {} stretches of different level",
-            window.calls,
-            window.segments.len().max(1),
-        );
+        let text = match window.segments.len() {
+            0 => format!("{} calls are too few to tell", window.calls),
+            1 => format!("{} calls that climb or fall all through", window.calls),
+            n => format!("{} calls in {n} stretches of different level", window.calls),
+        };
         notices.push(Reason::new(Finding::NoSteadyState, text));
     }
     if let Some(drift) = &window.drift
@@ -312,7 +325,7 @@ pub(crate) fn notices(raw: &RawSample, window: &Window) -> Vec<Reason> {
         && drift.change.abs() > DRIFT_CHANGE
     {
         let text = format!(
-            "calls grow {} by {:.1} % from the beginning of the steady part to its end",
+            "calls grow {} by {:.1} % from the first third of the steady part to the last",
             if drift.change > 0.0 { "slower" } else { "faster" },
             drift.change.abs() * 100.0,
         );
@@ -322,8 +335,8 @@ pub(crate) fn notices(raw: &RawSample, window: &Window) -> Vec<Reason> {
         if let Event::WindowReads(reads) = event
             && reads.bytes > MUCH_READ
         {
-            let megabytes = Nanos(reads.bytes).as_f64() / 1e6;
-            let text = format!("{megabytes:.1} MB were read from files while the window was open");
+            let megabytes = reads.bytes / 1_000_000;
+            let text = format!("{megabytes} MB were read from files while the window was open");
             notices.push(Reason::new(Finding::LoadInsideWindow, text));
         }
     }

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 
 use firstlight_analysis::guide::{calls, is_narrow_enough};
 use firstlight_analysis::judge::judge;
-use firstlight_analysis::results::{Margins, compare_arms, compare_results, differences, gate};
+use firstlight_analysis::results::{
+    Margins, compare_arms, compare_results, differences, gate, missing,
+};
 use firstlight_schema::comparison::{Comparison, Gate, Verdict};
 use firstlight_schema::finding::Finding;
 use firstlight_schema::machine::Machine;
@@ -44,7 +46,7 @@ fn case(name: &str, arms: Vec<ArmResult>, again: Option<ArmResult>) -> CaseResul
         sweep: None,
         work: None,
         margin: 0.02,
-        reference: arms[0].name.clone(),
+        reference: arms.first().map_or_else(String::new, |arm| arm.name.clone()),
         arms,
         again,
         comparisons: Vec::new(),
@@ -131,12 +133,12 @@ fn a_difference_at_the_edge_of_the_margin_is_inconclusive() {
 fn a_failed_control_takes_all_verdicts_back_and_a_passed_one_none() {
     let arms = || vec![contender("a", 1.0, 10), contender("b", 1.2, 20)];
     let failed = judged(arms(), Some(contender("a", 1.1, 30)));
-    assert!(!failed.control.as_ref().unwrap().passed);
+    assert_eq!(failed.control.as_ref().unwrap().passed, Some(false));
     assert_eq!(verdict(&failed).verdict, Verdict::Invalid);
     assert!(verdict(&failed).why.as_ref().unwrap().contains("the control failed"));
     assert_eq!(failed.cases[0].arms[0].findings[0].finding, Finding::ControlFailed);
     let passed = judged(arms(), Some(contender("a", 1.0, 30)));
-    assert!(passed.control.as_ref().unwrap().passed);
+    assert_eq!(passed.control.as_ref().unwrap().passed, Some(true));
     assert_eq!(verdict(&passed).verdict, Verdict::Slower);
     assert!(passed.cases[0].arms[0].findings.is_empty());
 }
@@ -154,7 +156,8 @@ fn fewer_than_five_pairs_make_no_claim() {
 fn output(dtype: &str, values: &[f64]) -> Value {
     let norm = (values.iter().map(|v| v * v).sum::<f64>() / 3.0).sqrt();
     json!({"type": "output", "check": "not-given", "digest": format!("sha256:{values:?}{dtype}"),
-        "leaves": [{"dtype": dtype, "shape": [3], "norm": norm, "values": values}]})
+        "leaves": [{"dtype": dtype, "digest": format!("{values:?}"), "shape": [3], "norm": norm,
+            "values": values}]})
 }
 
 fn with_output(name: &str, dtype: &str, values: &[f64]) -> ArmResult {
@@ -175,6 +178,31 @@ fn results_are_equal_close_or_different_and_only_different_ones_have_no_verdict(
     let Agreed::Differs { how } = differs else { panic!("{differs:?}") };
     assert!(how.starts_with("the results differ by 4.5e-2 of their size"), "{how}");
     assert!(invalid);
+}
+
+#[test]
+fn an_arm_that_returns_another_result_later_is_found_out() {
+    let changing = |name: &str| {
+        let samples = (1..=6).map(|round| {
+            let last = if round == 6 { 9.0 } else { 3.0 };
+            let further = [output("float32", &[1.0, 2.0, last])];
+            samples(1.0, round, 3, &further).pop().unwrap()
+        });
+        arm(name, regime(samples.collect()))
+    };
+    let document = judged(vec![with_output("a", "float32", &[1.0, 2.0, 3.0]), changing("b")], None);
+    assert!(matches!(document.cases[0].arms[1].agreement, Agreed::Differs { .. }));
+    let document = judged(vec![changing("a")], None);
+    let Agreed::Differs { how } = &document.cases[0].arms[0].agreement else { panic!() };
+    assert_eq!(how, "a differs from itself from process to process, warm");
+}
+
+#[test]
+fn whole_numbers_are_equal_or_not() {
+    let of = |name, last| with_output(name, "int32", &[1e5, 2e5, last]);
+    let document = judged(vec![of("a", 3.0), of("b", 4.0)], None);
+    let Agreed::Differs { how } = &document.cases[0].arms[1].agreement else { panic!() };
+    assert!(how.starts_with("array 0 holds other values (int32, int32)"), "{how}");
 }
 
 #[test]
@@ -235,14 +263,14 @@ fn stopping_looks_at_widths_and_at_nothing_else() {
 fn two_arms_of_one_result_are_compared_pair_by_pair() {
     let result = judged(vec![contender("a", 1.0, 10), contender("b", 1.1, 20)], None);
     let margins = Margins::default();
-    let found = compare_arms(&result, "b", "a", &margins, &[]);
+    let found = compare_arms(&result, &[("b", "a")], &margins, &[]);
     assert_eq!(found[0].verdict, Verdict::Faster);
-    assert_eq!(gate(&found), Gate::Passed);
-    let found = compare_arms(&result, "a", "b", &margins, &[]);
-    assert_eq!(gate(&found), Gate::Failed);
+    assert_eq!(gate(&found, &[]), Gate::Passed);
+    let found = compare_arms(&result, &[("a", "b")], &margins, &[]);
+    assert_eq!(gate(&found, &[]), Gate::Failed);
     let wide = Margins { cases: [("case".to_owned(), 0.5)].into(), ..Margins::default() };
-    let found = compare_arms(&result, "a", "b", &wide, &[]);
-    assert_eq!((found[0].verdict, gate(&found)), (Verdict::Equivalent, Gate::Passed));
+    let found = compare_arms(&result, &[("a", "b")], &wide, &[]);
+    assert_eq!((found[0].verdict, gate(&found, &[])), (Verdict::Equivalent, Gate::Passed));
 }
 
 #[test]
@@ -259,7 +287,11 @@ fn two_results_are_compared_unpaired_and_only_on_one_machine() {
         &Margins { all: Some(0.001), ..margins.clone() },
         &[],
     );
-    assert_eq!(gate(&narrow), Gate::Inconclusive);
+    assert_eq!(gate(&narrow, &[]), Gate::Inconclusive);
+    assert_eq!(missing(&before, &after), [] as [&str; 0]);
+    let fewer = judged(Vec::new(), None);
+    assert_eq!(missing(&before, &fewer), ["only in the first: case, a, warm"]);
+    assert_eq!(gate(&[], &missing(&before, &fewer)), Gate::Inconclusive);
     after.machine.cores = Some(64);
     let found = compare_results(&before, &after, &margins, &[]);
     assert_eq!(found[0].verdict, Verdict::Invalid);

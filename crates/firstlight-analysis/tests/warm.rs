@@ -120,7 +120,7 @@ fn much_that_is_read_in_the_window_is_worth_a_word_and_little_is_not() {
     assert!(sample.valid);
     assert_eq!(
         text(&sample.notices, Finding::LoadInsideWindow),
-        "50.0 MB were read from files while the window was open"
+        "50 MB were read from files while the window was open"
     );
     assert!(reads(2_000).notices.is_empty());
 }
@@ -169,20 +169,18 @@ fn a_step_like_a_staircase_has_no_steady_state_and_a_settled_one_has() {
 
 #[test]
 fn a_slow_drift_is_told_and_noise_is_not() {
-    let drifting: Vec<f64> = Noise::new(6)
-        .series(300, CALL, 0.01, 0.0)
-        .into_iter()
-        .zip(0..)
-        .map(|(value, i)| value * (1.0 + 0.04 * f64::from(i) / 300.0))
-        .collect();
-    let sample = warm(1, &drifting, &[]);
-    let told = found(&sample.notices);
-    // Slow enough to be one stretch, or steep enough to be several: one of the two is said.
-    assert!(
-        told == [Finding::Drift] || sample.window.unwrap().state != SteadyState::Flat,
-        "{told:?}"
-    );
-    assert!(warm(1, &flat(6), &[]).notices.is_empty());
+    let drifting = |seed| -> Vec<f64> {
+        let values = Noise::new(seed).series(300, CALL, 0.03, 0.0);
+        let grown =
+            values.into_iter().zip(0..).map(|(v, i)| v * (1.0 + 0.05 * f64::from(i) / 300.0));
+        grown.collect()
+    };
+    // A drift may also show as stretches of different level; then the steady part has less of it.
+    let told = (0..20)
+        .filter(|&seed| found(&warm(1, &drifting(seed), &[]).notices).contains(&Finding::Drift));
+    assert!(told.count() >= 10);
+    let quiet = (0..20).filter(|&seed| warm(1, &flat(seed), &[]).notices.is_empty());
+    assert!(quiet.count() >= 19);
 }
 
 fn processes(levels: &[f64]) -> Vec<Sample> {

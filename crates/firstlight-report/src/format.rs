@@ -50,6 +50,11 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
+/// A fraction in per cent, with no more digits than it has.
+pub fn percent(fraction: f64) -> String {
+    format!("{} %", (fraction * 1e6).round() / 1e4)
+}
+
 /// Things per second, or any count with three digits.
 pub fn rate(value: f64) -> String {
     match value {

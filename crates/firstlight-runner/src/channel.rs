@@ -62,6 +62,17 @@ impl Channel {
         if self.reader.read_line(&mut line)? == 0 {
             return Ok(None);
         }
-        Ok(Some(serde_json::from_str(&line)?))
+        match serde_json::from_str(&line) {
+            Ok(request) => Ok(Some(request)),
+            // A newer parent's request: there is nothing to answer.
+            Err(_) if is_tagged(&line) => self.next(),
+            Err(error) => Err(error.into()),
+        }
     }
+}
+
+/// Whether a line is a message of some type.
+fn is_tagged(line: &str) -> bool {
+    let value: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+    value["type"].is_string()
 }

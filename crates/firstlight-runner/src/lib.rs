@@ -22,7 +22,9 @@
 //! ```
 
 mod channel;
+mod memory;
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use firstlight_schema::message::{
@@ -31,6 +33,8 @@ use firstlight_schema::message::{
 };
 use firstlight_schema::nanos::Moment;
 use firstlight_schema::phase::Phase;
+
+use sha2::{Digest, Sha256};
 
 pub use firstlight_schema::message::Prepare;
 pub use firstlight_schema::suite::Scalar;
@@ -124,8 +128,14 @@ impl<W: Workload> Session<'_, W> {
     }
 
     fn edge(&mut self, edge: Edge, name: Phase, at: Moment) {
-        let edge = PhaseEdge { edge, name, label: None, at, thread: 0, detail: None };
-        self.channel.send(&Message::Phase(edge));
+        let message = PhaseEdge { edge, name, label: None, at, thread: 0, detail: None };
+        self.channel.send(&Message::Phase(message));
+        let reading = memory::cut(name, at);
+        if edge == Edge::End
+            && let Some(reading) = reading
+        {
+            self.channel.send(&Message::Memory(reading));
+        }
     }
 
     fn call(&mut self) -> Result<(W::Output, Moment, Moment), Failure> {
@@ -162,10 +172,13 @@ impl<W: Workload> Session<'_, W> {
         let mut spans = Vec::with_capacity(BLOCK);
         let mut result = None;
         for left in (0..asked.count).rev() {
+            // The last result goes before the clock starts, not while it runs.
+            drop(result.take());
             let (output, begin, end) = self.call()?;
             result = Some(output);
             spans.push((begin, end));
-            if deadline.is_some_and(|deadline| end > deadline) {
+            let made = asked.count - left;
+            if made >= asked.at_least && deadline.is_some_and(|deadline| end > deadline) {
                 break;
             }
             if spans.len() == BLOCK && left > 0 {
@@ -196,8 +209,9 @@ impl<W: Workload> Session<'_, W> {
             Some(Err(error)) => (Check::Failed, Some(error.to_string())),
         };
         let values = self.workload.as_mut().and_then(|workload| workload.values(output));
-        let leaves = values.map(|values| leaf(&values)).into_iter().collect();
-        self.channel.send(&Message::Output(Output { check, error, digest: None, leaves }));
+        let leaves: Vec<Leaf> = values.map(|values| leaf(&values)).into_iter().collect();
+        let digest = leaves.first().and_then(|leaf| leaf.digest.clone());
+        self.channel.send(&Message::Output(Output { check, error, digest, leaves }));
     }
 }
 
@@ -206,8 +220,17 @@ fn leaf(values: &[f64]) -> Leaf {
     let finite = |value: f64| value.is_finite().then_some(value);
     let squares: f64 = values.iter().map(|value| value * value).sum();
     let step = (values.len() / SHOWN_VALUES).max(1);
+    let mut hasher = Sha256::new();
+    for value in values {
+        hasher.update(value.to_le_bytes());
+    }
+    let digest = hasher.finalize().iter().take(8).fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string");
+        text
+    });
     Leaf {
         dtype: "float64".to_owned(),
+        digest: Some(digest),
         shape: vec![values.len() as u64],
         norm: finite((squares / values.len().max(1) as f64).sqrt()),
         values: values.iter().step_by(step).take(SHOWN_VALUES).map(|&v| finite(v)).collect(),

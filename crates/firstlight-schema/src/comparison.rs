@@ -95,6 +95,8 @@ pub enum Pays {
     Never,
     /// The intervals leave it open.
     Undecided,
+    /// There are too few rounds for an interval.
+    TooFewRounds,
 }
 
 /// The number of calls at which two total costs are equal.
@@ -126,7 +128,8 @@ pub struct AgainResult {
     pub case: String,
     pub arm: String,
     pub comparisons: Vec<Comparison>,
-    pub passed: bool,
+    /// Absent where no pair of processes counts.
+    pub passed: Option<bool>,
 }
 
 /// A value of a swept parameter with what was measured there.

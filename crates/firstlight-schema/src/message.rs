@@ -74,9 +74,16 @@ pub struct Prepare {
 pub struct Iterate {
     /// At most so many calls.
     pub count: u32,
-    /// No call begins after so long; at least one is made.
+    /// No call begins after so long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_ns: Option<Nanos>,
+    /// So many calls are made however long they take.
+    #[serde(default = "one")]
+    pub at_least: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -363,6 +370,9 @@ pub struct Output {
 pub struct Leaf {
     /// As the workload's library names it, such as `float32`.
     pub dtype: String,
+    /// Of type, shape and bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     pub shape: Vec<u64>,
     /// Root mean square over all elements; absent where it is not finite.
     pub norm: Option<f64>,

@@ -178,7 +178,7 @@ pub struct RegimeResult {
     pub samples: Vec<Sample>,
     /// Absent when no sample is valid.
     pub summary: Option<Summary>,
-    /// In the warm regime, where any process has a steady state.
+    /// In the warm regime, where most processes have a steady state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<WarmSummary>,
     /// Of the time to first result, or per call in the warm regime.

@@ -45,7 +45,7 @@ pub struct SteadyPart {
 pub struct Drift {
     pub rank_correlation: f64,
     pub p: f64,
-    /// From the beginning to the end, as a fraction.
+    /// From the first third to the last, as a fraction.
     pub change: f64,
 }
 

@@ -116,6 +116,13 @@ fn a_sweep_needs_different_values_and_work_a_number() {
 }
 
 #[test]
+fn values_of_a_sweep_whose_names_would_be_the_same_are_refused() {
+    let sweep = "arms = [\"fast\"]\nsweep = { parameter = \"mode\", values = [\"a b\", \"a-b\"] }";
+    let error = refuse("arms = [\"fast\"]", sweep);
+    assert_eq!(error, "line 10: there are two cases named `one.mode-a-b`");
+}
+
+#[test]
 fn numbers_that_make_no_sense_are_refused() {
     let error = refuse("[sampling]", "[warm]\ntarget = 2.0\n[sampling]");
     assert!(error.ends_with("`warm.target` is no fraction: 0.02 is 2 %"), "{error}");

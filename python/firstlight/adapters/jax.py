@@ -141,15 +141,16 @@ def _wrap_compile(channel: Channel, open_: _Open) -> None:
     """Reads the argument shapes off the module that is handed to the compiler."""
     compiler: Any = sys.modules["jax._src.compiler"]
     original = compiler.compile_or_get_cached
-    last: dict[str | None, list[str]] = {}
+    last: dict[str, list[str]] = {}
     compiled: list[tuple[str, str | None, Any]] = []
 
     def compile_or_get_cached(backend: Any, computation: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             types = _argument_types(computation)
             open_.signature, open_.digest = _shown(types), _digest(types)
-            open_.changed = _difference(last.get(open_.function), types)
-            last[open_.function] = types
+            if open_.function is not None:
+                open_.changed = _difference(last.get(open_.function), types)
+                last[open_.function] = types
         except Exception:  # shapes are a courtesy; without them the name stands alone
             open_.signature = open_.digest = open_.changed = None
         program = original(backend, computation, *args, **kwargs)

@@ -25,7 +25,8 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
             let document: RunDocument =
                 serde_json::from_str(&json).map_err(|error| error.to_string())?;
             let comparison = &document.cases[0].comparisons[0];
-            let control = document.control.as_ref().is_some_and(|control| control.passed);
+            let control =
+                document.control.as_ref().is_some_and(|control| control.passed == Some(true));
             println!(
                 "   {}; control {}",
                 told(comparison),

@@ -8,8 +8,11 @@ use firstlight_schema::conversation::{Conversation, ProtocolError};
 use firstlight_schema::message::{LONGEST_LINE, Message, Request};
 use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionread};
 
-/// More than any honest process says; a bound on what a dishonest one can make us keep.
+/// More than any honest process says beside its calls; a bound on what a dishonest one can make us
+/// keep.
 const MOST_BYTES: usize = 16 << 20;
+/// What the readings of one call take at most: two times of twenty digits and what stands between.
+const BYTES_PER_CALL: usize = 48;
 
 /// A socket pair: our end, and the end that a process inherits.
 #[derive(Debug)]
@@ -22,6 +25,7 @@ pub(super) struct Listener {
     conversation: Conversation,
     partial: Vec<u8>,
     bytes: usize,
+    most_bytes: usize,
     watches: bool,
     pub(super) messages: Vec<Message>,
     pub(super) error: Option<ProtocolError>,
@@ -46,6 +50,7 @@ impl Listener {
             conversation,
             partial: Vec::new(),
             bytes: 0,
+            most_bytes: MOST_BYTES.saturating_add(calls(requests).saturating_mul(BYTES_PER_CALL)),
             watches: requests == [Request::Watch],
             messages: Vec::new(),
             error: None,
@@ -86,8 +91,8 @@ impl Listener {
 
     fn take(&mut self, data: &[u8]) {
         self.bytes += data.len();
-        if self.bytes > MOST_BYTES {
-            self.error = Some(ProtocolError::TooMuch(MOST_BYTES));
+        if self.bytes > self.most_bytes {
+            self.error = Some(ProtocolError::TooMuch(self.most_bytes));
             return;
         }
         self.partial.extend_from_slice(data);
@@ -126,6 +131,16 @@ impl Listener {
         }
         (std::mem::take(&mut self.messages), self.error.take())
     }
+}
+
+/// How many calls are asked for.
+fn calls(requests: &[Request]) -> usize {
+    let of = |request: &Request| match request {
+        Request::WarmUp(asked) | Request::Iterate(asked) => asked.count,
+        Request::Settle(asked) => asked.count,
+        _ => 1,
+    };
+    requests.iter().map(|request| usize::try_from(of(request)).unwrap_or(usize::MAX)).sum()
 }
 
 fn line(request: &Request) -> Vec<u8> {

@@ -1,5 +1,7 @@
 //! One arm of a case: its program, its caches, what was taken of it.
 
+use std::collections::BTreeMap;
+
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::message::{Iterate, Message, Prepare, Request, Settle};
 use firstlight_schema::nanos::Nanos;
@@ -19,6 +21,9 @@ const RUNNER: &str = "from firstlight.runner import main; main()";
 /// An arm that fails this often in a row is given up.
 const FAILURES_IN_A_ROW: u32 = 2;
 
+/// A steady state cannot be told from fewer calls.
+const FEWEST_CALLS: u32 = 10;
+
 /// Calls after the window that tell whether calls are over when they return.
 const SETTLED_CALLS: u32 = 3;
 
@@ -31,7 +36,8 @@ pub(super) struct Contender<'a> {
     iterations: u32,
     target: Target,
     pub(super) readings: ArmReadings,
-    failures: u32,
+    /// In a row, regime by regime.
+    failures: BTreeMap<Regime, u32>,
 }
 
 impl<'a> Contender<'a> {
@@ -73,13 +79,13 @@ impl<'a> Contender<'a> {
             iterations: plan.warm.iterations,
             target: target(plan, arm)?,
             readings,
-            failures: 0,
+            failures: BTreeMap::new(),
         })
     }
 
     /// From now on a window has at most so many calls.
     pub(super) fn set_iterations(&mut self, iterations: u32) {
-        self.iterations = iterations.clamp(10, self.plan.warm.iterations.max(10));
+        self.iterations = iterations.clamp(FEWEST_CALLS, self.plan.warm.iterations);
     }
 
     fn subject(&self, regime: Option<Regime>, round: Option<u32>) -> Subject {
@@ -102,8 +108,8 @@ impl<'a> Contender<'a> {
         let within_ns = Some(Nanos::from(warm.within));
         vec![
             prepare,
-            Request::WarmUp(Iterate { count: warm.warm_up, within_ns: None }),
-            Request::Iterate(Iterate { count: self.iterations, within_ns }),
+            Request::WarmUp(Iterate { count: warm.warm_up, within_ns: None, at_least: 1 }),
+            Request::Iterate(Iterate { count: self.iterations, within_ns, at_least: FEWEST_CALLS }),
             Request::Settle(Settle { count: SETTLED_CALLS }),
             Request::Finish,
         ]
@@ -146,8 +152,9 @@ impl<'a> Contender<'a> {
         self.target.ask(&self.requests(regime));
         let sample = session.take(&mut self.target, policy, SampleRole::Measured, Some(subject))?;
         observer.taken(&sample);
-        self.failures = if has_failed(&sample) { self.failures + 1 } else { 0 };
-        if self.failures == FAILURES_IN_A_ROW {
+        let failures = self.failures.entry(regime).or_default();
+        *failures = if has_failed(&sample) { *failures + 1 } else { 0 };
+        if *failures == FAILURES_IN_A_ROW {
             let text = format!("failed {FAILURES_IN_A_ROW} times in a row: {}", why(&sample));
             self.readings.stopped = Some(Reason::new(Finding::ProcessFailed, text));
         }

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use firstlight_schema::cache::{CachePolicy, Policy};
-use firstlight_schema::nanos::Nanos;
 use firstlight_schema::reading::RawSample;
 use firstlight_schema::suite::{CaseFile, Regime, WarmFile};
 
@@ -144,7 +143,9 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
         let regimes = &self.plan.suite.file.regimes;
         if regimes.iter().any(|&regime| self.plan.policy(regime).needs_priming()) {
             for contender in &mut self.contenders {
-                contender.prime(self.session, self.observer)?;
+                if !self.session.is_interrupted() {
+                    contender.prime(self.session, self.observer)?;
+                }
             }
         }
         let warm = &self.plan.warm;
@@ -160,9 +161,17 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
                 return Ok(());
             }
             self.take_round(round, &regimes)?;
-            let spent = Duration::from(Nanos(now().since(began).0));
-            if wants_more && round >= warm.processes && self.rounds.is_balanced() {
-                wants_more = self.ask(guide, round, spent);
+            if wants_more && round >= warm.processes {
+                let spent = Duration::from(now().since(began));
+                wants_more = if self.rounds.is_balanced() {
+                    self.ask(guide, round, spent)
+                } else {
+                    // A block is finished once it is begun, or the order would not cancel.
+                    round < warm.most_processes
+                };
+                if wants_more {
+                    self.observer.extended(self.going());
+                }
             }
         }
         Ok(())
@@ -204,11 +213,13 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
                 contender.set_iterations(iterations);
             }
         }
-        if round >= self.plan.least(Regime::Warm) {
-            let going = self.contenders.iter().filter(|one| one.readings.stopped.is_none());
-            self.observer.extended(BLOCK * u32::try_from(going.count()).unwrap_or(0));
-        }
         true
+    }
+
+    /// How many arms have not been given up.
+    fn going(&self) -> u32 {
+        let going = self.contenders.iter().filter(|one| one.readings.stopped.is_none());
+        u32::try_from(going.count()).unwrap_or(u32::MAX)
     }
 
     fn finish(self) -> CaseReadings {

@@ -1,11 +1,11 @@
 //! One row per arm and regime: the time, its interval, how many processes, whether they count.
 
 use firstlight_schema::cold::PhaseMean;
-use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
+use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult};
 
 use super::page::{BOLD, DIM, Page};
 use crate::bar::{bar, letter};
-use crate::format::{duration, rate};
+use crate::format::{duration, percent, rate};
 use crate::table::{Align, columns};
 
 /// The table of a case.
@@ -64,6 +64,41 @@ fn row(arm: &ArmResult, regime: &RegimeResult) -> Vec<String> {
         None => String::new(),
     };
     vec![arm.name.clone(), regime.regime.to_string(), time, interval, processes, what]
+}
+
+/// How the arms' results agree, and bounds of quantiles where they were asked for.
+pub(super) fn beside(page: &mut Page, case: &CaseResult) {
+    let mut facts: Vec<(&str, String)> = Vec::new();
+    for arm in &case.arms {
+        let said = match &arm.agreement {
+            Agreed::Reference | Agreed::Differs { .. } => continue,
+            Agreed::Equal => "equal to the reference's".to_owned(),
+            Agreed::Close { difference } => format!("close, {difference:.1e} of their size apart"),
+            Agreed::NotCompared { why } => format!("not compared: {why}"),
+        };
+        let name = if facts.is_empty() { "results" } else { "" };
+        facts.push((name, format!("{}: {said}", arm.name)));
+    }
+    for arm in &case.arms {
+        for of in &arm.regimes {
+            for bound in &of.quantiles {
+                facts.push((
+                    "quantile",
+                    format!(
+                        "{}, {}: {} of processes take at most {}, with 95 % confidence",
+                        arm.name,
+                        of.regime,
+                        percent(bound.quantile),
+                        duration(bound.at_most_ns),
+                    ),
+                ));
+            }
+        }
+    }
+    if !facts.is_empty() {
+        page.gap();
+        page.facts(&facts);
+    }
 }
 
 /// Where the time to first result goes, a bar for each arm and cold regime.

@@ -6,7 +6,7 @@ use firstlight_schema::suite::Regime;
 use super::findings::{findings, of_the_machine};
 use super::minimum::{facts, minimum};
 use super::page::{BOLD, Page};
-use super::rows::{bars, rows, title};
+use super::rows::{bars, beside, rows, title};
 use super::sheet::{Depth, headline, sheet};
 use super::sweeps::sweep;
 use super::verdicts::{break_evens, control, verdicts};
@@ -33,6 +33,7 @@ pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
         page.gap();
         rows(page, case);
         bars(page, case);
+        beside(page, case);
         if report == Report::Full {
             sheets(page, case);
             windows(page, case);

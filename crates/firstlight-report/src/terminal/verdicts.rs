@@ -5,7 +5,7 @@ use firstlight_schema::estimate::Estimate;
 use firstlight_schema::run::CaseResult;
 
 use super::page::{BOLD, Page};
-use crate::format::calls;
+use crate::format::{calls, percent};
 use crate::plot::{Draw, Series, plot};
 
 const WIDEST_PLOT: usize = 76;
@@ -22,7 +22,7 @@ pub(super) fn verdicts(page: &mut Page, comparisons: &[Comparison]) {
 /// A verdict as a sentence.
 pub(crate) fn verdict(of: &Comparison) -> String {
     let ratio = of.ratio.as_ref().map_or_else(|| "no ratio".to_owned(), ratio);
-    let margin = format!("a margin of {} %", of.margin * 100.0);
+    let margin = format!("a margin of {}", percent(of.margin));
     let (arm, against) = (&of.arm, &of.against);
     let said = match of.verdict {
         Verdict::Faster => format!("{arm} is faster than {against}: {ratio}"),
@@ -44,7 +44,9 @@ pub(crate) fn verdict(of: &Comparison) -> String {
 fn ratio(of: &Estimate) -> String {
     let times = |value: f64| match value {
         v if v >= 9.995 => format!("{v:.1}"),
-        v => format!("{v:.3}"),
+        v if v >= 0.0995 => format!("{v:.3}"),
+        v if v >= 0.000_995 => format!("{v:.5}"),
+        v => format!("{v:.1e}"),
     };
     match of.interval {
         Some(interval) => format!(
@@ -66,10 +68,10 @@ pub(super) fn control(page: &mut Page, control: &AgainResult) {
         .filter_map(|one| Some(format!("{} {:.3}", one.regime, one.ratio?.point)))
         .collect();
     let ratios = ratios.join(", ");
-    let said = match () {
-        () if ratios.is_empty() => "could not be measured twice".to_owned(),
-        () if control.passed => format!("is not told from itself ({ratios})"),
-        () => format!("DIFFERS from itself ({ratios})"),
+    let said = match control.passed {
+        None => "could not be measured twice".to_owned(),
+        Some(true) => format!("is not told from itself ({ratios})"),
+        Some(false) => format!("DIFFERS from itself ({ratios})"),
     };
     page.sentence(&format!("{BOLD}control{BOLD:#}: {} in {} {said}", control.arm, control.case));
 }
@@ -90,9 +92,12 @@ pub(super) fn break_evens(page: &mut Page, case: &CaseResult) {
 
 fn answer(of: &BreakEven) -> String {
     let (arm, against) = (&of.arm, &of.against);
-    let at = |first: &str, later: &str| {
-        let calls = of.calls.as_ref().map_or_else(String::new, interval);
-        format!("{first} is cheaper at first, {later} {calls}")
+    let at = |first: &str, later: &str| match &of.calls {
+        Some(crossing) if crossing.low.is_some() => {
+            format!("{first} is cheaper at first, {later} {}", interval(crossing))
+        }
+        Some(crossing) => format!("{later} is cheaper {}", interval(crossing)),
+        None => format!("{later} is cheaper in the end"),
     };
     match of.pays {
         Pays::FromTheFirstCall => format!("{arm} is cheaper than {against} from the first call on"),
@@ -106,6 +111,10 @@ fn answer(of: &BreakEven) -> String {
                 });
             format!("{arm} and {against} cannot be told apart in the long run{sure}")
         }
+        Pays::TooFewRounds => {
+            let pairs = of.calls.as_ref().map_or(0, |calls| calls.pairs);
+            format!("{pairs} rounds of {arm} and {against} are too few, six are needed")
+        }
     }
 }
 
@@ -114,9 +123,8 @@ fn interval(of: &Crossing) -> String {
     match (of.low, of.high) {
         (Some(low), Some(high)) if low + 2.0 >= high => from,
         (Some(low), Some(high)) => format!("{from} ({low:.0} to {})", calls(high)),
-        (None, Some(high)) => format!("{from} (at most {})", calls(high)),
-        (Some(low), None) => format!("{from} (at least {})", calls(low)),
-        (None, None) => format!("{from} ({} rounds are too few for an interval)", of.pairs),
+        (None, Some(high)) if high > of.point => format!("{from}, or from {} at most", calls(high)),
+        (_, None) | (None, Some(_)) => from,
     }
 }
 

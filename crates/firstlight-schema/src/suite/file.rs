@@ -181,6 +181,7 @@ impl SuiteFile {
             toml::from_str(text).map_err(|error| SuiteError::from_toml(text, &error))?;
         suite.check(text)?;
         suite.cases = suite.cases.into_iter().flat_map(CaseFile::expand).collect();
+        check_names(text, "case", suite.cases.iter().map(|case| &case.name))?;
         Ok(suite)
     }
 

@@ -1,6 +1,8 @@
 //! `firstlight compare`: two arms of one result, or the same arms of two.
 
-use firstlight_analysis::results::{compare_arms, compare_results, differences, gate};
+use firstlight_analysis::results::{
+    compare_arms, compare_results, compare_with_reference, differences, gate, missing,
+};
 use firstlight_engine::store::read_run;
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::comparison::{Comparison, ComparisonDocument, Gate, Side};
@@ -34,33 +36,40 @@ pub(crate) fn compare(settings: &CompareSettings, printer: &mut Printer) -> Resu
 
 fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
     let (margins, regimes) = (&settings.margins, &settings.regimes);
+    let known_margins = |documents: &[&RunDocument]| match margins.unknown(documents) {
+        Some(case) => {
+            Err(Error::Usage(format!("--margin names a case `{case}` that there is not")))
+        }
+        None => Ok(()),
+    };
     Ok(match &settings.sides {
         Sides::Results(first, second) => {
             let (first, second) = (read_run(first)?, read_run(second)?);
+            known_margins(&[&first, &second])?;
             let comparisons = compare_results(&first, &second, margins, regimes);
-            let differences = differences(&first, &second);
-            assemble(settings, side(&first, None), side(&second, None), comparisons, differences)
+            let missing = if regimes.is_empty() { missing(&first, &second) } else { Vec::new() };
+            let gate = settings.gate.then(|| gate(&comparisons, &missing));
+            let differences = missing.into_iter().chain(differences(&first, &second)).collect();
+            assemble(side(&first, None), side(&second, None), false, comparisons, differences, gate)
         }
         Sides::Arms(result, first, second) => {
             let result = read_run(result)?;
+            known_margins(&[&result])?;
             for name in [first, second] {
                 known(&result, name)?;
             }
-            let comparisons = compare_arms(&result, first, second, margins, regimes);
+            let comparisons = compare_arms(&result, &[(first, second)], margins, regimes);
+            let gate = settings.gate.then(|| gate(&comparisons, &[]));
             let (first, second) = (side(&result, Some(first)), side(&result, Some(second)));
-            assemble(settings, first, second, comparisons, Vec::new())
+            assemble(first, second, true, comparisons, Vec::new(), gate)
         }
         Sides::Reference(result) => {
             let result = read_run(result)?;
-            let mut comparisons = Vec::new();
-            for case in &result.cases {
-                for arm in case.arms.iter().filter(|arm| arm.name != case.reference) {
-                    let found = compare_arms(&result, &case.reference, &arm.name, margins, regimes);
-                    comparisons.extend(found.into_iter().filter(|one| one.case == case.name));
-                }
-            }
+            known_margins(&[&result])?;
+            let comparisons = compare_with_reference(&result, margins, regimes);
+            let gate = settings.gate.then(|| gate(&comparisons, &[]));
             let (first, second) = (side(&result, None), side(&result, None));
-            assemble(settings, first, second, comparisons, Vec::new())
+            assemble(first, second, true, comparisons, Vec::new(), gate)
         }
     })
 }
@@ -85,20 +94,21 @@ fn side(document: &RunDocument, arm: Option<&str>) -> Side {
 }
 
 fn assemble(
-    settings: &CompareSettings,
     first: Side,
     second: Side,
+    paired: bool,
     comparisons: Vec<Comparison>,
     differences: Vec<String>,
+    gate: Option<Gate>,
 ) -> ComparisonDocument {
     ComparisonDocument {
         schema: ComparisonDocument::schema_id(),
         firstlight: build(),
         first,
         second,
-        paired: !matches!(settings.sides, Sides::Results(..)),
-        gate: settings.gate.then(|| gate(&comparisons)),
+        paired,
         comparisons,
         differences,
+        gate,
     }
 }
