@@ -164,9 +164,9 @@ pub(crate) fn someone_runs(word: &str) -> bool {
         .any(|line| line.split(|&byte| byte == 0).any(|argument| argument == word.as_bytes()))
 }
 
-/// Whether the condition comes true within a few seconds.
+/// Whether the condition comes true before patience ends.
 pub(crate) fn eventually(condition: impl Fn() -> bool) -> bool {
-    (0..100).any(|_| {
+    (0..600).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
         condition()
     })
