@@ -15,7 +15,7 @@ use crate::findings::{Told, of_the_machine};
 
 pub use crate::row::Row;
 pub use calls::{BINS, Distribution};
-pub use case::Case;
+pub use case::{Case, Ledger};
 pub use events::Mark;
 pub use manifest::{Fact, Group};
 pub use memory::{MemoryOf, PhaseRow};
