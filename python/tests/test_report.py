@@ -95,19 +95,8 @@ def page(document: Document, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def renamed(document: Any, text: str) -> Any:
     """The document with a text added to whatever a suite or a workload names or says."""
-    free = (
-        "case",
-        "arm",
-        "against",
-        "reference",
-        "suite",
-        "text",
-        "parameter",
-        "unit",
-        "how",
-        "why",
-    )
-    tails = ("stdout-tail", "stderr-tail", "label", "error", "traceback", "cpu", "python")
+    names = ("case", "arm", "against", "reference", "suite", "parameter", "unit", "cpu", "python")
+    words = ("text", "how", "why", "stdout-tail", "stderr-tail", "label", "error", "traceback")
     if isinstance(document, list):
         return [renamed(one, text) for one in document]
     if not isinstance(document, dict):
@@ -115,7 +104,7 @@ def renamed(document: Any, text: str) -> Any:
     changed = {}
     for key, value in document.items():
         named = key == "name" and ({"arms", "regimes", "workload"} & document.keys())
-        if isinstance(value, str) and (named or key in free or key in tails):
+        if isinstance(value, str) and (named or key in names or key in words):
             changed[key] = value + text
         elif key in ("reasons", "notices") and value:
             changed[key] = [reason + text for reason in value]
@@ -194,7 +183,10 @@ def test_every_call_is_drawn_and_the_compilation_is_marked(
 
 def test_tables_are_sorted_up_and_down(browser: Browser, page: Path) -> None:
     browser.open(page)
-    table = "[...document.querySelectorAll('table.sortable')].find(t => t.caption.textContent.startsWith('Time of'))"
+    table = (
+        "[...document.querySelectorAll('table.sortable')]"
+        ".find(table => table.caption.textContent.startsWith('Time of'))"
+    )
     keys = f"[...{table}.tBodies[0].rows].map(row => row.cells[2].dataset.key)"
     button = f"{table}.tHead.rows[0].cells[2].querySelector('button')"
     before = browser.run(keys)
@@ -266,8 +258,10 @@ def test_nothing_is_wider_than_the_screen(
     browser.open(made(tmp_path, renamed(document, text)), width=width)
     browser.run("document.querySelectorAll('details').forEach(one => one.open = true)")
     wide = browser.run(
-        "[...document.body.querySelectorAll('*')].filter(one => !one.closest('.scroll, svg, #tip, .skip')"
-        " && one.getBoundingClientRect().right > innerWidth + 1).map(one => one.outerHTML.slice(0, 200))"
+        "[...document.body.querySelectorAll('*')]"
+        ".filter(one => !one.closest('.scroll, svg, #tip, .skip'))"
+        ".filter(one => one.getBoundingClientRect().right > innerWidth + 1)"
+        ".map(one => one.outerHTML.slice(0, 200))"
     )
     assert wide == []
     assert browser.run("document.documentElement.scrollWidth <= innerWidth")
@@ -339,7 +333,9 @@ CONTRAST = """
     if (!own || element.closest('script, title, desc')) continue;
     const style = getComputedStyle(element);
     let back = behind(element.closest('svg') || element);
-    if (element.matches('.letter')) back = parse(getComputedStyle(element.previousElementSibling).fill).rgb;
+    if (element.matches('.letter')) {
+      back = parse(getComputedStyle(element.previousElementSibling).fill).rgb;
+    }
     const front = parse(element.closest('svg') ? style.fill : style.color).rgb;
     if (ratio(front, back) < 4.5) {
       poor.add(`${element.tagName}.${element.getAttribute('class')} ${front} on ${back}`);
@@ -348,7 +344,8 @@ CONTRAST = """
   for (const mark of document.querySelectorAll('.point, .curve, .dots, .ecdf, .cross, .event')) {
     const style = getComputedStyle(mark);
     const colour = mark.matches('.point, .cross') ? style.fill : style.stroke;
-    if (ratio(parse(colour).rgb, behind(mark.closest('svg'))) < 3) poor.add(mark.outerHTML.slice(0, 80));
+    const back = behind(mark.closest('svg'));
+    if (ratio(parse(colour).rgb, back) < 3) poor.add(mark.outerHTML.slice(0, 80));
   }
   return [...poor];
 })()
