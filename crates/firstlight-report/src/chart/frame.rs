@@ -70,8 +70,8 @@ pub(super) fn beside(ticks: &[(f64, String)], scale: &Scale, height: f64) -> Mar
 
 fn anchor(place: f64) -> &'static str {
     match place {
-        p if p < 0.08 => "start",
-        p if p > 0.92 => "end",
+        p if p < 0.05 => "start",
+        p if p > 0.95 => "end",
         _ => "middle",
     }
 }

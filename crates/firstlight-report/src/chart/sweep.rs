@@ -12,6 +12,9 @@ const PLOT: f64 = 200.0;
 /// Straight pieces in which a fitted line is drawn: on logarithmic axes it bends.
 const PIECES: usize = 60;
 
+/// Values closer than this share of the width would stand in each other's way.
+const ROOM_FOR_A_VALUE: f64 = 0.13;
+
 /// The arms of one regime; each line with the number that gives it its colour. Nothing where fewer
 /// than two values are numbers.
 pub(crate) fn sweep(
@@ -32,7 +35,7 @@ pub(crate) fn sweep(
     Some(picture.draw(
         "beside sweep",
         &html! {
-            (below(&x.numbers(5), &x, PLOT))
+            (below(&ticks(rows().map(|(x, ..)| x), &x), &x, PLOT))
             (beside(&y.durations(4), &y, PLOT))
             @for (index, line) in lines {
                 g class=(arm_class(*index)) {
@@ -44,6 +47,18 @@ pub(crate) fn sweep(
             }
         },
     ))
+}
+
+/// The values themselves where there is room for them, else round numbers.
+fn ticks(values: impl Iterator<Item = f64>, x: &Scale) -> Vec<(f64, String)> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let has_room = values.windows(2).all(|pair| x.at(pair[1]) - x.at(pair[0]) > ROOM_FOR_A_VALUE);
+    if has_room {
+        return values.into_iter().map(|value| (value, number(value))).collect();
+    }
+    x.numbers(5)
 }
 
 /// The value, and the time with both ends of its interval.

@@ -33,16 +33,14 @@ pub struct Point {
 impl<'a> Points<'a> {
     pub(super) fn new(arm: &'a str, of: &RegimeResult) -> Self {
         let has_first_result = of.samples.iter().any(|sample| sample.first_result.is_some());
-        let (what, value): (_, fn(&Sample) -> Option<f64>) = match of.regime.is_cold() {
-            true if has_first_result => ("time to first result", first_result),
-            true => ("wall time", wall),
-            false => ("mean per call of the steady part", per_call),
+        let (what, value, estimate): (_, fn(&Sample) -> Option<f64>, _) = if !of.regime.is_cold() {
+            ("mean per call of the steady part", per_call, headline(of))
+        } else if has_first_result {
+            ("time to first result", first_result, headline(of))
+        } else {
+            ("wall time", wall, of.summary.as_ref().map(|summary| summary.wall))
         };
         let points = of.samples.iter().map(|sample| Point::new(sample, value)).collect();
-        let estimate = match what {
-            "wall time" => of.summary.as_ref().map(|summary| summary.wall),
-            _ => headline(of),
-        };
         Self { arm, regime: of.regime, estimate, what, points }
     }
 
