@@ -4,13 +4,16 @@ use firstlight_schema::comparison::{BreakEven, Total};
 use maud::{Markup, html};
 
 use super::frame::{AXIS, Picture, below, beside, line, pc, px, stretched, up};
-use super::scale::Scale;
+use super::scale::{Scale, real};
 use crate::format::{calls, duration};
 use crate::verdict::answer;
 
 const PLOT: f64 = 190.0;
 /// Numbers of calls at which a reader finds both totals in words.
 const TOLD: usize = 24;
+
+/// Straight pieces in which a curve is drawn from one of its points to the next.
+const PIECES: usize = 8;
 
 /// Nothing where the curve has fewer than two points.
 pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option<Markup> {
@@ -19,8 +22,9 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
     if of.curve.len() < 2 {
         return None;
     }
+    let curve = bent(&of.curve);
     let path = |value: fn(&Total) -> f64| {
-        line(of.curve.iter().map(|total| (x.at(total.calls), up(y.at(value(total)), PLOT))))
+        line(curve.iter().map(|total| (x.at(total.calls), up(y.at(value(total)), PLOT))))
     };
     let title = format!("Total time of {} and {} against calls, {}", of.arm, of.against, of.cold);
     let picture = Picture { id, title: &title, description: &answer(of), height: PLOT + AXIS };
@@ -51,6 +55,26 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
             }
         },
     ))
+}
+
+/// Between two points totals grow in a straight line, which is bent on logarithmic axes.
+fn bent(curve: &[Total]) -> Vec<Total> {
+    let between = |pair: &[Total], share: f64| {
+        let calls = pair[0].calls * (pair[1].calls / pair[0].calls).powf(share);
+        let part = (calls - pair[0].calls) / (pair[1].calls - pair[0].calls);
+        let at = |from: f64, to: f64| from + part * (to - from);
+        Total {
+            calls,
+            arm_ns: at(pair[0].arm_ns, pair[1].arm_ns),
+            against_ns: at(pair[0].against_ns, pair[1].against_ns),
+        }
+    };
+    let pieces = (0..PIECES).map(|piece| real(piece) / real(PIECES));
+    curve
+        .windows(2)
+        .flat_map(|pair| pieces.clone().map(move |share| between(pair, share)))
+        .chain(curve.last().copied())
+        .collect()
 }
 
 /// Where the crossing may lie; open ends reach to the end of the picture.
