@@ -61,7 +61,7 @@ pub(crate) fn exists(program: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// A machine that brings hyperfine or valgrind along keeps it; a Debian one is given it.
+/// A machine that brings hyperfine, valgrind or chromium along keeps it; a Debian one is given it.
 pub(crate) fn install(program: &str, package: &str) -> bool {
     if exists(program) {
         return true;

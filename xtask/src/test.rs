@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::shell::{Result, cargo, root, step, step_with_output};
+use crate::shell::{Result, cargo, install, root, step, step_with_output};
 use crate::{generate, layering, licences, python};
 
 pub(crate) fn test() -> Result {
@@ -42,11 +42,22 @@ fn python_tests() -> Result<u32> {
         &mut tool("ruff", &["format", "--quiet", "--check", ".", "../suites", "../benches"]),
     )?;
     step("Python types", &mut tool("mypy", &["firstlight"]))?;
+    browser();
     let mut pytest = tool("pytest", &[]);
     pytest.env("FIRSTLIGHT_BINARY", root().join("target/debug/firstlight"));
     pytest.env_remove("PYTHONDONTWRITEBYTECODE");
     let lines = step_with_output("Python tests", &mut pytest)?;
     counted(&lines, "Python tests")
+}
+
+/// The report is looked at in a real browser. Where there is none and none can be installed, those
+/// tests fail: they never count as passed without having run.
+fn browser() {
+    println!("── a browser");
+    if !install("chromium", "chromium") {
+        println!("there is no Chromium: the tests of the HTML report cannot run and will fail");
+        println!("hint: install it, on Debian with `apt-get install chromium`");
+    }
 }
 
 /// Adds up the `N passed` of all summaries. A suite that ran nothing has not passed.

@@ -1,10 +1,18 @@
-//! Renders results as text. Pure: documents in, strings out; colours are escape sequences that the
-//! printer takes away where they are not wanted, and no meaning rests on them alone.
+//! Renders results as text, HTML and Markdown. Pure: documents in, strings out; colours of a terminal
+//! are escape sequences that the printer takes away where they are not wanted, and no meaning rests on
+//! colour alone.
 
 mod bar;
+mod chart;
+pub mod findings;
 pub mod format;
+pub mod html;
+pub mod markdown;
+pub mod model;
 mod plot;
+mod row;
 pub mod sentence;
 mod strip;
 mod table;
 pub mod terminal;
+mod verdict;

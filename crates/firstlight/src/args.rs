@@ -32,6 +32,7 @@ Examples:
   firstlight cold -- python train.py --epochs 1
   firstlight cold --cache primed --runs 20 -- python train.py
   firstlight compare runs/before runs/after --gate
+  firstlight report runs/today
 
 Exit codes: 0 ok, 1 unexpected, 2 usage or set-up, 3 gate failed, 4 inconclusive,
 5 a measured process failed, 6 verification failed, 130 interrupted.";
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     Cold(ColdArgs),
     Doctor(DoctorArgs),
+    Report(ReportArgs),
     Run(RunArgs),
     Show(ShowArgs),
 }
@@ -223,6 +225,29 @@ fn margin(text: &str) -> Result<(Option<String>, f64), String> {
     };
     if (0.0..1.0).contains(&value) { Ok((case, value)) } else { Err(wrong()) }
 }
+
+/// Make one HTML file of a stored result: every chart, every number, nothing to fetch
+///
+/// The file holds its own style, script and pictures; it opens from a disk, a mail or a CI artefact,
+/// also on a phone and on paper. An older file of that name is replaced.
+#[derive(Debug, clap::Args)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub(crate) struct ReportArgs {
+    /// A result's folder, or its result.json
+    pub(crate) result: PathBuf,
+    /// The file to write, `report.html` when none is given; `-` prints it
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print a short table with verdicts, break-evens and findings for a pull request instead
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) markdown: bool,
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  firstlight report runs/today
+  firstlight report runs/today --output today.html
+  firstlight report runs/today --markdown >> \"$GITHUB_STEP_SUMMARY\"";
 
 /// Print a stored result again, as long or short as wanted
 #[derive(Debug, clap::Args)]

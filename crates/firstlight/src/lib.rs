@@ -17,7 +17,9 @@ use firstlight_schema::exit_code::Exit;
 use args::{Args, Command, DoctorArgs};
 use error::Error;
 use printer::Printer;
-use settings::{ColdSettings, CompareSettings, DoctorSettings, RunSettings, ShowSettings};
+use settings::{
+    ColdSettings, CompareSettings, DoctorSettings, ReportSettings, RunSettings, ShowSettings,
+};
 
 /// Runs the program with the given arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -45,6 +47,7 @@ fn run(args: Args, printer: &mut Printer) -> Result<Exit, Error> {
         Command::Compare(compare) => {
             commands::compare(&CompareSettings::resolve(compare, args.format), printer)
         }
+        Command::Report(report) => commands::report(&ReportSettings::resolve(report), printer),
         Command::Show(show) => commands::show(&ShowSettings::resolve(show, args.format), printer),
         Command::Run(run) => commands::run(&RunSettings::resolve(run, args.format), printer),
     }

@@ -8,6 +8,7 @@ mod arms;
 mod hooks;
 mod ledger;
 mod memory;
+mod report;
 mod spawn;
 mod torch;
 
@@ -29,13 +30,14 @@ struct Workshop {
 
 pub(crate) fn bench(names: &[String]) -> Result {
     type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 7] = [
+    let benches: [(&str, Bench); 8] = [
         ("spawn", spawn::bench),
         ("memory", memory::bench),
         ("ledger", ledger::bench),
         ("hooks", hooks::bench),
         ("arms", arms::bench),
         ("analysis", analysis::bench),
+        ("report", report::bench),
         ("torch", torch::bench),
     ];
     if let Some(unknown) = names.iter().find(|name| !benches.iter().any(|(known, _)| known == name))

@@ -3,7 +3,7 @@
 use firstlight_schema::comparison::{ComparisonDocument, Gate, Side};
 
 use super::page::{BOLD, Page};
-use super::verdicts::verdict;
+use crate::verdict::verdict;
 
 const SHOWN_DIFFERENCES: usize = 12;
 

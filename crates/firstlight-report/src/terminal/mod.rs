@@ -23,6 +23,7 @@ use firstlight_schema::run::RunDocument;
 use page::Page;
 
 pub use run::Report;
+pub(crate) use sweeps::fit;
 
 const NARROWEST: usize = 40;
 const WIDEST: usize = 110;

@@ -5,7 +5,8 @@ use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult};
 
 use super::page::{BOLD, DIM, Page};
 use crate::bar::{bar, letter};
-use crate::format::{duration, percent, rate};
+use crate::format::{duration, percent};
+use crate::row::{Row, about};
 use crate::table::{Align, columns};
 
 /// The table of a case.
@@ -34,36 +35,8 @@ pub(super) fn rows(page: &mut Page, case: &CaseResult) {
 }
 
 fn row(arm: &ArmResult, regime: &RegimeResult) -> Vec<String> {
-    let estimate = match &regime.warm {
-        Some(warm) => Some(warm.per_call),
-        None => regime.summary.as_ref().and_then(|summary| summary.first_result),
-    };
-    let valid = regime.samples.iter().filter(|sample| sample.valid).count();
-    let processes = match regime.samples.len() {
-        all if all == valid => format!("{valid}"),
-        all => format!("{valid} of {all} valid"),
-    };
-    let (time, interval) = match estimate {
-        Some(estimate) => (
-            duration(estimate.point),
-            estimate.interval.map_or_else(
-                || "too few".to_owned(),
-                |interval| format!("{} to {}", duration(interval.low), duration(interval.high)),
-            ),
-        ),
-        None if regime.samples.is_empty() => ("none".to_owned(), String::new()),
-        None if valid == 0 => ("invalid".to_owned(), String::new()),
-        None => ("not steady".to_owned(), String::new()),
-    };
-    let what = match &regime.warm {
-        Some(warm) => warm.throughput.as_ref().map_or_else(
-            || "mean per call".to_owned(),
-            |of| format!("mean per call, {} {}/s", rate(of.per_second.point), of.unit),
-        ),
-        None if estimate.is_some() => "median to first result".to_owned(),
-        None => String::new(),
-    };
-    vec![arm.name.clone(), regime.regime.to_string(), time, interval, processes, what]
+    let Row { arm, regime, time, interval, processes, what, .. } = Row::new(arm, regime);
+    vec![arm.to_owned(), regime.to_string(), time, interval, processes, what]
 }
 
 /// How the arms' results agree, and bounds of quantiles where they were asked for.
@@ -145,12 +118,10 @@ pub(super) fn bars(page: &mut Page, case: &CaseResult) {
 
 /// The title of a case.
 pub(super) fn title(page: &mut Page, case: &CaseResult) {
-    let mut words: Vec<String> =
-        case.parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    if let Some(work) = case.work.as_ref().filter(|work| work.per_call > 1.0) {
-        words.push(format!("{} {} per call", work.per_call, work.unit));
-    }
     page.gap();
-    let about = if words.is_empty() { String::new() } else { format!("  {}", words.join(", ")) };
+    let about = match about(case) {
+        about if about.is_empty() => about,
+        about => format!("  {about}"),
+    };
     page.sentence(&format!("{BOLD}{}{BOLD:#}{about}", case.name));
 }

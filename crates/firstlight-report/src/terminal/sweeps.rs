@@ -48,7 +48,8 @@ fn table(page: &mut Page, sweep: &SweepResult, lines: &[&SweepLine]) {
     page.columns(&vec![Align::Right; lines.len() + 1], &rows);
 }
 
-fn fit(line: &SweepLine, parameter: &str) -> String {
+/// The fitted line in words.
+pub(crate) fn fit(line: &SweepLine, parameter: &str) -> String {
     let (Some(constant), Some(slope)) = (&line.constant, &line.slope) else {
         return "too little for a line".to_owned();
     };

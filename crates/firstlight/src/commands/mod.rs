@@ -3,6 +3,7 @@
 mod cold;
 mod compare;
 mod doctor;
+mod report;
 mod results;
 mod run;
 mod show;
@@ -10,6 +11,7 @@ mod show;
 pub(crate) use cold::cold;
 pub(crate) use compare::compare;
 pub(crate) use doctor::doctor;
+pub(crate) use report::report;
 pub(crate) use run::run;
 pub(crate) use show::show;
 

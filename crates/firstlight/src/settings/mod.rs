@@ -3,12 +3,14 @@
 mod cold;
 mod compare;
 mod doctor;
+mod report;
 mod run;
 mod show;
 
 pub(crate) use cold::ColdSettings;
 pub(crate) use compare::{CompareSettings, Sides};
 pub(crate) use doctor::DoctorSettings;
+pub(crate) use report::{ReportSettings, Wanted};
 pub(crate) use run::RunSettings;
 pub(crate) use show::ShowSettings;
 

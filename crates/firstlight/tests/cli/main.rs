@@ -7,6 +7,7 @@ mod doctor;
 mod faults;
 mod hooks;
 mod interrupt;
+mod report;
 mod run;
 mod support;
 mod usage;

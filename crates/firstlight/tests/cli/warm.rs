@@ -16,7 +16,7 @@ const SLEEPS: &str = "import time, firstlight\n\
     def setup(case):\n    return firstlight.Workload(lambda: time.sleep(case['ms'] / 1000))\n";
 
 /// Two arms of which one takes ten times as long as the other.
-fn measured(sandbox: &Sandbox) -> RunDocument {
+pub(crate) fn measured(sandbox: &Sandbox) -> RunDocument {
     let arms = "[[case]]\nname = \"sleep\"\nwork = { unit = \"naps\", count = 2 }\n\
         [[arm]]\nname = \"quick\"\nworkload = \"w.py\"\noptions = { ms = 2 }\n\
         [[arm]]\nname = \"slow\"\nworkload = \"w.py\"\noptions = { ms = 20 }\n";

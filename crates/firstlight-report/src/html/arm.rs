@@ -1,0 +1,159 @@
+//! What stands behind an arm's numbers: programs, packages, caches, and what failing processes said.
+
+use firstlight_schema::cache::{Inventory, LayerEvidence};
+use firstlight_schema::cold::{PackageMean, Program};
+use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult};
+use firstlight_schema::sample::Sample;
+use maud::{Markup, html};
+
+use super::name;
+use super::table::{Cell, Head, Order, table};
+use crate::format::{bytes, duration};
+
+const SHOWN_PACKAGES: usize = 25;
+/// Failing processes mostly say the same.
+const SHOWN_FAILURES: usize = 3;
+
+pub(super) fn arms(case: &CaseResult) -> Markup {
+    html! {
+        h3 { "Evidence" }
+        @for arm in &case.arms {
+            details {
+                summary { (name(&arm.name)) ": results, caches, programs, imports" }
+                p { "Its results " bdi { (agreement(&arm.agreement)) } "." }
+                @for regime in &arm.regimes { (evidence(arm, regime)) }
+            }
+        }
+    }
+}
+
+fn agreement(of: &Agreed) -> String {
+    match of {
+        Agreed::Reference => "are what the other arms are held against".to_owned(),
+        Agreed::Equal => "equal the reference's to the last bit".to_owned(),
+        Agreed::Close { difference } => {
+            format!("are the reference's within the tolerance; largest difference {difference:.1e}")
+        }
+        Agreed::Differs { how } => format!("differ from the reference's: {how}"),
+        Agreed::NotCompared { why } => format!("were not compared: {why}"),
+    }
+}
+
+fn evidence(arm: &ArmResult, of: &RegimeResult) -> Markup {
+    let about = |what: &str| format!("{what} of {} in the regime {}", arm.name, of.regime);
+    let policy = &of.policy;
+    html! {
+        h4 { (of.regime) }
+        p class="soft" {
+            "Declared: compiler caches " (policy.compilers) ", byte code " (policy.bytecode)
+            ", page cache " (policy.page_cache) "."
+        }
+        @for bound in &of.quantiles {
+            p {
+                "With 95 % confidence " (bound.quantile * 100.0) " % of processes take at most "
+                (duration(bound.at_most_ns)) "."
+            }
+        }
+        @if let Some(summary) = &of.summary {
+            @if !summary.caches.is_empty() { (caches(&about("Caches"), &summary.caches)) }
+            @if !summary.programs.is_empty() { (programs(&about("Compiled programs"), &summary.programs)) }
+            @if !summary.packages.is_empty() { (packages(&about("Imports"), &summary.packages)) }
+        }
+        @for sample in of.samples.iter().filter(|sample| !sample.valid).take(SHOWN_FAILURES) {
+            (said(sample))
+        }
+    }
+}
+
+fn caches(caption: &str, layers: &[LayerEvidence]) -> Markup {
+    let heads = [
+        Head::Text("cache"),
+        Head::Text("declared"),
+        Head::Text("before"),
+        Head::Text("after"),
+        Head::Text("requests"),
+        Head::Text("served"),
+    ];
+    let files = |of: Option<Inventory>| {
+        of.map_or_else(
+            || "unknown".to_owned(),
+            |of| format!("{} files, {}", of.entries, bytes(of.bytes)),
+        )
+    };
+    let count = |of: Option<u64>| of.map_or_else(|| "unknown".to_owned(), |of| of.to_string());
+    let rows: Vec<Vec<Cell>> = layers
+        .iter()
+        .map(|layer| {
+            vec![
+                Cell::text(layer.layer.name()),
+                Cell::text(layer.policy.name()),
+                Cell::text(&files(layer.before)),
+                Cell::text(&files(layer.after)),
+                Cell::text(&count(layer.requests)),
+                Cell::text(&count(layer.hits)),
+            ]
+        })
+        .collect();
+    table(caption, Order::Fixed, &heads, &rows)
+}
+
+fn programs(caption: &str, programs: &[Program]) -> Markup {
+    let heads = [
+        Head::Text("program"),
+        Head::Number("times"),
+        Head::Number("trace"),
+        Head::Number("lower"),
+        Head::Number("compile"),
+        Head::Number("from cache"),
+        Head::Text("arguments"),
+    ];
+    let rows: Vec<Vec<Cell>> = programs
+        .iter()
+        .map(|of| {
+            let time = |ns: f64| Cell::number(duration(ns), ns);
+            vec![
+                Cell::Text(name(&of.function)),
+                Cell::number(format!("{:.1}", of.count), of.count),
+                time(of.trace_ns),
+                time(of.lower_ns),
+                time(of.compile_ns),
+                Cell::number(format!("{:.1}", of.hits), of.hits),
+                Cell::Long(html! { bdi { (of.signature.as_deref().unwrap_or_default()) } }),
+            ]
+        })
+        .collect();
+    table(caption, Order::Sortable, &heads, &rows)
+}
+
+fn packages(caption: &str, packages: &[PackageMean]) -> Markup {
+    let heads = [Head::Text("package"), Head::Number("its own"), Head::Number("with its imports")];
+    let rows: Vec<Vec<Cell>> = packages
+        .iter()
+        .take(SHOWN_PACKAGES)
+        .map(|of| {
+            vec![
+                Cell::Text(name(&of.name)),
+                Cell::number(duration(of.self_ns), of.self_ns),
+                Cell::number(duration(of.cumulative_ns), of.cumulative_ns),
+            ]
+        })
+        .collect();
+    table(caption, Order::Sortable, &heads, &rows)
+}
+
+/// Why a process does not count, and the end of what it wrote.
+fn said(sample: &Sample) -> Markup {
+    let streams = &sample.raw.streams;
+    html! {
+        p {
+            "Process " (sample.number) " does not count: "
+            bdi { (sample.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")) }
+        }
+        @for (stream, tail) in [("standard output", &streams.stdout_tail), ("standard error", &streams.stderr_tail)] {
+            @if !tail.is_empty() {
+                p class="soft" { "The end of its " (stream) ":" }
+                pre { (tail) }
+            }
+        }
+    }
+}

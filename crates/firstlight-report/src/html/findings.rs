@@ -1,0 +1,47 @@
+//! Findings with why they matter and what to do about them.
+
+use maud::{Markup, html};
+
+use crate::findings::{Place, Told};
+
+/// More places than these are there for whoever asks.
+const SHOWN_PLACES: usize = 3;
+
+pub(super) fn findings(title: &str, all: &[Told]) -> Markup {
+    if all.is_empty() {
+        return html! {};
+    }
+    html! {
+        h3 { (title) }
+        @for told in all { (finding(told)) }
+    }
+}
+
+fn finding(told: &Told) -> Markup {
+    let (shown, rest) = told.places.split_at(told.places.len().min(SHOWN_PLACES));
+    html! {
+        div class="finding" {
+            p { strong { (told.finding) } ": " (code(told.finding.meaning())) "." }
+            (places(shown))
+            @if !rest.is_empty() {
+                details { summary { "In " (rest.len()) " more places" } (places(rest)) }
+            }
+            @if let Some(advice) = told.finding.advice() { p { "→ " (code(advice)) } }
+        }
+    }
+}
+
+fn places(all: &[Place]) -> Markup {
+    html! {
+        ul { @for of in all { li { bdi { (of.place) } ": " bdi { (of.text) } } } }
+    }
+}
+
+/// Our own words, in which commands and settings stand between back-quotes.
+fn code(text: &'static str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Where the time to first result goes: a bar for each arm and cold regime, and the numbers.
+
+use firstlight_schema::phase::Phase;
+use maud::{Markup, html};
+
+use super::name;
+use super::table::{Cell, Head, Order, table};
+use crate::chart::{ledger_bar, swatch};
+use crate::format::{duration, share};
+use crate::model::{Case, Ledger};
+
+pub(super) fn ledgers(id: &str, case: &Case<'_>) -> Markup {
+    if case.ledgers.is_empty() {
+        return html! {};
+    }
+    let longest = case.ledgers.iter().map(|of| of.mean_ns).fold(f64::MIN_POSITIVE, f64::max);
+    let phases: Vec<Phase> = Phase::ALL
+        .into_iter()
+        .filter(|phase| case.ledgers.iter().any(|of| mean(of, *phase).is_some()))
+        .collect();
+    html! {
+        h3 { "Where the time to first result goes" }
+        ul class="rows" {
+            @for (index, of) in case.ledgers.iter().enumerate() {
+                li {
+                    div class="label" {
+                        (name(of.arm)) ", " (of.regime) ": " (duration(of.mean_ns))
+                        span class="soft" { " on average" }
+                    }
+                    (ledger_bar(&format!("{id}-ledger-{index}"), of, longest))
+                }
+            }
+        }
+        ul class="legend" {
+            @for phase in &phases { li { (swatch(*phase)) (phase) } }
+        }
+        details {
+            summary { "Numbers of these bars" }
+            (numbers(case, &phases))
+        }
+    }
+}
+
+fn mean<'a>(of: &Ledger<'a>, phase: Phase) -> Option<&'a firstlight_schema::cold::PhaseMean> {
+    of.phases.iter().find(|row| row.name == phase)
+}
+
+fn numbers(case: &Case<'_>, phases: &[Phase]) -> Markup {
+    let names: Vec<String> =
+        case.ledgers.iter().map(|of| format!("{}, {}", of.arm, of.regime)).collect();
+    let heads: Vec<Head<'_>> = [Head::Text("phase")]
+        .into_iter()
+        .chain(names.iter().map(|name| Head::Number(name)))
+        .collect();
+    let rows: Vec<Vec<Cell>> = phases
+        .iter()
+        .map(|phase| {
+            let cells = case.ledgers.iter().map(|of| match mean(of, *phase) {
+                Some(row) => Cell::number(
+                    format!("{}, {}", duration(row.mean_ns), share(row.share)),
+                    row.mean_ns,
+                ),
+                None => Cell::number("0", 0.0),
+            });
+            [Cell::text(phase.name())].into_iter().chain(cells).collect()
+        })
+        .collect();
+    table("Mean time of each phase, and its share", Order::Sortable, &heads, &rows)
+}

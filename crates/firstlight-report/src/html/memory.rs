@@ -1,0 +1,64 @@
+//! Memory by phase.
+
+use firstlight_schema::message::DeviceMemory;
+use maud::{Markup, html};
+
+use super::name;
+use super::table::{Cell, Head, Order, table};
+use crate::chart::memory_bar;
+use crate::format::bytes;
+use crate::model::{Case, MemoryOf, PhaseRow};
+
+pub(super) fn memory(case: &Case<'_>) -> Markup {
+    let most = case.memory.iter().map(|of| of.peak_bytes).max().unwrap_or(1);
+    html! {
+        @if !case.memory.is_empty() {
+            h3 { "Memory by phase" }
+            p class="note" {
+                "The largest over the valid processes: while a phase was the innermost one, and when it last ended."
+            }
+            @for of in &case.memory {
+                details {
+                    summary { (name(of.arm)) ", " (of.regime) ": peak " (bytes(of.peak_bytes)) }
+                    (numbers(of, most))
+                }
+            }
+        }
+    }
+}
+
+fn numbers(of: &MemoryOf<'_>, most: u64) -> Markup {
+    let with_devices = of.phases.iter().any(|row| !row.devices.is_empty());
+    let mut heads = vec![
+        Head::Text("phase"),
+        Head::Number("peak"),
+        Head::Number("at its end"),
+        Head::Text("of the most"),
+    ];
+    if with_devices {
+        heads.push(Head::Text("devices, as the framework tells"));
+    }
+    let rows: Vec<Vec<Cell>> = of.phases.iter().map(|row| cells(row, most, with_devices)).collect();
+    let caption = format!("Resident memory of {} in the regime {}", of.arm, of.regime);
+    table(&caption, Order::Fixed, &heads, &rows)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a key to sort by")]
+fn cells(row: &PhaseRow, most: u64, with_devices: bool) -> Vec<Cell> {
+    let mut cells = vec![
+        Cell::text(row.phase.name()),
+        Cell::number(bytes(row.peak_bytes), row.peak_bytes as f64),
+        Cell::number(bytes(row.end_bytes), row.end_bytes as f64),
+        Cell::Bar(memory_bar(row, most)),
+    ];
+    if with_devices {
+        let told: Vec<String> = row.devices.iter().map(device).collect();
+        cells.push(Cell::Long(html! { (told.join("; ")) }));
+    }
+    cells
+}
+
+fn device(of: &DeviceMemory) -> String {
+    let told = |value: Option<u64>| value.map_or_else(|| "unknown".to_owned(), bytes);
+    format!("{} {} in use, peak {}", of.device, told(of.in_use_bytes), told(of.peak_bytes))
+}

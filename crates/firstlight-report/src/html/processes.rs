@@ -1,0 +1,89 @@
+//! Every process of every arm and regime, as a point on its distribution and as a row.
+
+use firstlight_schema::suite::Regime;
+use maud::{Markup, html};
+
+use super::case::place;
+use super::name;
+use super::table::{Cell, Head, Order, table};
+use crate::chart::{arm_class, points as picture, points_scale};
+use crate::format::duration;
+use crate::model::{Case, Points};
+
+/// Rows of a table beyond which nobody reads it; the rest is in result.json.
+const MOST_ROWS: usize = 1_000;
+
+pub(super) fn processes(id: &str, case: &Case<'_>) -> Markup {
+    if case.points.is_empty() {
+        return html! {};
+    }
+    html! {
+        h3 { "Every process" }
+        p class="note" {
+            "Each point is a process, as high as the share of processes that took no longer. Below: the estimate and its interval; crosses are invalid processes, which are left out."
+        }
+        @for (regime, arms) in &case.points { (of_regime(id, case, *regime, arms)) }
+    }
+}
+
+fn of_regime(id: &str, case: &Case<'_>, regime: Regime, arms: &[Points<'_>]) -> Markup {
+    let scale = points_scale(arms);
+    let what = arms.first().map_or("", |of| of.what);
+    html! {
+        h4 { (regime) ", " (what) }
+        @for (index, of) in arms.iter().enumerate() {
+            figure {
+                figcaption { (name(of.arm)) span class="soft" { (counted(of)) } }
+                @if let Some(scale) = &scale {
+                    @let class = arm_class(place(case.of, of.arm));
+                    (picture(&format!("{id}-points-{regime}-{index}"), of, scale, &class))
+                }
+            }
+        }
+        details {
+            summary { "Numbers of these processes" }
+            @for of in arms { (numbers(of)) }
+        }
+    }
+}
+
+fn counted(of: &Points<'_>) -> String {
+    let drawn = of.points.iter().filter(|point| point.ns.is_some()).count();
+    let missing = of.points.len() - drawn;
+    match missing {
+        0 => format!(", {} processes", of.points.len()),
+        _ => format!(", {} processes, {missing} of them without a value", of.points.len()),
+    }
+}
+
+fn numbers(of: &Points<'_>) -> Markup {
+    let heads = [
+        Head::Number("process"),
+        Head::Number("round"),
+        Head::Number("time"),
+        Head::Text("counts"),
+    ];
+    let rows: Vec<Vec<Cell>> = of
+        .points
+        .iter()
+        .take(MOST_ROWS)
+        .map(|point| {
+            let round = point.round.map_or_else(String::new, |round| round.to_string());
+            vec![
+                Cell::count(point.number),
+                Cell::Number(round, point.round.map(f64::from)),
+                Cell::Number(point.ns.map_or_else(|| "none".to_owned(), duration), point.ns),
+                Cell::Long(html! {
+                    @if point.valid { "yes" } @else { "no: " bdi { (point.reasons.join("; ")) } }
+                }),
+            ]
+        })
+        .collect();
+    let caption = format!("{}, {}: {}", of.arm, of.regime, of.what);
+    html! {
+        (table(&caption, Order::Sortable, &heads, &rows))
+        @if of.points.len() > MOST_ROWS {
+            p class="note" { (of.points.len() - MOST_ROWS) " more are in result.json." }
+        }
+    }
+}

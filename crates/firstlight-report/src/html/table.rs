@@ -1,0 +1,84 @@
+//! Tables: with a caption, headings, keys to sort by, and room to scroll on a narrow screen.
+
+use maud::{Markup, html};
+
+/// What stands in a cell, and what it is sorted by.
+pub(super) enum Cell {
+    Text(Markup),
+    /// One of few words of our own, which are never broken.
+    Word(Markup),
+    /// A number as people read it, and the number.
+    Number(String, Option<f64>),
+    /// Text that may be long.
+    Long(Markup),
+    /// A bar beside numbers.
+    Bar(Markup),
+}
+
+impl Cell {
+    pub(super) fn text(text: &str) -> Self {
+        Self::Text(html! { (text) })
+    }
+
+    /// A count.
+    pub(super) fn count(n: u32) -> Self {
+        Self::Number(n.to_string(), Some(f64::from(n)))
+    }
+
+    pub(super) fn number(shown: impl Into<String>, value: f64) -> Self {
+        Self::Number(shown.into(), Some(value))
+    }
+}
+
+/// A heading; numbers stand to the right.
+pub(super) enum Head<'a> {
+    Text(&'a str),
+    Number(&'a str),
+}
+
+/// Whether a reader may put the rows into another order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Sortable,
+    Fixed,
+}
+
+pub(super) fn table(caption: &str, order: Order, heads: &[Head<'_>], rows: &[Vec<Cell>]) -> Markup {
+    let class = match order {
+        Order::Sortable => "wide sortable",
+        Order::Fixed => "wide",
+    };
+    html! {
+        div class="scroll" role="region" aria-label=(caption) tabindex="0" {
+            table class=(class) {
+                caption { (caption) }
+                thead { tr { @for head in heads { (heading(head)) } } }
+                tbody {
+                    @for row in rows { tr { @for (index, one) in row.iter().enumerate() { (cell(index, one)) } } }
+                }
+            }
+        }
+    }
+}
+
+fn heading(head: &Head<'_>) -> Markup {
+    match head {
+        Head::Text(text) => html! { th scope="col" { (text) } },
+        Head::Number(text) => html! { th scope="col" class="n" { (text) } },
+    }
+}
+
+/// The first cell names its row.
+fn cell(index: usize, of: &Cell) -> Markup {
+    match of {
+        Cell::Text(text) if index == 0 => html! { th scope="row" class="name" { (text) } },
+        Cell::Text(text) => html! { td class="name" { (text) } },
+        Cell::Word(text) => html! { td class="word" { (text) } },
+        Cell::Number(text, key) => {
+            let key = key.map_or_else(String::new, |key| key.to_string());
+            html! { td class="n" data-key=(key) { (text) } }
+        }
+        Cell::Long(text) => html! { td class="long" { (text) } },
+        Cell::Bar(bar) => html! { td class="bar-cell" { (bar) } },
+    }
+}

@@ -1,0 +1,120 @@
+//! Verdicts: all of a run in one table, and those of a case against their margin.
+
+use firstlight_schema::comparison::{AgainResult, Comparison};
+use firstlight_schema::run::CaseResult;
+use maud::{Markup, html};
+
+use super::name;
+use super::table::{Cell, Head, Order, table};
+use crate::chart::{Forest, forest_axis, forest_row, verdict_class};
+use crate::model::Model;
+use crate::verdict::{times, verdict};
+
+const HEADS: [Head<'static>; 7] = [
+    Head::Text("case"),
+    Head::Text("regime"),
+    Head::Text("verdict"),
+    Head::Number("ratio"),
+    Head::Text("95 % interval"),
+    Head::Text("arm"),
+    Head::Text("against"),
+];
+
+/// All verdicts of the run, and the control.
+pub(super) fn overview(model: &Model<'_>) -> Markup {
+    let all: Vec<&Comparison> = model.cases.iter().flat_map(|case| &case.of.comparisons).collect();
+    html! {
+        section aria-labelledby="verdicts" {
+            h2 id="verdicts" { "Verdicts" }
+            @if all.is_empty() {
+                p { "Nothing was compared: every case has one arm." }
+            } @else {
+                p class="note" {
+                    "The ratio is the time of the arm over the time of the arm it is compared with: below 1 is faster."
+                }
+                (table("All verdicts of this run", Order::Sortable, &HEADS, &rows(&all)))
+            }
+            @if let Some(of) = &model.document.control { (control(of)) }
+        }
+    }
+}
+
+fn rows(all: &[&Comparison]) -> Vec<Vec<Cell>> {
+    all.iter()
+        .map(|of| {
+            let interval = of.ratio.and_then(|ratio| ratio.interval);
+            vec![
+                Cell::Text(name(&of.case)),
+                Cell::Word(html! { (of.regime) }),
+                Cell::Word(badge(of)),
+                Cell::Number(
+                    of.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point)),
+                    of.ratio.map(|ratio| ratio.point),
+                ),
+                Cell::text(&interval.map_or_else(String::new, |ends| {
+                    format!("{} to {}", times(ends.low), times(ends.high))
+                })),
+                Cell::Text(name(&of.arm)),
+                Cell::Text(name(&of.against)),
+            ]
+        })
+        .collect()
+}
+
+fn badge(of: &Comparison) -> Markup {
+    html! { span class={ "badge " (verdict_class(of.verdict)) } { (of.verdict) } }
+}
+
+fn control(of: &AgainResult) -> Markup {
+    let ratios: Vec<String> = of
+        .comparisons
+        .iter()
+        .filter_map(|one| Some(format!("{} {:.3}", one.regime, one.ratio?.point)))
+        .collect();
+    html! {
+        p {
+            strong { "Control: " } (name(&of.arm)) " in " (name(&of.case)) ", measured twice, "
+            @match of.passed {
+                None => "could not be measured twice",
+                Some(true) => "is not told from itself",
+                Some(false) => strong { "differs from itself" },
+            }
+            " (" (ratios.join(", ")) ")."
+        }
+    }
+}
+
+/// The verdicts of a case, each with its interval against the margin.
+pub(super) fn forest(id: &str, case: &CaseResult) -> Markup {
+    if case.comparisons.is_empty() {
+        return html! {};
+    }
+    let forest = Forest::new(&case.comparisons);
+    html! {
+        h3 { "Verdicts against the margin" }
+        p class="note" {
+            "Time over the time of " (name(&case.reference)) ", with its 95 % interval. The grey field is the margin of "
+            (case.margin * 100.0) " % that does not matter."
+        }
+        ul class="rows" {
+            @for (index, of) in case.comparisons.iter().enumerate() {
+                li {
+                    div class="label" {
+                        (badge(of)) " " strong { (of.regime) } ": " bdi { (verdict(of)) }
+                        @if let Some(p) = of.adjusted_p {
+                            span class="soft" { " " (probability(p)) " after Holm" }
+                        }
+                    }
+                    @if let Some(forest) = forest.as_ref().filter(|_| of.ratio.is_some()) {
+                        (forest_row(&format!("{id}-forest-{index}"), of, forest))
+                    }
+                }
+            }
+        }
+        @if let Some(forest) = &forest { (forest_axis(forest)) }
+    }
+}
+
+fn probability(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
+}

@@ -1,0 +1,120 @@
+//! Warm processes: their calls in order, their steady parts, and how single calls are distributed.
+
+use maud::{Markup, html};
+
+use super::case::place;
+use super::name;
+use super::table::{Cell, Head, Order, table};
+use crate::chart::{arm_class, calls, series as picture, series_scale};
+use crate::format::{duration, share};
+use crate::model::{Case, Drawn, Series, WarmArm};
+
+pub(super) fn warm(id: &str, case: &Case<'_>) -> Markup {
+    if case.warm.iter().all(|arm| arm.processes.is_empty()) {
+        return html! {};
+    }
+    html! {
+        h3 { "Warm calls in order" }
+        p class="note" {
+            "One picture for each process, its calls from left to right. The field is the steady part, thin lines are the means of stretches of one level, dashed lines are things that happened in the window and do not belong there."
+        }
+        @for (index, arm) in case.warm.iter().enumerate().filter(|(_, arm)| !arm.processes.is_empty()) {
+            (of_arm(&format!("{id}-warm-{index}"), case, arm))
+        }
+        @if let Some(of) = &case.calls {
+            h4 { "Single calls of the steady parts" }
+            p class="note" { "The share of calls that took no longer, valid processes together." }
+            (calls(&format!("{id}-calls"), of, |arm| place(case.of, arm)))
+            ul class="legend" {
+                @for (arm, n, _) in &of.arms {
+                    li {
+                        svg class={ "swatch " (arm_class(place(case.of, arm))) } width="28" height="10" aria-hidden="true" {
+                            path class="curve" d="M0 5H28" {}
+                        }
+                        span { (name(arm)) ", " (n) " calls" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn of_arm(id: &str, case: &Case<'_>, arm: &WarmArm<'_>) -> Markup {
+    let scale = series_scale(arm);
+    let class = arm_class(place(case.of, arm.arm));
+    html! {
+        h4 { (name(arm.arm)) }
+        @if let Some(of) = &arm.regime.warm {
+            p class="note" {
+                (share(of.call_sd)) " between calls"
+                @if let Some(sd) = of.process_sd { ", " (share(sd)) " between processes" }
+                "; autocorrelation time " (format!("{:.1}", of.autocorrelation_time)) " calls"
+                @if let Some(best) = of.best_calls { "; next time " (best) " calls per process would be most precise" }
+                "."
+            }
+        }
+        div class="grid-2" {
+            @for (index, of) in arm.processes.iter().enumerate() {
+                figure {
+                    figcaption { (caption(of)) }
+                    @if let Some(scale) = scale.as_ref().filter(|_| of.high > 0.0) {
+                        (picture(&format!("{id}-{index}"), arm.arm, of, scale, &class))
+                    }
+                }
+            }
+        }
+        details { summary { "Numbers of these processes" } (numbers(arm)) }
+    }
+}
+
+fn caption(of: &Series<'_>) -> Markup {
+    html! {
+        "process " (of.sample.number)
+        @match of.window {
+            Some(window) => { ": " (window.calls) " calls, " (window.state) },
+            None => ": no measured call",
+        }
+        @if matches!(of.drawn, Drawn::Envelope(_)) { span class="soft" { ", shortest to longest" } }
+        @if !of.sample.valid {
+            " " span class="badge v-slower" { "invalid" } " "
+            bdi { (of.sample.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")) }
+        }
+    }
+}
+
+const HEADS: [Head<'static>; 8] = [
+    Head::Number("process"),
+    Head::Number("calls"),
+    Head::Text("state"),
+    Head::Number("steady from"),
+    Head::Number("mean"),
+    Head::Number("sd"),
+    Head::Number("shortest"),
+    Head::Number("longest"),
+];
+
+fn numbers(arm: &WarmArm<'_>) -> Markup {
+    let rows: Vec<Vec<Cell>> = arm.processes.iter().map(row).collect();
+    table(&format!("Warm processes of {}", arm.arm), Order::Sortable, &HEADS, &rows)
+}
+
+fn row(of: &Series<'_>) -> Vec<Cell> {
+    let steady = of.window.and_then(|window| window.steady.as_ref());
+    let from = of.window.and_then(|window| window.steady_from).map(|from| from + 1);
+    let time = |ns: Option<f64>| Cell::Number(ns.map_or_else(String::new, duration), ns);
+    let state = match of.window {
+        _ if !of.sample.valid => "invalid".to_owned(),
+        Some(window) => window.state.to_string(),
+        None => "no window".to_owned(),
+    };
+    vec![
+        Cell::count(of.sample.number),
+        Cell::count(of.window.map_or(0, |window| window.calls)),
+        Cell::text(&state),
+        Cell::Number(from.map_or_else(String::new, |from| from.to_string()), from.map(f64::from)),
+        time(steady.map(|part| part.mean_ns)),
+        time(steady.map(|part| part.sd_ns)),
+        time(steady.map(|part| part.min_ns)),
+        time(steady.map(|part| part.max_ns)),
+    ]
+}

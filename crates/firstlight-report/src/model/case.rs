@@ -1,0 +1,86 @@
+//! One case: its rows, its processes as points, its warm series, its findings.
+
+use firstlight_schema::cold::PhaseMean;
+use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
+use firstlight_schema::suite::Regime;
+
+use super::calls::Distribution;
+use super::memory::MemoryOf;
+use super::points::Points;
+use super::rerun::rerun;
+use super::series::WarmArm;
+use crate::findings::{Told, of_the_case};
+use crate::row::{Row, about};
+
+#[derive(Debug)]
+pub struct Case<'a> {
+    pub of: &'a CaseResult,
+    /// Parameters and work in words.
+    pub about: String,
+    pub rows: Vec<Row<'a>>,
+    pub ledgers: Vec<Ledger<'a>>,
+    /// By regime: its arms can be compared on one axis.
+    pub points: Vec<(Regime, Vec<Points<'a>>)>,
+    pub warm: Vec<WarmArm<'a>>,
+    /// Every call of the steady parts, arm by arm.
+    pub calls: Option<Distribution<'a>>,
+    pub findings: Vec<Told>,
+    pub memory: Vec<MemoryOf<'a>>,
+    /// The command that measures this case again.
+    pub rerun: String,
+}
+
+/// The phases up to the first result, of one arm in one cold regime.
+#[derive(Debug)]
+pub struct Ledger<'a> {
+    pub arm: &'a str,
+    pub regime: Regime,
+    pub phases: &'a [PhaseMean],
+    /// The sum of the phases.
+    pub mean_ns: f64,
+}
+
+impl<'a> Case<'a> {
+    pub(super) fn new(document: &RunDocument, of: &'a CaseResult) -> Self {
+        let all = || of.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |one| (arm, one)));
+        let warm: Vec<WarmArm<'a>> =
+            all().filter(|(_, of)| !of.regime.is_cold()).map(WarmArm::new).collect();
+        Self {
+            of,
+            about: about(of),
+            rows: all().map(|(arm, regime)| Row::new(arm, regime)).collect(),
+            ledgers: all().filter_map(Ledger::new).collect(),
+            points: points(of),
+            calls: Distribution::new(&warm),
+            warm,
+            findings: of_the_case(of),
+            memory: all().filter_map(MemoryOf::new).collect(),
+            rerun: rerun(document, of),
+        }
+    }
+}
+
+impl<'a> Ledger<'a> {
+    fn new((arm, regime): (&'a ArmResult, &'a RegimeResult)) -> Option<Self> {
+        let summary = regime.summary.as_ref().filter(|_| regime.regime.is_cold())?;
+        let phases = summary.first_result_phases.as_deref().unwrap_or(&summary.phases);
+        let mean_ns = phases.iter().map(|row| row.mean_ns).sum();
+        Some(Self { arm: &arm.name, regime: regime.regime, phases, mean_ns })
+    }
+}
+
+fn points(of: &CaseResult) -> Vec<(Regime, Vec<Points<'_>>)> {
+    let of_regime = |regime: Regime| -> Vec<Points<'_>> {
+        let arms = of.arms.iter();
+        arms.filter_map(|arm| {
+            let found = arm.regimes.iter().find(|known| known.regime == regime)?;
+            (!found.samples.is_empty()).then(|| Points::new(&arm.name, found))
+        })
+        .collect()
+    };
+    Regime::ALL
+        .into_iter()
+        .map(|regime| (regime, of_regime(regime)))
+        .filter(|(_, arms)| !arms.is_empty())
+        .collect()
+}

@@ -1,0 +1,78 @@
+//! One arm in one regime as a row: the time, its interval, how many processes, whether they count.
+
+use firstlight_schema::estimate::Estimate;
+use firstlight_schema::run::{ArmResult, RegimeResult};
+use firstlight_schema::suite::Regime;
+
+use crate::format::{duration, rate};
+
+/// What a table says of one arm and regime.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row<'a> {
+    pub arm: &'a str,
+    pub regime: Regime,
+    /// Absent when nothing valid, or nothing steady, was measured.
+    pub estimate: Option<Estimate>,
+    pub time: String,
+    pub interval: String,
+    pub valid: usize,
+    pub processes: String,
+    /// What the time is, and the throughput where there is one.
+    pub what: String,
+}
+
+impl<'a> Row<'a> {
+    pub(crate) fn new(arm: &'a ArmResult, regime: &RegimeResult) -> Self {
+        let estimate = headline(regime);
+        let valid = regime.samples.iter().filter(|sample| sample.valid).count();
+        let processes = match regime.samples.len() {
+            all if all == valid => format!("{valid}"),
+            all => format!("{valid} of {all} valid"),
+        };
+        let (time, interval) = match estimate {
+            Some(estimate) => (duration(estimate.point), interval(&estimate)),
+            None if regime.samples.is_empty() => ("none".to_owned(), String::new()),
+            None if valid == 0 => ("invalid".to_owned(), String::new()),
+            None => ("not steady".to_owned(), String::new()),
+        };
+        let what = what(regime, estimate.is_some());
+        let (arm, regime) = (arm.name.as_str(), regime.regime);
+        Self { arm, regime, estimate, time, interval, valid, processes, what }
+    }
+}
+
+/// The estimate that stands for a regime: per call where it is warm, else to the first result.
+pub(crate) fn headline(regime: &RegimeResult) -> Option<Estimate> {
+    match &regime.warm {
+        Some(warm) => Some(warm.per_call),
+        None => regime.summary.as_ref().and_then(|summary| summary.first_result),
+    }
+}
+
+fn interval(of: &Estimate) -> String {
+    of.interval.map_or_else(
+        || "too few".to_owned(),
+        |interval| format!("{} to {}", duration(interval.low), duration(interval.high)),
+    )
+}
+
+fn what(regime: &RegimeResult, is_known: bool) -> String {
+    match &regime.warm {
+        Some(warm) => warm.throughput.as_ref().map_or_else(
+            || "mean per call".to_owned(),
+            |of| format!("mean per call, {} {}/s", rate(of.per_second.point), of.unit),
+        ),
+        None if is_known => "median to first result".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// What sets a case apart: its parameters, and what one call gets done.
+pub(crate) fn about(case: &firstlight_schema::run::CaseResult) -> String {
+    let mut words: Vec<String> =
+        case.parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    if let Some(work) = case.work.as_ref().filter(|work| work.per_call > 1.0) {
+        words.push(format!("{} {} per call", work.per_call, work.unit));
+    }
+    words.join(", ")
+}

@@ -1,0 +1,32 @@
+//! The Markdown: short, and nobody else's markup.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod hostile;
+mod made;
+
+use firstlight_report::markdown::markdown;
+
+use hostile::Free;
+use made::{run, swept};
+
+#[test]
+fn the_markdown_of_a_suite() {
+    insta::assert_snapshot!(markdown(&run()));
+}
+
+#[test]
+fn the_markdown_of_a_single_arm_has_its_times() {
+    insta::assert_snapshot!(markdown(&swept()));
+}
+
+#[test]
+fn the_markdown_of_hostile_names_has_as_many_cells_and_lines() {
+    let free = Free::new(run());
+    let shape = |text: &str| -> Vec<usize> {
+        markdown(&free.with(text)).lines().map(|line| line.matches(" | ").count()).collect()
+    };
+    for text in ["a | b", "<img src=x>\n\n# heading", "`x` **y** [z](https://example.org) @all"] {
+        assert_eq!(shape(text), shape("harmless"), "{text}");
+    }
+}
