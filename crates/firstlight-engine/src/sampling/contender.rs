@@ -1,12 +1,12 @@
 //! One arm of a case: its program, its caches, what was taken of it.
 
-use firstlight_schema::finding::{Finding, Reason};
-use firstlight_schema::message::{Iterate, Message, Prepare, Request, Settle};
+use firstlight_schema::message::{Iterate, Prepare, Request, Settle};
 use firstlight_schema::nanos::Nanos;
-use firstlight_schema::reading::{RawSample, SampleRole, Subject};
+use firstlight_schema::patience::Patience;
+use firstlight_schema::reading::{SampleRole, Subject};
 use firstlight_schema::suite::{ArmFile, CaseFile, EnvironmentFile, Program, Regime};
 
-use super::command::{is_fine, priming};
+use super::command::priming;
 use super::session::{Observer, Session, Target};
 use super::suite::{ArmReadings, RegimeReadings, SuitePlan};
 use crate::EngineError;
@@ -15,9 +15,6 @@ use crate::python::resolve;
 
 /// Cheaper than `-m`, which imports a good part of the standard library to find a module.
 const RUNNER: &str = "from firstlight.runner import main; main()";
-
-/// An arm that fails this often in a row is given up.
-const FAILURES_IN_A_ROW: u32 = 2;
 
 /// Calls after the window that tell whether calls are over when they return.
 const SETTLED_CALLS: u32 = 3;
@@ -31,7 +28,7 @@ pub(super) struct Contender<'a> {
     iterations: u32,
     target: Target,
     pub(super) readings: ArmReadings,
-    failures: u32,
+    patience: Patience,
 }
 
 impl<'a> Contender<'a> {
@@ -49,7 +46,7 @@ impl<'a> Contender<'a> {
             .iter()
             .map(|&regime| RegimeReadings {
                 regime,
-                policy: plan.policy(regime),
+                policy: plan.suite.file.policy(regime),
                 samples: Vec::new(),
             })
             .collect();
@@ -70,16 +67,16 @@ impl<'a> Contender<'a> {
             case,
             again,
             prepare,
-            iterations: plan.warm.iterations,
+            iterations: plan.suite.file.warm.iterations,
             target: target(plan, arm)?,
             readings,
-            failures: 0,
+            patience: Patience::default(),
         })
     }
 
     /// From now on a window has at most so many calls.
     pub(super) fn set_iterations(&mut self, iterations: u32) {
-        self.iterations = iterations.clamp(10, self.plan.warm.iterations.max(10));
+        self.iterations = iterations.clamp(10, self.plan.suite.file.warm.iterations.max(10));
     }
 
     fn subject(&self, regime: Option<Regime>, round: Option<u32>) -> Subject {
@@ -94,7 +91,7 @@ impl<'a> Contender<'a> {
 
     /// All at once: the process never waits for us inside a measured stretch.
     fn requests(&self, regime: Regime) -> Vec<Request> {
-        let warm = &self.plan.warm;
+        let warm = &self.plan.suite.file.warm;
         let prepare = Request::Prepare(self.prepare.clone());
         if regime.is_cold() {
             return vec![prepare, Request::First, Request::Finish];
@@ -115,18 +112,14 @@ impl<'a> Contender<'a> {
         session: &mut Session<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), EngineError> {
-        let policy = priming(self.plan.policy(Regime::ColdPrimed));
+        let policy = priming(self.plan.suite.file.policy(Regime::ColdPrimed));
         let subject = self.subject(None, None);
         observer.starting(SampleRole::Priming, Some(&subject));
         self.target.ask(&self.requests(Regime::ColdPrimed));
         let sample = session.take(&mut self.target, policy, SampleRole::Priming, Some(subject))?;
         observer.taken(&sample);
-        if has_failed(&sample) {
-            self.readings.stopped = Some(Reason::new(
-                Finding::ProcessFailed,
-                format!("the process that should fill the caches failed: {}", why(&sample)),
-            ));
-        } else {
+        self.readings.stopped = self.patience.after(&sample);
+        if self.readings.stopped.is_none() {
             self.target.scratch.keep_as_primed()?;
         }
         self.readings.priming.push(sample);
@@ -140,17 +133,13 @@ impl<'a> Contender<'a> {
         regime: Regime,
         observer: &mut dyn Observer,
     ) -> Result<(), EngineError> {
-        let policy = self.plan.policy(regime);
+        let policy = self.plan.suite.file.policy(regime);
         let subject = self.subject(Some(regime), Some(round));
         observer.starting(SampleRole::Measured, Some(&subject));
         self.target.ask(&self.requests(regime));
         let sample = session.take(&mut self.target, policy, SampleRole::Measured, Some(subject))?;
         observer.taken(&sample);
-        self.failures = if has_failed(&sample) { self.failures + 1 } else { 0 };
-        if self.failures == FAILURES_IN_A_ROW {
-            let text = format!("failed {FAILURES_IN_A_ROW} times in a row: {}", why(&sample));
-            self.readings.stopped = Some(Reason::new(Finding::ProcessFailed, text));
-        }
+        self.readings.stopped = self.patience.after(&sample);
         let of_regime = self.readings.regimes.iter_mut().find(|known| known.regime == regime);
         of_regime.expect("a regime of the suite").samples.push((round, sample));
         Ok(())
@@ -191,20 +180,5 @@ fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, EngineError> {
         timeout: file.sampling.timeout,
         show: Show::Tail,
     };
-    Target::new(launch, hooked, plan.policy(file.regimes[0]), &[])
-}
-
-fn has_failed(sample: &RawSample) -> bool {
-    !is_fine(sample, false) || failure(sample).is_some()
-}
-
-fn failure(sample: &RawSample) -> Option<&str> {
-    sample.messages.iter().find_map(|message| match message {
-        Message::Failed(failed) => Some(failed.error.as_str()),
-        _ => None,
-    })
-}
-
-fn why(sample: &RawSample) -> String {
-    failure(sample).map_or_else(|| format!("{:?}", sample.outcome), str::to_owned)
+    Target::new(launch, hooked, plan.suite.file.policy(file.regimes[0]), &[])
 }

@@ -1,7 +1,6 @@
 //! `firstlight compare`: two arms of one result, or the same arms of two.
 
 use firstlight_analysis::results::{compare_arms, compare_results, differences, gate};
-use firstlight_engine::store::read_run;
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::comparison::{Comparison, ComparisonDocument, Gate, Side};
 use firstlight_schema::exit_code::Exit;
@@ -10,6 +9,7 @@ use firstlight_schema::run::RunDocument;
 use super::build;
 use crate::args::Format;
 use crate::error::Error;
+use crate::opening;
 use crate::printer::Printer;
 use crate::settings::{CompareSettings, Sides};
 
@@ -36,13 +36,13 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
     let (margins, regimes) = (&settings.margins, &settings.regimes);
     Ok(match &settings.sides {
         Sides::Results(first, second) => {
-            let (first, second) = (read_run(first)?, read_run(second)?);
+            let (first, second) = (opening::run(first)?, opening::run(second)?);
             let comparisons = compare_results(&first, &second, margins, regimes);
             let differences = differences(&first, &second);
             assemble(settings, side(&first, None), side(&second, None), comparisons, differences)
         }
         Sides::Arms(result, first, second) => {
-            let result = read_run(result)?;
+            let result = opening::run(result)?;
             for name in [first, second] {
                 known(&result, name)?;
             }
@@ -51,7 +51,7 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
             assemble(settings, first, second, comparisons, Vec::new())
         }
         Sides::Reference(result) => {
-            let result = read_run(result)?;
+            let result = opening::run(result)?;
             let mut comparisons = Vec::new();
             for case in &result.cases {
                 for arm in case.arms.iter().filter(|arm| arm.name != case.reference) {

@@ -5,12 +5,14 @@ mod compare;
 mod doctor;
 mod run;
 mod show;
+mod snapshot;
 
 pub(crate) use cold::ColdSettings;
 pub(crate) use compare::{CompareSettings, Sides};
 pub(crate) use doctor::DoctorSettings;
 pub(crate) use run::RunSettings;
 pub(crate) use show::ShowSettings;
+pub(crate) use snapshot::{SnapshotSettings, VerifySettings};
 
 use std::path::PathBuf;
 
