@@ -43,7 +43,11 @@ impl Files {
         self.files.iter().map(|(path, content)| (path.as_str(), content.as_slice()))
     }
 
-    /// Puts another content in a file's place; for tests that play a forger.
+    pub fn remove(&mut self, path: &str) {
+        self.files.remove(path);
+    }
+
+    /// Puts another content in a file's place.
     pub fn put(&mut self, path: &str, content: Vec<u8>) {
         self.files.insert(path.to_owned(), content);
     }

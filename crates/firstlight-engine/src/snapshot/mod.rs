@@ -17,4 +17,6 @@ pub use reader::{check_version, raw_lines, read_manifest, read_result, read_suit
 pub use schemas::{Shape, check_shape};
 pub use signature::{check_signature, sign};
 pub use variables::variables;
-pub use writer::{begin, binary_digest, copy, is_sealed, read_origin, seal, write_validation};
+pub use writer::{
+    begin, binary_digest, copy, is_sealed, json, read_origin, seal, vouch, write_validation,
+};

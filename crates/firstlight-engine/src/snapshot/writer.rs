@@ -55,21 +55,31 @@ pub fn seal(folder: &Path, after: Option<MachineState>) -> Result<Manifest, Engi
     write_whole(&folder.join(CITATION), &citation::cff(&origin))?;
     write_whole(&folder.join(ZENODO), &citation::zenodo(&origin))?;
     let files = Files::read(folder)?;
+    let manifest = vouch(&files, origin, after);
+    write_whole(&folder.join(MANIFEST), &json(&manifest))?;
+    let path = folder.join(ORIGIN);
+    fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
+    sync(folder)?;
+    Ok(manifest)
+}
+
+/// The manifest that vouches for these files.
+pub fn vouch(files: &Files, origin: Origin, after: Option<MachineState>) -> Manifest {
     let mut manifest = Manifest {
         schema: Manifest::schema_id(),
         id: None,
         origin,
         after,
-        lock: lock(&files),
-        files: entries(&files),
+        lock: lock(files),
+        files: entries(files),
     };
     manifest.id = Some(identify(&manifest));
-    let json = serde_json::to_string(&manifest).expect("a manifest has plain fields") + "\n";
-    write_whole(&folder.join(MANIFEST), &json)?;
-    let path = folder.join(ORIGIN);
-    fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
-    sync(folder)?;
-    Ok(manifest)
+    manifest
+}
+
+/// A manifest as it is written.
+pub fn json(manifest: &Manifest) -> String {
+    serde_json::to_string(manifest).expect("a manifest has plain fields") + "\n"
 }
 
 fn entries(files: &Files) -> Vec<FileEntry> {

@@ -3,6 +3,8 @@
 mod recompute;
 mod records;
 mod shapes;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 

@@ -11,9 +11,11 @@ use firstlight_schema::run::RunDocument;
 use firstlight_schema::snapshot::{MANIFEST, Manifest, RAW, RESULT, VALIDATION};
 use firstlight_schema::suite::SuiteFile;
 use firstlight_schema::validation::{Place, Rule, RuleOutcome, RuleResult};
+use firstlight_schema::version::Build;
 use serde_json::Value;
 
 use super::{is_newer, shapes};
+use crate::commands::build;
 
 /// More places than this are not listed.
 const SHOWN: usize = 20;
@@ -39,7 +41,7 @@ pub(super) fn check(
         let evidence = format!("the result follows from {processes} raw records, byte for byte");
         RuleResult::pass(Rule::Numbers, evidence)
     } else {
-        compare(published, &expected, is_newer(manifest), &mut wrong_shapes)
+        compare(published, &expected, manifest, &mut wrong_shapes)
     };
     for (shape, file) in [(Shape::Manifest, MANIFEST), (Shape::Validation, VALIDATION)] {
         let document = files.get(file).map(serde_json::from_slice::<Value>);
@@ -78,9 +80,10 @@ fn recomputed(
 fn compare(
     published: &[u8],
     expected: &RunDocument,
-    newer: bool,
+    manifest: &Manifest,
     wrong_shapes: &mut Vec<Place>,
 ) -> RuleResult {
+    let newer = is_newer(manifest);
     let published: Value = match serde_json::from_slice(published) {
         Ok(published) => published,
         Err(error) => {
@@ -98,7 +101,13 @@ fn compare(
     let count = |kind| found.iter().filter(|one| one.kind == kind).count();
     let wrong: Vec<&Difference> = found.iter().filter(is_wrong).collect();
     if !wrong.is_empty() {
-        let evidence = format!("{} places differ from what was recomputed", wrong.len());
+        let (theirs, ours) = (&manifest.origin.firstlight.build, build());
+        let other = if *theirs == ours {
+            String::new()
+        } else {
+            format!("; measured by firstlight {}, checked by {}", named(theirs), named(&ours))
+        };
+        let evidence = format!("{} places differ from what was recomputed{other}", wrong.len());
         let places = wrong.into_iter().take(SHOWN).map(place).collect();
         return RuleResult::unless(Rule::Numbers, places, evidence);
     }
@@ -112,6 +121,13 @@ fn compare(
     RuleResult {
         places: places.collect(),
         ..RuleResult::new(Rule::Numbers, RuleOutcome::Warn, evidence)
+    }
+}
+
+fn named(build: &Build) -> String {
+    match &build.commit {
+        Some(commit) => format!("{} ({commit})", build.version),
+        None => build.version.clone(),
     }
 }
 
