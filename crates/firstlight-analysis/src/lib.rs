@@ -18,6 +18,7 @@ pub mod notices;
 mod programs;
 pub mod rebuild;
 pub mod regime;
+pub mod replication;
 pub mod results;
 pub mod rules;
 pub mod stats;

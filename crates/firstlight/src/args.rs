@@ -205,6 +205,11 @@ pub(crate) struct CompareArgs {
     /// Exit with 3 when something is slower, with 4 when that cannot be told
     #[arg(long)]
     pub(crate) gate: bool,
+    /// Judge the second result as a rerun of the first, on whatever machine: the same ratios between
+    /// arms within the margin, and the same results; exit with 3 when not, with 4 when it cannot be
+    /// told
+    #[arg(long, requires = "second", conflicts_with = "gate")]
+    pub(crate) replication: bool,
 }
 
 const COMPARE_EXAMPLES: &str = "\
@@ -212,6 +217,7 @@ Examples:
   firstlight compare runs/today --arms numpy jax
   firstlight compare runs/before runs/after
   firstlight compare runs/main runs/branch --regime warm --margin 5% --gate
+  firstlight compare theirs.tar.zst ours.tar.zst --replication --margin 10%
 
 With --gate: 0 nothing is slower, 3 something is, 4 it cannot be told.";
 

@@ -10,6 +10,7 @@ mod ledger;
 mod memory;
 mod spawn;
 mod torch;
+mod verify;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -29,13 +30,14 @@ struct Workshop {
 
 pub(crate) fn bench(names: &[String]) -> Result {
     type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 7] = [
+    let benches: [(&str, Bench); 8] = [
         ("spawn", spawn::bench),
         ("memory", memory::bench),
         ("ledger", ledger::bench),
         ("hooks", hooks::bench),
         ("arms", arms::bench),
         ("analysis", analysis::bench),
+        ("verify", verify::bench),
         ("torch", torch::bench),
     ];
     if let Some(unknown) = names.iter().find(|name| !benches.iter().any(|(known, _)| known == name))

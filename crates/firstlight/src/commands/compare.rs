@@ -1,8 +1,9 @@
 //! `firstlight compare`: two arms of one result, or the same arms of two.
 
+use firstlight_analysis::replication::{replicate, replication};
 use firstlight_analysis::results::{compare_arms, compare_results, differences, gate};
 use firstlight_report::terminal::Terminal;
-use firstlight_schema::comparison::{Comparison, ComparisonDocument, Gate, Side};
+use firstlight_schema::comparison::{Comparison, ComparisonDocument, Gate, Replication, Side};
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::run::RunDocument;
 
@@ -25,10 +26,10 @@ pub(crate) fn compare(settings: &CompareSettings, printer: &mut Printer) -> Resu
         Format::Json => serde_json::to_string(&document)? + "\n",
     };
     printer.data(&text);
-    Ok(match document.gate {
-        None | Some(Gate::Passed) => Exit::Ok,
-        Some(Gate::Failed) => Exit::GateFailed,
-        Some(Gate::Inconclusive) => Exit::Inconclusive,
+    Ok(match (document.gate, document.replication) {
+        (Some(Gate::Failed), _) | (_, Some(Replication::NotReplicated)) => Exit::GateFailed,
+        (Some(Gate::Inconclusive), _) | (_, Some(Replication::Inconclusive)) => Exit::Inconclusive,
+        (None | Some(Gate::Passed), None | Some(Replication::Replicated)) => Exit::Ok,
     })
 }
 
@@ -37,7 +38,11 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
     Ok(match &settings.sides {
         Sides::Results(first, second) => {
             let (first, second) = (opening::run(first)?, opening::run(second)?);
-            let comparisons = compare_results(&first, &second, margins, regimes);
+            let comparisons = if settings.replication {
+                replicate(&first, &second, margins, regimes)
+            } else {
+                compare_results(&first, &second, margins, regimes)
+            };
             let differences = differences(&first, &second);
             assemble(settings, side(&first, None), side(&second, None), comparisons, differences)
         }
@@ -99,6 +104,7 @@ fn assemble(
         second,
         paired: !matches!(settings.sides, Sides::Results(..)),
         gate: settings.gate.then(|| gate(&comparisons)),
+        replication: settings.replication.then(|| replication(&comparisons)),
         comparisons,
         differences,
     }

@@ -189,3 +189,22 @@ fn a_signature_holds_for_its_key_and_its_manifest_only() {
     assert_eq!(wrong.code, 2);
     assert!(wrong.stderr.contains("`nonsense` is not a usable key"), "{}", wrong.stderr);
 }
+
+#[test]
+fn a_rerun_is_judged_by_its_ratios_and_too_few_samples_leave_it_open() {
+    let sandbox = Sandbox::new();
+    measured(&sandbox);
+    let packed = firstlight(&sandbox, &["snapshot", "run", "--archive"]);
+    assert_eq!(packed.code, 0, "{}", packed.stderr);
+    let arguments = ["compare", "run", "run.tar.zst", "--replication", "--margin", "50%"];
+    let finished = firstlight(&sandbox, &arguments);
+    assert_eq!(finished.code, 4, "{}{}", finished.stdout, finished.stderr);
+    assert!(
+        finished.stdout.contains("two over one: 1.000 times what it was"),
+        "{}",
+        finished.stdout
+    );
+    assert!(finished.stdout.contains("replication: inconclusive"), "{}", finished.stdout);
+    let alone = firstlight(&sandbox, &["compare", "run", "--replication"]);
+    assert_eq!(alone.code, 2);
+}
