@@ -1,4 +1,4 @@
-//! Embeds the Python side and the built-in suites, so that the binary alone is enough.
+//! Embeds the Python side, the schemas and the built-in suites, so that the binary alone is enough.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,10 @@ fn main() -> io::Result<()> {
     collect(&python.join("bootstrap"), "bootstrap/", &mut files)?;
     collect(&python.join("firstlight"), "package/firstlight/", &mut files)?;
     table(&mut code, "PYTHON", &files);
+
+    let mut files = Vec::new();
+    collect(&root.join("schemas"), "", &mut files)?;
+    table(&mut code, "SCHEMA_FILES", &files);
 
     let suites = root.join("suites");
     watch(&suites);

@@ -13,7 +13,9 @@ use firstlight_schema::health::{CheckName, HealthDocument};
 use firstlight_schema::message::{Message, Request};
 use firstlight_schema::reading::RawRecord;
 use firstlight_schema::run::RunDocument;
+use firstlight_schema::snapshot::Manifest;
 use firstlight_schema::suite::SuiteFile;
+use firstlight_schema::validation::{Rule, ValidationDocument};
 use firstlight_schema::variables;
 use schemars::{JsonSchema, schema_for};
 
@@ -53,12 +55,15 @@ fn files() -> Vec<(String, String)> {
         ("schemas/comparison.json".to_owned(), schema::<ComparisonDocument>()),
         ("schemas/doctor.json".to_owned(), schema::<HealthDocument>()),
         ("schemas/raw-record.json".to_owned(), schema::<RawRecord>()),
+        ("schemas/snapshot.json".to_owned(), schema::<Manifest>()),
+        ("schemas/validation.json".to_owned(), schema::<ValidationDocument>()),
         ("schemas/suite.json".to_owned(), schema::<SuiteFile>()),
         ("schemas/protocol-message.json".to_owned(), schema::<Message>()),
         ("schemas/protocol-request.json".to_owned(), schema::<Request>()),
         ("docs/reference/command-line.md".to_owned(), command_line()),
         ("docs/reference/exit-codes.md".to_owned(), exit_codes()),
         ("docs/reference/findings.md".to_owned(), findings()),
+        ("docs/reference/rules.md".to_owned(), rules()),
         ("docs/reference/health-checks.md".to_owned(), health_checks()),
         ("docs/reference/environment-variables.md".to_owned(), environment_variables()),
     ]
@@ -104,6 +109,18 @@ fn findings() -> String {
     for finding in Finding::ALL {
         let advice = finding.advice().unwrap_or("");
         writeln!(text, "| `{finding}` | {} | {advice} |", finding.meaning()).expect("a string");
+    }
+    text
+}
+
+fn rules() -> String {
+    let mut text = format!("# Rules\n\n{MADE}");
+    text.push_str(
+        "What `firstlight verify` holds a snapshot against. A name never changes. Each rule passes,\n\
+         warns, fails or is not checked, with its evidence.\n\n| rule | what it demands |\n|---|---|\n",
+    );
+    for rule in Rule::ALL {
+        writeln!(text, "| `{rule}` | {} |", rule.meaning()).expect("a string");
     }
     text
 }

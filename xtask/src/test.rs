@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything that must pass, and how many tests ran.
 
+use std::fs;
 use std::process::Command;
 
 use crate::shell::{Result, cargo, install, root, step, step_with_output};
@@ -13,11 +14,27 @@ pub(crate) fn test() -> Result {
     licences::check()?;
     generate::generate(true)?;
 
+    snapshots()?;
     let rust = rust_tests()?;
     let python = python_tests()?;
     println!("\nRust tests run:   {rust}");
     println!("Python tests run: {python}");
     println!("Tests run in all: {}, none failed", rust + python);
+    Ok(())
+}
+
+/// Our own published results still follow from their raw readings.
+fn snapshots() -> Result {
+    let folder = root().join("snapshots");
+    let Ok(entries) = fs::read_dir(&folder) else { return Ok(()) };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.is_dir() || path.extension().is_some_and(|end| end == "zst"));
+    paths.sort();
+    for path in paths {
+        let title = format!("snapshot {}", path.file_name().unwrap_or_default().display());
+        let arguments = ["run", "--quiet", "--package", "firstlight", "--", "verify"];
+        step(&title, cargo().args(arguments).arg(&path))?;
+    }
     Ok(())
 }
 

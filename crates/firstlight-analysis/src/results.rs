@@ -18,7 +18,7 @@ pub struct Margins {
 
 impl Margins {
     /// A case's own margin, its sweep's, the one for all, or the suite's.
-    fn of(&self, case: &CaseResult) -> f64 {
+    pub(crate) fn of(&self, case: &CaseResult) -> f64 {
         let swept = case.sweep.as_ref().and_then(|sweep| self.cases.get(&sweep.case));
         self.cases.get(&case.name).or(swept).copied().or(self.all).unwrap_or(case.margin)
     }
@@ -35,7 +35,7 @@ impl Margins {
 }
 
 /// Which regimes are compared; none means all.
-fn wanted(regimes: &[Regime], regime: Regime) -> bool {
+pub(crate) fn wanted(regimes: &[Regime], regime: Regime) -> bool {
     regimes.is_empty() || regimes.contains(&regime)
 }
 
@@ -192,6 +192,9 @@ pub fn differences(first: &RunDocument, second: &RunDocument) -> Vec<String> {
             ("Python", document.environment.python.clone()),
             ("suite", Some(document.suite_digest.chars().take(19).collect())),
             ("firstlight", Some(document.firstlight.version.clone())),
+            ("precision", document.options.precision.clone()),
+            ("schema", Some(document.schema.version.to_string())),
+            ("devices", devices(document)),
         ]
     };
     for ((what, a), (_, b)) in of(first).into_iter().zip(of(second)) {
@@ -205,6 +208,16 @@ pub fn differences(first: &RunDocument, second: &RunDocument) -> Vec<String> {
         differ(name, a.get(name).cloned(), b.get(name).cloned());
     }
     found
+}
+
+/// The NVIDIA devices and their driver.
+fn devices(document: &RunDocument) -> Option<String> {
+    let gpus = document.before.gpus.as_ref()?;
+    let told = gpus.iter().map(|gpu| match &gpu.driver {
+        Some(driver) => format!("{} (driver {driver})", gpu.name),
+        None => gpu.name.clone(),
+    });
+    (!gpus.is_empty()).then(|| told.collect::<Vec<_>>().join(", "))
 }
 
 /// Whether nothing is slower, and everything is known not to be. What is missing is not known.

@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 
 use firstlight_analysis::guide::{calls, is_narrow_enough};
 use firstlight_analysis::judge::judge;
+use firstlight_analysis::replication::{replicate, replication};
 use firstlight_analysis::results::{
     Margins, compare_arms, compare_results, differences, gate, missing,
 };
-use firstlight_schema::comparison::{Comparison, Gate, Verdict};
+use firstlight_schema::comparison::{Comparison, Gate, Replication, Verdict};
 use firstlight_schema::finding::Finding;
 use firstlight_schema::machine::Machine;
 use firstlight_schema::machine_state::MachineState;
@@ -296,4 +297,40 @@ fn two_results_are_compared_unpaired_and_only_on_one_machine() {
     let found = compare_results(&before, &after, &margins, &[]);
     assert_eq!(found[0].verdict, Verdict::Invalid);
     assert_eq!(differences(&before, &after), ["cores: 2, then 64"]);
+}
+
+/// Two arms with a ratio between them, on a machine of some speed.
+fn rerun(speed: f64, ratio: f64, seed: u64) -> RunDocument {
+    judged(
+        vec![contender("reference", speed, seed), contender("other", speed * ratio, seed + 100)],
+        None,
+    )
+}
+
+#[test]
+fn a_rerun_on_a_machine_of_another_speed_replicates_if_the_ratio_is_the_same() {
+    let margins = Margins { all: Some(0.05), ..Margins::default() };
+    let (first, mut second) = (rerun(1.0, 1.5, 20), rerun(3.0, 1.5, 50));
+    second.machine.cores = Some(64);
+    let found = replicate(&first, &second, &margins, &[]);
+    assert_eq!(found[0].verdict, Verdict::Equivalent, "{found:#?}");
+    assert_eq!(replication(&found), Replication::Replicated);
+}
+
+#[test]
+fn a_rerun_with_another_ratio_does_not_replicate() {
+    let margins = Margins { all: Some(0.05), ..Margins::default() };
+    let found = replicate(&rerun(1.0, 1.5, 20), &rerun(1.0, 1.2, 50), &margins, &[]);
+    assert_eq!(found[0].verdict, Verdict::Faster);
+    assert_eq!(replication(&found), Replication::NotReplicated);
+    assert_eq!(replication(&[]), Replication::Inconclusive);
+}
+
+#[test]
+fn a_rerun_of_another_suite_is_refused() {
+    let mut second = rerun(1.0, 1.5, 50);
+    second.suite_digest = "01".to_owned();
+    let found = replicate(&rerun(1.0, 1.5, 20), &second, &Margins::default(), &[]);
+    assert_eq!(found[0].verdict, Verdict::Invalid);
+    assert_eq!(found[0].why.as_deref(), Some("the suite's files are not the same"));
 }

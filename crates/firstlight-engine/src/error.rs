@@ -29,6 +29,12 @@ pub enum EngineError {
     Provision { installer: String, tail: String },
     #[error("`{}` is not a result of `firstlight run`: {reason}", path.display())]
     NotAResult { path: PathBuf, reason: String },
+    #[error("`{}` is refused: `{place}` {reason}", path.display())]
+    Snapshot { path: PathBuf, place: String, reason: String },
+    #[error("`{}` is no snapshot: neither a folder nor a .tar.zst", path.display())]
+    NotASnapshot { path: PathBuf },
+    #[error("`{}` is not a usable key: {reason}", path.display())]
+    Key { path: PathBuf, reason: String },
     #[error("interrupted")]
     Interrupted,
     #[error("the page cache can be `clean` or `as-found`, not `{0}`")]
@@ -68,6 +74,21 @@ impl EngineError {
                  in it"
                     .to_owned(),
             ),
+            Self::Snapshot { reason, .. } if reason.contains("this firstlight reads") => {
+                Some("take the firstlight that wrote it, or a newer one".to_owned())
+            }
+            Self::Snapshot { place, reason, .. }
+                if place == "manifest.json" && reason == "is missing" =>
+            {
+                Some("`firstlight snapshot RUN` makes a snapshot of a run that was cut short".to_owned())
+            }
+            Self::Snapshot { .. } => {
+                Some("get the snapshot again from where it was published".to_owned())
+            }
+            Self::NotASnapshot { .. } => {
+                Some("`firstlight snapshot RUN --archive` makes one of a run".to_owned())
+            }
+            Self::Key { .. } => Some("`minisign -G` makes a pair of keys".to_owned()),
             Self::NoSuite { .. } => Some("a suite is a folder with a suite.toml".to_owned()),
             Self::Provision { .. } => Some(
                 "is the package index reachable? --python PATH uses an interpreter that has the \

@@ -11,6 +11,7 @@ pub mod process;
 pub mod provision;
 pub mod python;
 pub mod sampling;
+pub mod snapshot;
 pub mod store;
 pub mod suites;
 

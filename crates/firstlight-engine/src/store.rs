@@ -95,6 +95,7 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), EngineError> {
     let mut file =
         tempfile::NamedTempFile::new_in(folder).map_err(EngineError::file("write", path))?;
     file.write_all(text.as_bytes()).map_err(EngineError::file("write", path))?;
+    file.as_file().sync_all().map_err(EngineError::file("write", path))?;
     file.persist(path).map_err(|error| EngineError::file("write", path)(error.error))?;
     // A temporary file is private; a result is for whoever may read the folder.
     let _ = fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644));

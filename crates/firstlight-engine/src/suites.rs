@@ -33,9 +33,7 @@ pub fn open(name: &str, cache: &Path) -> Result<Suite, EngineError> {
     let Some((name, files)) = SUITES.iter().find(|(known, _)| *known == name) else {
         return Err(EngineError::NoSuite { name: name.to_owned(), known: built_in() });
     };
-    let mut hash = Sha256::new();
-    files.iter().for_each(|(name, content)| add(&mut hash, name, content));
-    let digest = hex(&hash.finalize());
+    let digest = digest_of(files.iter().copied());
     let folder = cache.join("suites").join(format!("{name}-{}", &digest[..16]));
     unpack(files, &folder)?;
     read(&folder)
@@ -46,21 +44,29 @@ fn read(folder: &Path) -> Result<Suite, EngineError> {
     let text = fs::read_to_string(&path).map_err(EngineError::file("read", &path))?;
     let file = SuiteFile::parse(&text).map_err(|error| EngineError::Suite { path, error })?;
     let folder = folder.canonicalize().map_err(EngineError::file("find", folder))?;
-    let digest = digest(&folder)?;
+    let files = files(&folder)?;
+    let digest = digest_of(files.iter().map(|(name, content)| (name.as_str(), content.as_slice())));
     Ok(Suite { folder, file, digest })
 }
 
-fn digest(folder: &Path) -> Result<String, EngineError> {
+/// The suite's files with their contents, sorted by name.
+pub(crate) fn files(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, EngineError> {
     let mut names = Vec::new();
     list(folder, folder, &mut names)?;
     names.sort();
-    let mut hash = Sha256::new();
-    for name in names {
+    let read = |name: String| {
         let path = folder.join(&name);
         let content = fs::read(&path).map_err(EngineError::file("read", &path))?;
-        add(&mut hash, &name, &content);
-    }
-    Ok(hex(&hash.finalize()))
+        Ok((name, content))
+    };
+    names.into_iter().map(read).collect()
+}
+
+/// SHA-256 over names and contents, in the order of the names.
+pub(crate) fn digest_of<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
+    let mut hash = Sha256::new();
+    files.for_each(|(name, content)| add(&mut hash, name, content));
+    hex(&hash.finalize())
 }
 
 fn list(root: &Path, folder: &Path, names: &mut Vec<String>) -> Result<(), EngineError> {

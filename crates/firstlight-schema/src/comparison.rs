@@ -180,6 +180,9 @@ pub struct ComparisonDocument {
     /// What is not the same on both sides.
     pub differences: Vec<String>,
     pub gate: Option<Gate>,
+    /// Where the second result is judged as a rerun of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replication: Option<Replication>,
 }
 
 /// One side of a comparison.
@@ -199,6 +202,16 @@ pub enum Gate {
     /// Something is slower than its margin allows.
     Failed,
     /// Nothing is known to be slower, and not everything is known not to be.
+    Inconclusive,
+}
+
+/// Whether a rerun found the same ratios between arms, and the same results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replication {
+    Replicated,
+    NotReplicated,
+    /// The intervals leave it open.
     Inconclusive,
 }
 

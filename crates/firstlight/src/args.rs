@@ -33,6 +33,8 @@ Examples:
   firstlight cold --cache primed --runs 20 -- python train.py
   firstlight compare runs/before runs/after --gate
   firstlight report runs/today
+  firstlight snapshot runs/today --archive
+  firstlight verify runs/today.tar.zst
 
 Exit codes: 0 ok, 1 unexpected, 2 usage or set-up, 3 gate failed, 4 inconclusive,
 5 a measured process failed, 6 verification failed, 130 interrupted.";
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     Run(RunArgs),
     Show(ShowArgs),
+    Snapshot(SnapshotArgs),
+    Verify(VerifyArgs),
 }
 
 /// Show where a command's time goes, from its start to its end, over several fresh processes
@@ -187,7 +191,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
-    /// A result's folder, or its result.json
+    /// A result's folder, its result.json, or a snapshot's archive
     pub(crate) first: PathBuf,
     /// Another one, measured later
     pub(crate) second: Option<PathBuf>,
@@ -203,6 +207,11 @@ pub(crate) struct CompareArgs {
     /// Exit with 3 when something is slower, with 4 when that cannot be told
     #[arg(long)]
     pub(crate) gate: bool,
+    /// Judge the second result as a rerun of the first, on whatever machine: the same ratios between
+    /// arms within the margin, and the same results; exit with 3 when not, with 4 when it cannot be
+    /// told
+    #[arg(long, requires = "second", conflicts_with = "gate")]
+    pub(crate) replication: bool,
 }
 
 const COMPARE_EXAMPLES: &str = "\
@@ -210,6 +219,7 @@ Examples:
   firstlight compare runs/today --arms numpy jax
   firstlight compare runs/before runs/after
   firstlight compare runs/main runs/branch --regime warm --margin 5% --gate
+  firstlight compare theirs.tar.zst ours.tar.zst --replication --margin 10%
 
 With --gate: 0 nothing is slower, 3 something is, 4 it cannot be told.";
 
@@ -253,7 +263,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = SHOW_EXAMPLES)]
 pub(crate) struct ShowArgs {
-    /// A result's folder, or its result.json
+    /// A result's folder, its result.json, or a snapshot's archive
     pub(crate) result: PathBuf,
     /// How much to print: minimum (mean ± std, range, n, hardware, versions), usual or full
     #[arg(long, value_enum, default_value_t = Report::Usual, value_name = "LENGTH")]
@@ -264,3 +274,48 @@ const SHOW_EXAMPLES: &str = "\
 Examples:
   firstlight show runs/today
   firstlight show runs/today --report minimum";
+
+/// Finish, sign, copy or pack a snapshot
+///
+/// A run's folder is a snapshot when the run ends. A run that was killed becomes one here, with all
+/// processes that had been written down.
+#[derive(Debug, clap::Args)]
+#[command(after_help = SNAPSHOT_EXAMPLES)]
+pub(crate) struct SnapshotArgs {
+    /// The folder of a run
+    pub(crate) run: PathBuf,
+    /// Put the snapshot into this new folder, or with --archive into this file
+    #[arg(long, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+    /// Pack it into one file, by default the folder's name with .tar.zst
+    #[arg(long)]
+    pub(crate) archive: bool,
+    /// Sign the manifest with this secret key of minisign's
+    #[arg(long, value_name = "KEY")]
+    pub(crate) sign: Option<PathBuf>,
+}
+
+const SNAPSHOT_EXAMPLES: &str = "\
+Examples:
+  firstlight snapshot runs/today --archive
+  firstlight snapshot runs/today --sign ~/.minisign/minisign.key --archive --output today.tar.zst
+  firstlight snapshot runs/killed";
+
+/// Recompute every number of a snapshot from its raw readings, and check every rule
+///
+/// Exit code 6 when any rule fails. Nothing is written, and an archive is not unpacked to disk.
+#[derive(Debug, clap::Args)]
+#[command(after_help = VERIFY_EXAMPLES)]
+pub(crate) struct VerifyArgs {
+    /// A snapshot's folder or archive
+    pub(crate) snapshot: PathBuf,
+    /// Also check the signature, against this public key of minisign's or the file that holds it
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+}
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  firstlight verify runs/today
+  firstlight verify today.tar.zst --key minisign.pub
+  firstlight verify today.tar.zst --format json > validation.json";

@@ -26,6 +26,7 @@ impl Error {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Engine(EngineError::Interrupted) => Exit::Interrupted,
+            Self::Engine(EngineError::Snapshot { .. }) => Exit::VerificationFailed,
             Self::Usage(_) | Self::Engine(_) => Exit::Usage,
             Self::Json(_) => Exit::Unexpected,
         }

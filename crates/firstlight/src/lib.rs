@@ -3,10 +3,12 @@
 mod args;
 mod commands;
 mod error;
+mod opening;
 mod output;
 mod printer;
 mod progress;
 mod settings;
+mod verification;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -19,16 +21,19 @@ use error::Error;
 use printer::Printer;
 use settings::{
     ColdSettings, CompareSettings, DoctorSettings, ReportSettings, RunSettings, ShowSettings,
+    SnapshotSettings, VerifySettings,
 };
 
 /// Runs the program with the given arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let typed = arguments.iter().map(|one| one.to_string_lossy().into_owned()).collect();
     let args = match Args::try_parse_from(arguments) {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
     let mut printer = Printer::new(args.color, args.quiet);
-    let exit = match run(args, &mut printer) {
+    let exit = match run(args, typed, &mut printer) {
         Ok(exit) => exit,
         Err(error) => {
             printer.error(&error);
@@ -38,7 +43,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-fn run(args: Args, printer: &mut Printer) -> Result<Exit, Error> {
+fn run(args: Args, typed: Vec<String>, printer: &mut Printer) -> Result<Exit, Error> {
     match args.command {
         Command::Cold(cold) => commands::cold(&ColdSettings::resolve(cold, args.format)?, printer),
         Command::Doctor(DoctorArgs {}) => {
@@ -49,7 +54,13 @@ fn run(args: Args, printer: &mut Printer) -> Result<Exit, Error> {
         }
         Command::Report(report) => commands::report(&ReportSettings::resolve(report), printer),
         Command::Show(show) => commands::show(&ShowSettings::resolve(show, args.format), printer),
-        Command::Run(run) => commands::run(&RunSettings::resolve(run, args.format), printer),
+        Command::Run(run) => commands::run(&RunSettings::resolve(run, args.format, typed), printer),
+        Command::Snapshot(snapshot) => {
+            commands::snapshot(&SnapshotSettings::resolve(snapshot, args.format), printer)
+        }
+        Command::Verify(verify) => {
+            commands::verify(&VerifySettings::resolve(verify, args.format), printer)
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod memory;
 mod report;
 mod spawn;
 mod torch;
+mod verify;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -30,7 +31,7 @@ struct Workshop {
 
 pub(crate) fn bench(names: &[String]) -> Result {
     type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 8] = [
+    let benches: [(&str, Bench); 9] = [
         ("spawn", spawn::bench),
         ("memory", memory::bench),
         ("ledger", ledger::bench),
@@ -38,6 +39,7 @@ pub(crate) fn bench(names: &[String]) -> Result {
         ("arms", arms::bench),
         ("analysis", analysis::bench),
         ("report", report::bench),
+        ("verify", verify::bench),
         ("torch", torch::bench),
     ];
     if let Some(unknown) = names.iter().find(|name| !benches.iter().any(|(known, _)| known == name))

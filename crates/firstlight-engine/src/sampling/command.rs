@@ -109,7 +109,7 @@ pub(super) fn priming(policy: CachePolicy) -> CachePolicy {
     }
 }
 
-pub(super) fn is_fine(sample: &RawSample, any_exit_code: bool) -> bool {
+fn is_fine(sample: &RawSample, any_exit_code: bool) -> bool {
     match sample.outcome {
         Outcome::Completed => true,
         Outcome::Exited { .. } => any_exit_code,

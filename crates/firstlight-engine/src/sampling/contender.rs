@@ -1,14 +1,12 @@
 //! One arm of a case: its program, its caches, what was taken of it.
 
-use std::collections::BTreeMap;
-
-use firstlight_schema::finding::{Finding, Reason};
-use firstlight_schema::message::{Iterate, Message, Prepare, Request, Settle};
+use firstlight_schema::message::{Iterate, Prepare, Request, Settle};
 use firstlight_schema::nanos::Nanos;
-use firstlight_schema::reading::{RawSample, SampleRole, Subject};
+use firstlight_schema::patience::Patience;
+use firstlight_schema::reading::{SampleRole, Subject};
 use firstlight_schema::suite::{ArmFile, CaseFile, EnvironmentFile, Program, Regime};
 
-use super::command::{is_fine, priming};
+use super::command::priming;
 use super::session::{Observer, Session, Target};
 use super::suite::{ArmReadings, RegimeReadings, SuitePlan};
 use crate::EngineError;
@@ -17,9 +15,6 @@ use crate::python::resolve;
 
 /// Cheaper than `-m`, which imports a good part of the standard library to find a module.
 const RUNNER: &str = "from firstlight.runner import main; main()";
-
-/// An arm that fails this often in a row is given up.
-const FAILURES_IN_A_ROW: u32 = 2;
 
 /// A steady state cannot be told from fewer calls.
 const FEWEST_CALLS: u32 = 10;
@@ -36,8 +31,7 @@ pub(super) struct Contender<'a> {
     iterations: u32,
     target: Target,
     pub(super) readings: ArmReadings,
-    /// In a row, regime by regime.
-    failures: BTreeMap<Regime, u32>,
+    patience: Patience,
 }
 
 impl<'a> Contender<'a> {
@@ -55,7 +49,7 @@ impl<'a> Contender<'a> {
             .iter()
             .map(|&regime| RegimeReadings {
                 regime,
-                policy: plan.policy(regime),
+                policy: plan.suite.file.policy(regime),
                 samples: Vec::new(),
             })
             .collect();
@@ -76,16 +70,16 @@ impl<'a> Contender<'a> {
             case,
             again,
             prepare,
-            iterations: plan.warm.iterations,
+            iterations: plan.suite.file.warm.iterations,
             target: target(plan, arm)?,
             readings,
-            failures: BTreeMap::new(),
+            patience: Patience::default(),
         })
     }
 
     /// From now on a window has at most so many calls.
     pub(super) fn set_iterations(&mut self, iterations: u32) {
-        self.iterations = iterations.clamp(FEWEST_CALLS, self.plan.warm.iterations);
+        self.iterations = iterations.clamp(FEWEST_CALLS, self.plan.suite.file.warm.iterations);
     }
 
     fn subject(&self, regime: Option<Regime>, round: Option<u32>) -> Subject {
@@ -100,7 +94,7 @@ impl<'a> Contender<'a> {
 
     /// All at once: the process never waits for us inside a measured stretch.
     fn requests(&self, regime: Regime) -> Vec<Request> {
-        let warm = &self.plan.warm;
+        let warm = &self.plan.suite.file.warm;
         let prepare = Request::Prepare(self.prepare.clone());
         if regime.is_cold() {
             return vec![prepare, Request::First, Request::Finish];
@@ -121,18 +115,14 @@ impl<'a> Contender<'a> {
         session: &mut Session<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), EngineError> {
-        let policy = priming(self.plan.policy(Regime::ColdPrimed));
+        let policy = priming(self.plan.suite.file.policy(Regime::ColdPrimed));
         let subject = self.subject(None, None);
         observer.starting(SampleRole::Priming, Some(&subject));
         self.target.ask(&self.requests(Regime::ColdPrimed));
         let sample = session.take(&mut self.target, policy, SampleRole::Priming, Some(subject))?;
         observer.taken(&sample);
-        if has_failed(&sample) {
-            self.readings.stopped = Some(Reason::new(
-                Finding::ProcessFailed,
-                format!("the process that should fill the caches failed: {}", why(&sample)),
-            ));
-        } else {
+        self.readings.stopped = self.patience.after(&sample, None);
+        if self.readings.stopped.is_none() {
             self.target.scratch.keep_as_primed()?;
         }
         self.readings.priming.push(sample);
@@ -146,18 +136,13 @@ impl<'a> Contender<'a> {
         regime: Regime,
         observer: &mut dyn Observer,
     ) -> Result<(), EngineError> {
-        let policy = self.plan.policy(regime);
+        let policy = self.plan.suite.file.policy(regime);
         let subject = self.subject(Some(regime), Some(round));
         observer.starting(SampleRole::Measured, Some(&subject));
         self.target.ask(&self.requests(regime));
         let sample = session.take(&mut self.target, policy, SampleRole::Measured, Some(subject))?;
         observer.taken(&sample);
-        let failures = self.failures.entry(regime).or_default();
-        *failures = if has_failed(&sample) { *failures + 1 } else { 0 };
-        if *failures == FAILURES_IN_A_ROW {
-            let text = format!("failed {FAILURES_IN_A_ROW} times in a row: {}", why(&sample));
-            self.readings.stopped = Some(Reason::new(Finding::ProcessFailed, text));
-        }
+        self.readings.stopped = self.patience.after(&sample, Some(regime));
         let of_regime = self.readings.regimes.iter_mut().find(|known| known.regime == regime);
         of_regime.expect("a regime of the suite").samples.push((round, sample));
         Ok(())
@@ -198,20 +183,5 @@ fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, EngineError> {
         timeout: file.sampling.timeout,
         show: Show::Tail,
     };
-    Target::new(launch, hooked, plan.policy(file.regimes[0]), &[])
-}
-
-fn has_failed(sample: &RawSample) -> bool {
-    !is_fine(sample, false) || failure(sample).is_some()
-}
-
-fn failure(sample: &RawSample) -> Option<&str> {
-    sample.messages.iter().find_map(|message| match message {
-        Message::Failed(failed) => Some(failed.error.as_str()),
-        _ => None,
-    })
-}
-
-fn why(sample: &RawSample) -> String {
-    failure(sample).map_or_else(|| format!("{:?}", sample.outcome), str::to_owned)
+    Target::new(launch, hooked, plan.suite.file.policy(file.regimes[0]), &[])
 }

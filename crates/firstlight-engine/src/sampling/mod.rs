@@ -7,6 +7,7 @@ mod session;
 mod suite;
 
 pub use command::{CommandPlan, CommandReadings, sample_command};
+pub use plan::turns;
 pub use session::{Observer, Session, Target};
 pub use suite::{
     ArmReadings, CaseReadings, Guidance, Guide, RegimeReadings, SuitePlan, sample_case,

@@ -34,6 +34,12 @@ impl Rounds {
     }
 }
 
+/// Whose turn it is, round by round, for so many things.
+pub fn turns(things: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>> {
+    let mut order = Rounds::new(things, seed);
+    (0..rounds).map(|_| order.next_round()).collect()
+}
+
 /// For each pair whether its second member goes first: ABBA or BAAB, block by block.
 pub(super) fn swaps(pairs: u32, seed: u64) -> Vec<bool> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);

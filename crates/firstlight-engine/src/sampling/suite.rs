@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use firstlight_schema::cache::{CachePolicy, Policy};
-use firstlight_schema::reading::RawSample;
-use firstlight_schema::suite::{CaseFile, Regime, WarmFile};
+use firstlight_schema::cache::CachePolicy;
+use firstlight_schema::reading::{RawRecord, RawSample, Subject};
+use firstlight_schema::suite::{CaseFile, Regime};
 
 use super::contender::Contender;
 use super::plan::Rounds;
@@ -19,10 +19,6 @@ pub struct SuitePlan<'a> {
     pub suite: &'a Suite,
     /// The interpreter for workloads in Python; suites without any need none.
     pub python: Option<&'a Path>,
-    /// Fresh processes per arm and cold regime.
-    pub processes: u32,
-    pub warm: WarmFile,
-    pub seed: u64,
 }
 
 /// Everything that was taken of one case.
@@ -50,6 +46,34 @@ pub struct RegimeReadings {
     pub samples: Vec<(u32, RawSample)>,
 }
 
+impl CaseReadings {
+    /// The lines of `raw.jsonl` that this case has, in order.
+    pub fn into_records(self, case: &CaseFile) -> Vec<RawRecord> {
+        let again = self.again.into_iter().map(|arm| (true, arm));
+        let mut records = Vec::new();
+        for (again, arm) in self.arms.into_iter().map(|arm| (false, arm)).chain(again) {
+            let subject = |regime, round| Subject {
+                case: case.name.get_ref().clone(),
+                arm: arm.arm.clone(),
+                regime,
+                round,
+                again,
+            };
+            let record =
+                |regime, round, sample| RawRecord { subject: Some(subject(regime, round)), sample };
+            records.extend(arm.priming.into_iter().map(|sample| record(None, None, sample)));
+            for of in arm.regimes {
+                let samples = of.samples.into_iter();
+                records.extend(
+                    samples.map(|(round, sample)| record(Some(of.regime), Some(round), sample)),
+                );
+            }
+        }
+        records.sort_by_key(|record| record.sample.number);
+        records
+    }
+}
+
 /// What is made of the warm processes so far: whether they are enough, and what each arm is to do
 /// next.
 #[derive(Debug, Default)]
@@ -66,32 +90,12 @@ impl SuitePlan<'_> {
     /// How many processes will be started if nothing fails and nothing needs more.
     pub fn processes_in_all(&self) -> u32 {
         let file = &self.suite.file;
-        let per_arm: u32 = file.regimes.iter().map(|&regime| self.least(regime)).sum();
+        let per_arm: u32 = file.regimes.iter().map(|&regime| file.least(regime)).sum();
         let primings =
-            u32::from(file.regimes.iter().any(|&regime| self.policy(regime).needs_priming()));
+            u32::from(file.regimes.iter().any(|&regime| file.policy(regime).needs_priming()));
         let arms: usize = file.cases.iter().map(|case| file.arms_of(case).count()).sum();
-        let controls = file.cases.iter().filter(|case| self.control_of(case).is_some()).count();
+        let controls = file.cases.iter().filter(|case| file.control_of(case).is_some()).count();
         u32::try_from(arms + controls).unwrap_or(u32::MAX) * (per_arm + primings)
-    }
-
-    fn least(&self, regime: Regime) -> u32 {
-        if regime.is_cold() { self.processes } else { self.warm.processes }
-    }
-
-    pub fn policy(&self, regime: Regime) -> CachePolicy {
-        CachePolicy {
-            compilers: regime.compilers(),
-            bytecode: self.suite.file.cache.bytecode,
-            page_cache: Policy::AsFound,
-        }
-    }
-
-    /// The arm that a case measures twice: the reference of the first case that compares anything.
-    pub fn control_of<'a>(&'a self, case: &'a CaseFile) -> Option<&'a str> {
-        let file = &self.suite.file;
-        let compares = |case: &&CaseFile| file.arms_of(case).count() > 1;
-        let first = file.cases.iter().find(compares).filter(|_| file.comparison.control)?;
-        if first.name.get_ref() == case.name.get_ref() { file.reference_of(case) } else { None }
     }
 }
 
@@ -126,14 +130,14 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
         observer: &'a mut dyn Observer,
     ) -> Result<Self, EngineError> {
         let file = &plan.suite.file;
-        let control = plan.control_of(case);
+        let control = file.control_of(case);
         let again = file.arms_of(case).find(|arm| Some(arm.name.get_ref().as_str()) == control);
         let contenders = file
             .arms_of(case)
             .map(|arm| Contender::new(plan, case, arm, false))
             .chain(again.map(|arm| Contender::new(plan, case, arm, true)))
             .collect::<Result<Vec<_>, _>>()?;
-        let rounds = Rounds::new(contenders.len(), plan.seed);
+        let rounds = Rounds::new(contenders.len(), file.sampling.seed);
         let has_control = control.is_some();
         Ok(Self { session, plan, observer, contenders, rounds, has_control })
     }
@@ -141,19 +145,19 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
     fn take_all(&mut self, guide: &mut Guide<'_>) -> Result<(), EngineError> {
         let began = now();
         let regimes = &self.plan.suite.file.regimes;
-        if regimes.iter().any(|&regime| self.plan.policy(regime).needs_priming()) {
+        if regimes.iter().any(|&regime| self.plan.suite.file.policy(regime).needs_priming()) {
             for contender in &mut self.contenders {
                 if !self.session.is_interrupted() {
                     contender.prime(self.session, self.observer)?;
                 }
             }
         }
-        let warm = &self.plan.warm;
+        let warm = &self.plan.suite.file.warm;
         let mut wants_more = true;
         for round in 1.. {
             let wanted = |regime: Regime| {
                 let further = !regime.is_cold() && wants_more && round <= warm.most_processes;
-                round <= self.plan.least(regime) || further
+                round <= self.plan.suite.file.least(regime) || further
             };
             let regimes: Vec<Regime> =
                 regimes.iter().copied().filter(|&regime| wanted(regime)).collect();
@@ -199,7 +203,7 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
     /// Whether another block of warm processes is to be taken.
     fn ask(&mut self, guide: &mut Guide<'_>, round: u32, spent: Duration) -> bool {
         const BLOCK: u32 = 2;
-        let warm = &self.plan.warm;
+        let warm = &self.plan.suite.file.warm;
         if round + BLOCK > warm.most_processes || spent >= warm.budget {
             return false;
         }

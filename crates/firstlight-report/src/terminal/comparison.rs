@@ -1,6 +1,8 @@
 //! The document `comparison` as text.
 
-use firstlight_schema::comparison::{ComparisonDocument, Gate, Side};
+use firstlight_schema::comparison::{
+    Comparison, ComparisonDocument, Gate, Replication, Side, Verdict,
+};
 
 use super::page::{BOLD, Page};
 use crate::verdict::verdict;
@@ -8,7 +10,9 @@ use crate::verdict::verdict;
 const SHOWN_DIFFERENCES: usize = 12;
 
 pub(super) fn comparison(page: &mut Page, document: &ComparisonDocument) {
-    let paired = if document.paired {
+    let paired = if document.replication.is_some() {
+        "each arm's ratio to the reference, over the same ratio in the first run"
+    } else if document.paired {
         "measured in turn, compared pair by pair"
     } else {
         "not measured in turn: what changed between the two runs is part of the difference"
@@ -29,6 +33,10 @@ pub(super) fn comparison(page: &mut Page, document: &ComparisonDocument) {
             page.line(&format!("{BOLD}{}{BOLD:#}", one.case));
             case = &one.case;
         }
+        if document.replication.is_some() {
+            page.sentence(&format!("  {}: {}", one.regime, rerun(one)));
+            continue;
+        }
         let mut one = one.clone();
         if one.arm == one.against {
             "before".clone_into(&mut one.against);
@@ -36,6 +44,10 @@ pub(super) fn comparison(page: &mut Page, document: &ComparisonDocument) {
         page.sentence(&format!("  {}: {}", one.regime, verdict(&one)));
     }
     differences(page, &document.differences);
+    if let Some(replication) = document.replication {
+        page.gap();
+        page.sentence(&format!("{BOLD}replication{BOLD:#}: {}", judged(replication)));
+    }
     if let Some(gate) = document.gate {
         page.gap();
         page.sentence(&format!("{BOLD}gate{BOLD:#}: {}", outcome(gate)));
@@ -58,6 +70,34 @@ fn differences(page: &mut Page, differences: &[String]) {
     }
     if differences.len() > SHOWN_DIFFERENCES {
         page.line(&format!("  and {} more", differences.len() - SHOWN_DIFFERENCES));
+    }
+}
+
+/// How a ratio of the second run stands to the first run's.
+fn rerun(of: &Comparison) -> String {
+    let change = of.ratio.map_or_else(String::new, |ratio| {
+        let interval = ratio.interval.map_or_else(String::new, |interval| {
+            format!(" ({:.3} to {:.3})", interval.low, interval.high)
+        });
+        format!("{:.3} times what it was{interval}", ratio.point)
+    });
+    let said = match of.verdict {
+        Verdict::Equivalent => "the same within the margin of",
+        Verdict::Faster | Verdict::Slower => "not the same within the margin of",
+        Verdict::Inconclusive | Verdict::Invalid => "no verdict against the margin of",
+    };
+    let why = of.why.as_ref().map_or_else(String::new, |why| format!("; {why}"));
+    let margin = of.margin * 100.0;
+    format!("{} over {}: {change}, {said} {margin} %{why}", of.arm, of.against)
+}
+
+fn judged(replication: Replication) -> &'static str {
+    match replication {
+        Replication::Replicated => {
+            "replicated, every ratio between arms lies within its margin and the results agree"
+        }
+        Replication::NotReplicated => "not replicated, a ratio lies elsewhere or a result differs",
+        Replication::Inconclusive => "inconclusive, the intervals are too wide for the margin",
     }
 }
 

@@ -12,6 +12,7 @@ mod rows;
 mod run;
 mod sheet;
 mod sweeps;
+mod validation;
 mod verdicts;
 mod windows;
 

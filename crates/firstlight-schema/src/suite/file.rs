@@ -14,7 +14,7 @@ use super::error::{SuiteError, nearest};
 use super::measure::{ComparisonFile, SweepFile, WarmFile, WorkFile};
 use super::regime::Regime;
 use super::scalar::Scalar;
-use crate::cache::Policy;
+use crate::cache::{CachePolicy, Policy};
 
 /// A suite as written. `SuiteFile::parse` has checked that its parts fit together.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -198,6 +198,27 @@ impl SuiteFile {
                 .as_ref()
                 .is_none_or(|names| names.iter().any(|name| name.get_ref() == arm.name.get_ref()))
         })
+    }
+
+    /// What is declared of all caches in a regime.
+    pub fn policy(&self, regime: Regime) -> CachePolicy {
+        CachePolicy {
+            compilers: regime.compilers(),
+            bytecode: self.cache.bytecode,
+            page_cache: Policy::AsFound,
+        }
+    }
+
+    /// The fewest processes per arm.
+    pub fn least(&self, regime: Regime) -> u32 {
+        if regime.is_cold() { self.sampling.processes } else { self.warm.processes }
+    }
+
+    /// The arm that a case measures twice: the reference of the first case that compares anything.
+    pub fn control_of<'a>(&'a self, case: &'a CaseFile) -> Option<&'a str> {
+        let compares = |case: &&CaseFile| self.arms_of(case).count() > 1;
+        let first = self.cases.iter().find(compares).filter(|_| self.comparison.control)?;
+        if first.name.get_ref() == case.name.get_ref() { self.reference_of(case) } else { None }
     }
 
     fn check(&self, text: &str) -> Result<(), SuiteError> {

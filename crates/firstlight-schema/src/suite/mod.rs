@@ -1,11 +1,13 @@
 //! `suite.toml`: what an author writes, checked once and trusted after.
 
+mod choice;
 mod error;
 mod file;
 mod measure;
 mod regime;
 mod scalar;
 
+pub use choice::Choice;
 pub use error::SuiteError;
 pub use file::{
     ArmFile, CacheFile, CaseFile, EnvironmentFile, Program, Provisioned, SamplingFile, SuiteFile,

@@ -1,17 +1,18 @@
 //! `firstlight compare`: two arms of one result, or the same arms of two.
 
+use firstlight_analysis::replication::{replicate, replication};
 use firstlight_analysis::results::{
     compare_arms, compare_results, compare_with_reference, differences, gate, missing,
 };
-use firstlight_engine::store::read_run;
 use firstlight_report::terminal::Terminal;
-use firstlight_schema::comparison::{Comparison, ComparisonDocument, Gate, Side};
+use firstlight_schema::comparison::{Comparison, ComparisonDocument, Gate, Replication, Side};
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::run::RunDocument;
 
 use super::build;
 use crate::args::Format;
 use crate::error::Error;
+use crate::opening;
 use crate::printer::Printer;
 use crate::settings::{CompareSettings, Sides};
 
@@ -27,10 +28,10 @@ pub(crate) fn compare(settings: &CompareSettings, printer: &mut Printer) -> Resu
         Format::Json => serde_json::to_string(&document)? + "\n",
     };
     printer.data(&text);
-    Ok(match document.gate {
-        None | Some(Gate::Passed) => Exit::Ok,
-        Some(Gate::Failed) => Exit::GateFailed,
-        Some(Gate::Inconclusive) => Exit::Inconclusive,
+    Ok(match (document.gate, document.replication) {
+        (Some(Gate::Failed), _) | (_, Some(Replication::NotReplicated)) => Exit::GateFailed,
+        (Some(Gate::Inconclusive), _) | (_, Some(Replication::Inconclusive)) => Exit::Inconclusive,
+        (None | Some(Gate::Passed), None | Some(Replication::Replicated)) => Exit::Ok,
     })
 }
 
@@ -44,16 +45,23 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
     };
     Ok(match &settings.sides {
         Sides::Results(first, second) => {
-            let (first, second) = (read_run(first)?, read_run(second)?);
+            let (first, second) = (opening::run(first)?, opening::run(second)?);
             known_margins(&[&first, &second])?;
-            let comparisons = compare_results(&first, &second, margins, regimes);
+            let comparisons = if settings.replication {
+                replicate(&first, &second, margins, regimes)
+            } else {
+                compare_results(&first, &second, margins, regimes)
+            };
             let missing = if regimes.is_empty() { missing(&first, &second) } else { Vec::new() };
             let gate = settings.gate.then(|| gate(&comparisons, &missing));
             let differences = missing.into_iter().chain(differences(&first, &second)).collect();
-            assemble(side(&first, None), side(&second, None), false, comparisons, differences, gate)
+            let replication = settings.replication.then(|| replication(&comparisons));
+            let (first, second) = (side(&first, None), side(&second, None));
+            let document = assemble(first, second, false, comparisons, differences, gate);
+            ComparisonDocument { replication, ..document }
         }
         Sides::Arms(result, first, second) => {
-            let result = read_run(result)?;
+            let result = opening::run(result)?;
             known_margins(&[&result])?;
             for name in [first, second] {
                 known(&result, name)?;
@@ -64,7 +72,7 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
             assemble(first, second, true, comparisons, Vec::new(), gate)
         }
         Sides::Reference(result) => {
-            let result = read_run(result)?;
+            let result = opening::run(result)?;
             known_margins(&[&result])?;
             let comparisons = compare_with_reference(&result, margins, regimes);
             let gate = settings.gate.then(|| gate(&comparisons, &[]));
@@ -107,6 +115,7 @@ fn assemble(
         first,
         second,
         paired,
+        replication: None,
         comparisons,
         differences,
         gate,

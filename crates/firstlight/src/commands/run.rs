@@ -1,10 +1,9 @@
 //! `firstlight run`: a suite, all its cases, arms and regimes.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use firstlight_analysis::health::changes;
-use firstlight_analysis::judge::judge;
+use firstlight_analysis::rebuild::{begin, case_result, conclude, end};
 use firstlight_engine::doctor;
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::machine;
@@ -12,16 +11,18 @@ use firstlight_engine::process::adopt_orphans;
 use firstlight_engine::provision::provision;
 use firstlight_engine::python::{Hooks, Interpreter};
 use firstlight_engine::sampling::{ArmReadings, Session, SuitePlan, sample_case};
+use firstlight_engine::snapshot;
 use firstlight_engine::store::{RunFolder, now_utc};
 use firstlight_engine::suites::{self, Suite};
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
-use firstlight_schema::nanos::Nanos;
 use firstlight_schema::run::{EnvironmentKind, EnvironmentRecord, RunDocument};
+use firstlight_schema::snapshot::Origin;
 use firstlight_schema::suite::{EnvironmentFile, Program};
 
-use super::build;
-use super::results::{case_result, guidance, options};
+use super::harness;
+use super::results::guidance;
+use super::snapshot::finish;
 use crate::error::Error;
 use crate::output;
 use crate::printer::Printer;
@@ -30,7 +31,7 @@ use crate::settings::RunSettings;
 
 pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit, Error> {
     let mut suite = suites::open(&settings.suite, &settings.destination.cache)?;
-    choose(&mut suite, settings)?;
+    settings.choice.apply(&mut suite.file).map_err(Error::Usage)?;
     output::open_export(&settings.destination)?;
     let interrupt = Interrupt::install()?;
     let (python, environment) = environment(&suite, settings, &interrupt, printer)?;
@@ -44,7 +45,7 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
         &suite.file.name,
         settings.destination.output.as_deref(),
     )?;
-    let plan = plan(&suite, python.as_deref(), settings);
+    let plan = SuitePlan { suite: &suite, python: python.as_deref() };
     let mut progress = Progress::new(u64::from(plan.processes_in_all()), printer.shows_progress());
     printer.aside(&format!(
         "{}: {} processes; environment {}",
@@ -52,73 +53,28 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
         plan.processes_in_all(),
         environment.python.as_deref().unwrap_or("not needed"),
     ));
-    let mut document = empty(&suite, &plan, environment);
+    let origin = origin(&suite, settings, environment);
+    snapshot::begin(store.path(), &origin, &suite)?;
+    let mut document = begin(&origin, &suite.file);
     let mut session = Session::new(store, hooks, &interrupt)?;
     output::save(&document, &session.store, &settings.destination)?;
     for case in &suite.file.cases {
-        let mut guide = |arms: &[&ArmReadings]| guidance(arms, &plan, case);
+        let mut guide = |arms: &[&ArmReadings]| guidance(arms, &suite.file, case);
         let readings = sample_case(&mut session, &plan, case, &mut progress, &mut guide)?;
-        document.cases.push(case_result(&plan, case, readings, &document.options));
-        judge(&mut document);
-        document.complete = document.cases.len() == suite.file.cases.len() && !interrupt.is_set();
+        document.cases.extend(case_result(&suite.file, case, readings.into_records(case)));
+        conclude(&mut document, &suite.file);
         output::save(&document, &session.store, &settings.destination)?;
         if interrupt.is_set() {
             break;
         }
     }
     progress.finish();
-    let after = doctor::examine();
-    document.machine_notices = changes(&document.before, &after);
-    document.after = Some(after);
+    end(&mut document, Some(doctor::examine()));
     let json = output::save(&document, &session.store, &settings.destination)?;
+    finish(session.store.path(), document.after.clone())?;
     let text = |width| Terminal::new(width).run(&document, settings.report);
     output::show(&json, text, session.store.path(), &settings.destination, printer);
     Ok(exit(&document, interrupt.is_set()))
-}
-
-/// The suite's own numbers, and what was typed instead.
-fn plan<'a>(suite: &'a Suite, python: Option<&'a Path>, settings: &RunSettings) -> SuitePlan<'a> {
-    let mut warm = suite.file.warm.clone();
-    if let Some(processes) = settings.processes {
-        (warm.processes, warm.most_processes) = (processes, processes);
-    }
-    SuitePlan {
-        suite,
-        python,
-        processes: settings.processes.unwrap_or(suite.file.sampling.processes),
-        warm,
-        seed: settings.seed.unwrap_or(suite.file.sampling.seed),
-    }
-}
-
-/// Leaves only the cases and arms that were asked for.
-fn choose(suite: &mut Suite, settings: &RunSettings) -> Result<(), Error> {
-    let file = &mut suite.file;
-    let swept = file.cases.iter().filter_map(|case| Some(case.point.as_ref()?.case.as_str()));
-    let mut cases: Vec<&str> =
-        file.cases.iter().map(|case| case.name.get_ref().as_str()).chain(swept).collect();
-    cases.dedup();
-    let arms: Vec<&str> = file.arms.iter().map(|arm| arm.name.get_ref().as_str()).collect();
-    for (what, asked, known) in [("case", &settings.cases, &cases), ("arm", &settings.arms, &arms)]
-    {
-        if let Some(name) = asked.iter().find(|name| !known.contains(&name.as_str())) {
-            let known = known.join(", ");
-            return Err(Error::Usage(format!("the suite has no {what} `{name}`, only {known}")));
-        }
-    }
-    let wanted = |asked: &[String], name: &str| asked.is_empty() || asked.iter().any(|a| a == name);
-    file.cases.retain(|case| {
-        let swept = case.point.as_ref().is_some_and(|p| settings.cases.contains(&p.case));
-        swept || wanted(&settings.cases, case.name.get_ref())
-    });
-    if !settings.regimes.is_empty() {
-        file.regimes.retain(|regime| settings.regimes.contains(regime));
-        if file.regimes.is_empty() {
-            return Err(Error::Usage("the suite measures none of these regimes".to_owned()));
-        }
-    }
-    file.arms.retain(|arm| wanted(&settings.arms, arm.name.get_ref()));
-    Ok(())
 }
 
 /// The interpreter that the suite's workloads run with, and what is known of it.
@@ -169,25 +125,19 @@ fn record(kind: EnvironmentKind) -> EnvironmentRecord {
     }
 }
 
-fn empty(suite: &Suite, plan: &SuitePlan<'_>, environment: EnvironmentRecord) -> RunDocument {
-    RunDocument {
-        schema: RunDocument::schema_id(),
-        firstlight: build(),
+/// What is known before the first process.
+fn origin(suite: &Suite, settings: &RunSettings, environment: EnvironmentRecord) -> Origin {
+    Origin {
         created: now_utc(),
         suite: suite.file.name.clone(),
         suite_digest: suite.digest.clone(),
+        firstlight: harness(),
+        argv: settings.argv.clone(),
+        choice: settings.choice.clone(),
+        variables: snapshot::variables(),
         machine: machine::describe(),
         before: doctor::examine(),
-        after: None,
-        machine_notices: Vec::new(),
         environment,
-        timeout_ns: Nanos::from(suite.file.sampling.timeout),
-        seed: plan.seed,
-        options: options(plan),
-        complete: false,
-        cases: Vec::new(),
-        control: None,
-        sweeps: Vec::new(),
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) struct CompareSettings {
     /// Empty means all.
     pub(crate) regimes: Vec<Regime>,
     pub(crate) gate: bool,
+    pub(crate) replication: bool,
     pub(crate) format: Format,
 }
 
@@ -44,6 +45,13 @@ impl CompareSettings {
             (None, Some(first), Some(second)) => Sides::Arms(args.first, first, second),
             (None, ..) => Sides::Reference(args.first),
         };
-        Self { sides, margins, regimes: args.regimes, gate: args.gate, format }
+        Self {
+            sides,
+            margins,
+            regimes: args.regimes,
+            gate: args.gate,
+            replication: args.replication,
+            format,
+        }
     }
 }

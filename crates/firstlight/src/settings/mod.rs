@@ -6,6 +6,7 @@ mod doctor;
 mod report;
 mod run;
 mod show;
+mod snapshot;
 
 pub(crate) use cold::ColdSettings;
 pub(crate) use compare::{CompareSettings, Sides};
@@ -13,6 +14,7 @@ pub(crate) use doctor::DoctorSettings;
 pub(crate) use report::{ReportSettings, Wanted};
 pub(crate) use run::RunSettings;
 pub(crate) use show::ShowSettings;
+pub(crate) use snapshot::{SnapshotSettings, VerifySettings};
 
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use firstlight_report::terminal::Report;
-use firstlight_schema::suite::Regime;
+use firstlight_schema::suite::Choice;
 
 use super::Destination;
 use crate::args::{self, Format, RunArgs};
@@ -11,28 +11,28 @@ use crate::args::{self, Format, RunArgs};
 #[derive(Debug)]
 pub(crate) struct RunSettings {
     pub(crate) suite: String,
-    pub(crate) processes: Option<u32>,
-    /// Empty means all.
-    pub(crate) cases: Vec<String>,
-    pub(crate) arms: Vec<String>,
-    pub(crate) regimes: Vec<Regime>,
+    pub(crate) choice: Choice,
+    /// As typed.
+    pub(crate) argv: Vec<String>,
     pub(crate) report: Report,
     pub(crate) python: Option<PathBuf>,
-    pub(crate) seed: Option<u64>,
     pub(crate) destination: Destination,
 }
 
 impl RunSettings {
-    pub(crate) fn resolve(args: RunArgs, format: Format) -> Self {
+    pub(crate) fn resolve(args: RunArgs, format: Format, typed: Vec<String>) -> Self {
         Self {
             suite: args.suite,
-            processes: args.processes,
-            cases: args.cases,
-            arms: args.arms,
-            regimes: args.regimes,
+            choice: Choice {
+                processes: args.processes,
+                seed: args.seed,
+                cases: args.cases,
+                arms: args.arms,
+                regimes: args.regimes,
+            },
+            argv: typed,
             report: report(args.report),
             python: args.python,
-            seed: args.seed,
             destination: Destination::new(format, args.export_json, args.output),
         }
     }

@@ -1,0 +1,203 @@
+//! From raw records to results. A run and whoever checks one go through here, so that what is
+//! published is what follows from the raw readings, and nothing else.
+
+use firstlight_schema::machine_state::MachineState;
+use firstlight_schema::nanos::Nanos;
+use firstlight_schema::patience::Patience;
+use firstlight_schema::reading::{Outcome, RawRecord, SampleRole, Subject};
+use firstlight_schema::run::{
+    Agreed, ArmResult, CaseResult, RunDocument, RunOptions, SweepPlace, Work,
+};
+use firstlight_schema::sample::Sample;
+use firstlight_schema::snapshot::Origin;
+use firstlight_schema::suite::{CaseFile, Regime, SuiteFile};
+
+use crate::examine::{Conditions, Job, examine};
+use crate::health::changes;
+use crate::judge::judge;
+use crate::regime::regime_result;
+
+/// The whole document of a run: from how it began, its suite as it was chosen, and its records.
+pub fn rebuild(
+    origin: &Origin,
+    suite: &SuiteFile,
+    after: Option<MachineState>,
+    records: Vec<RawRecord>,
+) -> RunDocument {
+    let mut document = begin(origin, suite);
+    let mut left = records;
+    for case in &suite.cases {
+        let (of_case, others) = left.into_iter().partition(|record| is_of(record, case));
+        left = others;
+        document.cases.extend(case_result(suite, case, of_case));
+    }
+    conclude(&mut document, suite);
+    end(&mut document, after);
+    document
+}
+
+/// The document of a run that has not measured anything yet.
+pub fn begin(origin: &Origin, suite: &SuiteFile) -> RunDocument {
+    RunDocument {
+        schema: RunDocument::schema_id(),
+        firstlight: origin.firstlight.build.clone(),
+        created: origin.created.clone(),
+        suite: origin.suite.clone(),
+        suite_digest: origin.suite_digest.clone(),
+        machine: origin.machine.clone(),
+        before: origin.before.clone(),
+        after: None,
+        machine_notices: Vec::new(),
+        environment: origin.environment.clone(),
+        timeout_ns: Nanos::from(suite.sampling.timeout),
+        seed: suite.sampling.seed,
+        options: options(suite),
+        complete: false,
+        cases: Vec::new(),
+        control: None,
+        sweeps: Vec::new(),
+    }
+}
+
+/// Draws all conclusions from the cases that are there.
+pub fn conclude(document: &mut RunDocument, suite: &SuiteFile) {
+    judge(document);
+    document.complete = is_complete(document, suite);
+}
+
+/// Adds the machine's state after the last process.
+pub fn end(document: &mut RunDocument, after: Option<MachineState>) {
+    document.machine_notices =
+        after.as_ref().map(|after| changes(&document.before, after)).unwrap_or_default();
+    document.after = after;
+}
+
+/// What the document says of how much was to be measured.
+fn options(suite: &SuiteFile) -> RunOptions {
+    let (warm, comparison) = (&suite.warm, &suite.comparison);
+    RunOptions {
+        processes: suite.sampling.processes,
+        warm_up_calls: warm.warm_up,
+        calls: warm.iterations,
+        within_ns: Nanos::from(warm.within),
+        warm_processes: warm.processes,
+        most_warm_processes: warm.most_processes,
+        target: warm.target,
+        budget_ns: Nanos::from(warm.budget),
+        outputs: comparison.outputs,
+        tolerance: comparison.tolerance,
+        precision: comparison.precision.clone(),
+        quantiles: comparison.quantiles.clone(),
+    }
+}
+
+fn is_of(record: &RawRecord, case: &CaseFile) -> bool {
+    record.subject.as_ref().is_some_and(|subject| subject.case == *case.name.get_ref())
+}
+
+/// What is made of a case's records, in order; none without any. Comparisons come with
+/// [`conclude`].
+pub fn case_result(
+    suite: &SuiteFile,
+    case: &CaseFile,
+    records: Vec<RawRecord>,
+) -> Option<CaseResult> {
+    if records.is_empty() {
+        return None;
+    }
+    let work = case.work.as_ref().zip(case.work_per_call());
+    let work = work.map(|(work, per_call)| Work { unit: work.unit.clone(), per_call });
+    let control = suite.control_of(case);
+    let wanted: Vec<(&str, bool)> = suite
+        .arms_of(case)
+        .map(|arm| (arm.name.get_ref().as_str(), false))
+        .chain(control.map(|arm| (arm, true)))
+        .collect();
+    let mut left = records;
+    let mut arms = Vec::new();
+    for (name, again) in wanted {
+        let mine = |subject: &Subject| subject.arm == name && subject.again == again;
+        let (of_arm, others) = left
+            .into_iter()
+            .partition(|record: &RawRecord| record.subject.as_ref().is_some_and(mine));
+        left = others;
+        arms.push(arm_result(suite, name, of_arm, work.as_ref()));
+    }
+    let again = control.and_then(|_| arms.pop());
+    Some(CaseResult {
+        name: case.name.get_ref().clone(),
+        parameters: case.parameters.clone(),
+        sweep: case.point.as_ref().map(|point| SweepPlace {
+            case: point.case.clone(),
+            parameter: point.parameter.clone(),
+        }),
+        margin: case.margin.unwrap_or(suite.comparison.margin),
+        reference: suite.reference_of(case).unwrap_or_default().to_owned(),
+        arms,
+        again,
+        work,
+        comparisons: Vec::new(),
+        break_evens: Vec::new(),
+    })
+}
+
+fn arm_result(
+    suite: &SuiteFile,
+    name: &str,
+    records: Vec<RawRecord>,
+    work: Option<&Work>,
+) -> ArmResult {
+    let mut patience = Patience::default();
+    let stopped = records.iter().find_map(|record| {
+        let regime = record.subject.as_ref().and_then(|subject| subject.regime);
+        patience.after(&record.sample, regime)
+    });
+    let (priming, measured): (Vec<_>, Vec<_>) =
+        records.into_iter().partition(|record| record.sample.role == SampleRole::Priming);
+    let mut left = measured;
+    let mut regimes = Vec::new();
+    for &regime in &suite.regimes {
+        let of = |record: &RawRecord| {
+            record.subject.as_ref().and_then(|subject| subject.regime) == Some(regime)
+        };
+        let (mine, others): (Vec<_>, Vec<_>) = left.into_iter().partition(of);
+        left = others;
+        let policy = suite.policy(regime);
+        let samples = mine.into_iter().map(|record| sample(record, regime, suite)).collect();
+        let seed = suite.sampling.seed;
+        regimes.push(regime_result(regime, policy, samples, work, &options(suite), seed));
+    }
+    ArmResult {
+        name: name.to_owned(),
+        regimes,
+        priming: priming.into_iter().map(|record| record.sample).collect(),
+        stopped,
+        agreement: Agreed::NotCompared { why: "not all arms are measured yet".to_owned() },
+        findings: Vec::new(),
+    }
+}
+
+/// One sample of a regime, examined under what was declared of it.
+pub fn sample(record: RawRecord, regime: Regime, suite: &SuiteFile) -> Sample {
+    let job = if regime.is_cold() { Job::FirstCall } else { Job::Window };
+    let conditions = Conditions { policy: suite.policy(regime), any_exit_code: false, job };
+    let round = record.subject.and_then(|subject| subject.round);
+    Sample { round, ..examine(record.sample, conditions) }
+}
+
+/// Whether every arm has the samples that were asked for, or was given up.
+fn is_complete(document: &RunDocument, suite: &SuiteFile) -> bool {
+    let arms = || document.cases.iter().flat_map(|case| case.arms.iter().chain(&case.again));
+    let enough = |arm: &ArmResult| {
+        let of = |regime: &firstlight_schema::run::RegimeResult| {
+            regime.samples.len() >= usize::try_from(suite.least(regime.regime)).unwrap_or(0)
+        };
+        arm.stopped.is_some() || arm.regimes.iter().all(of)
+    };
+    let samples = arms().flat_map(|arm| &arm.regimes).flat_map(|regime| &regime.samples);
+    let mut processes =
+        samples.map(|sample| &sample.raw).chain(arms().flat_map(|arm| &arm.priming));
+    document.cases.len() == suite.cases.len()
+        && arms().all(enough)
+        && !processes.any(|raw| raw.outcome == Outcome::Interrupted)
+}

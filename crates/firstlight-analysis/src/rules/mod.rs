@@ -1,0 +1,9 @@
+//! The rules of the protocol, checked on a stored run: each with its outcome and its evidence.
+
+mod conditions;
+mod order;
+mod standing;
+
+pub use conditions::{cache_evidence, no_compile_in_window};
+pub use order::{Order, fresh_processes, interleaved};
+pub use standing::{complete, control, correctness, minimum_samples};

@@ -1,0 +1,55 @@
+//! How a snapshot is cited: `CITATION.cff` and `.zenodo.json`.
+
+use firstlight_schema::snapshot::Origin;
+use serde_json::json;
+
+/// Nobody is named by name: whoever publishes knows who measured.
+const AUTHORS: &str = "the people who made this measurement";
+
+fn title(origin: &Origin) -> String {
+    format!("Measurements of the suite {} with firstlight", origin.suite)
+}
+
+fn described(origin: &Origin) -> String {
+    let cpu = origin.machine.cpu.as_deref().unwrap_or("an unknown processor");
+    format!(
+        "Raw readings, results and conditions of the benchmark suite {} (files {}) on {cpu}, \
+         measured by firstlight {}. `firstlight verify` recomputes every number.",
+        origin.suite,
+        origin.suite_digest.get(..12).unwrap_or(&origin.suite_digest),
+        origin.firstlight.build.version,
+    )
+}
+
+fn day(origin: &Origin) -> &str {
+    origin.created.get(..10).unwrap_or(&origin.created)
+}
+
+/// A JSON string is a YAML string too.
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a string is JSON")
+}
+
+pub(super) fn cff(origin: &Origin) -> String {
+    format!(
+        "cff-version: 1.2.0\nmessage: {}\ntype: dataset\ntitle: {}\nabstract: {}\nauthors:\n  \
+         - name: {}\ndate-released: {}\nkeywords:\n  - benchmark\n  - firstlight\n",
+        quoted("If you use these measurements, please cite them as below."),
+        quoted(&title(origin)),
+        quoted(&described(origin)),
+        quoted(AUTHORS),
+        quoted(day(origin)),
+    )
+}
+
+pub(super) fn zenodo(origin: &Origin) -> String {
+    let document = json!({
+        "upload_type": "dataset",
+        "title": title(origin),
+        "description": described(origin),
+        "creators": [{ "name": AUTHORS }],
+        "publication_date": day(origin),
+        "keywords": ["benchmark", "firstlight"],
+    });
+    serde_json::to_string_pretty(&document).expect("a document is JSON") + "\n"
+}

@@ -1,0 +1,138 @@
+//! A snapshot's files in memory, from a folder or an archive. Nothing is unpacked to disk, and a
+//! name, a kind or a size that a snapshot cannot have is refused before anything is read of it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use super::archive;
+use crate::EngineError;
+
+const MOST_FILES: usize = 10_000;
+/// Of all files together.
+pub(super) const MOST_BYTES: u64 = 2 << 30;
+
+/// The files by their path, which has plain names between slashes.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    files: BTreeMap<String, Vec<u8>>,
+    bytes: u64,
+}
+
+impl Files {
+    pub fn read(path: &Path) -> Result<Self, EngineError> {
+        let mut files = Self::default();
+        if path.is_dir() {
+            files.collect(path, path, "")?;
+        } else {
+            archive::read(path, &mut files)?;
+        }
+        Ok(files)
+    }
+
+    pub fn get(&self, path: &str) -> Option<&[u8]> {
+        self.files.get(path).map(Vec::as_slice)
+    }
+
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.iter().map(|(path, content)| (path.as_str(), content.as_slice()))
+    }
+
+    pub fn remove(&mut self, path: &str) {
+        self.files.remove(path);
+    }
+
+    /// Puts another content in a file's place.
+    pub fn put(&mut self, path: &str, content: Vec<u8>) {
+        self.files.insert(path.to_owned(), content);
+    }
+
+    fn collect(&mut self, root: &Path, folder: &Path, prefix: &str) -> Result<(), EngineError> {
+        let list = || EngineError::file("list", folder);
+        for entry in fs::read_dir(folder).map_err(list())? {
+            let entry = entry.map_err(list())?;
+            let name = entry.file_name();
+            let name = name.to_str().unwrap_or("\u{fffd}");
+            let path = format!("{prefix}{name}");
+            // Not followed: a link could lead anywhere.
+            let kind = entry.file_type().map_err(list())?;
+            if kind.is_dir() {
+                check_name(root, &path)?;
+                self.collect(root, &entry.path(), &format!("{path}/"))?;
+            } else if kind.is_file() {
+                let file =
+                    File::open(entry.path()).map_err(EngineError::file("read", entry.path()))?;
+                let size = file.metadata().map_err(EngineError::file("read", entry.path()))?.len();
+                self.add(root, &path, size, file)?;
+            } else {
+                return Err(refused(root, &path, "is neither a file nor a folder"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads one file of the given size.
+    pub(super) fn add(
+        &mut self,
+        snapshot: &Path,
+        path: &str,
+        size: u64,
+        content: impl Read,
+    ) -> Result<(), EngineError> {
+        check_name(snapshot, path)?;
+        self.bytes = self.bytes.saturating_add(size);
+        if self.bytes > MOST_BYTES {
+            let reason = format!("makes the snapshot larger than {MOST_BYTES} bytes");
+            return Err(refused(snapshot, path, &reason));
+        }
+        if self.files.len() >= MOST_FILES {
+            return Err(refused(
+                snapshot,
+                path,
+                &format!("is one of more than {MOST_FILES} files"),
+            ));
+        }
+        let mut bytes = Vec::new();
+        content
+            .take(size)
+            .read_to_end(&mut bytes)
+            .map_err(|error| refused(snapshot, path, &format!("cannot be read: {error}")))?;
+        if bytes.len() as u64 != size {
+            return Err(refused(snapshot, path, "ends before its end"));
+        }
+        if self.files.insert(path.to_owned(), bytes).is_some() {
+            return Err(refused(snapshot, path, "is there twice"));
+        }
+        Ok(())
+    }
+}
+
+/// A path that stays below the snapshot's folder on every system.
+pub(super) fn check_name(snapshot: &Path, path: &str) -> Result<(), EngineError> {
+    let plain = |part: &str| {
+        !part.is_empty()
+            && part != "."
+            && part != ".."
+            && !part.contains(['\\', '\0', '\u{fffd}', ':'])
+    };
+    if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+        return Err(refused(snapshot, path, "climbs out of the snapshot"));
+    }
+    if !path.split('/').all(plain) {
+        return Err(refused(snapshot, path, "is not a plain name"));
+    }
+    Ok(())
+}
+
+pub(super) fn refused(snapshot: &Path, place: &str, reason: &str) -> EngineError {
+    EngineError::Snapshot {
+        path: snapshot.to_owned(),
+        place: place.to_owned(),
+        reason: reason.to_owned(),
+    }
+}

@@ -1,0 +1,100 @@
+//! Whether a snapshot's files are those that its manifest names.
+
+use std::collections::BTreeMap;
+
+use firstlight_schema::snapshot::{
+    CITATION, FileEntry, MANIFEST, Manifest, RAW, RESULT, SIGNATURE, SUITE, VALIDATION, ZENODO,
+};
+use firstlight_schema::validation::{Place, Rule, RuleResult};
+use sha2::{Digest, Sha256};
+
+use super::Files;
+use crate::store::hex;
+use crate::suites;
+
+/// The id of a manifest: the digest of all that it says but the id itself.
+pub fn identify(manifest: &Manifest) -> String {
+    let nameless = Manifest { id: None, ..manifest.clone() };
+    let json = serde_json::to_vec(&nameless).expect("a manifest has plain fields");
+    format!("sha256:{}", hex(&Sha256::digest(json)))
+}
+
+/// Every file against the inventory, and the id.
+pub fn check_inventory(files: &Files, manifest: &Manifest) -> RuleResult {
+    let mut places = Vec::new();
+    let mut listed: BTreeMap<&str, &FileEntry> = BTreeMap::new();
+    for (index, entry) in manifest.files.iter().enumerate() {
+        if listed.insert(&entry.path, entry).is_some() {
+            let at = format!("/files/{index}/path");
+            places.push(Place::file(MANIFEST, &entry.path, "every file once").at(at));
+        }
+    }
+    for entry in &manifest.files {
+        places.extend(check_file(files, entry));
+    }
+    let vouched =
+        |path: &str| listed.contains_key(path) || [MANIFEST, SIGNATURE, VALIDATION].contains(&path);
+    for path in files.paths().filter(|path| !vouched(path)) {
+        places.push(Place::file(path, "a file that the manifest does not name", "no such file"));
+    }
+    let suite = format!("{SUITE}suite.toml");
+    for needed in [RESULT, RAW, CITATION, ZENODO, suite.as_str()] {
+        if !listed.contains_key(needed) {
+            places.push(Place::file(MANIFEST, "not named", needed).at("/files"));
+        }
+    }
+    let id = identify(manifest);
+    if manifest.id.as_ref() != Some(&id) {
+        let published = manifest.id.clone().unwrap_or_else(|| "absent".to_owned());
+        places.push(Place::file(MANIFEST, published, &id).at("/id"));
+    }
+    let evidence = format!("{} files; {id}", manifest.files.len());
+    RuleResult::unless(Rule::Inventory, places, evidence)
+}
+
+fn check_file(files: &Files, entry: &FileEntry) -> Option<Place> {
+    let named = format!("sha256:{}", entry.sha256);
+    let Some(content) = files.get(&entry.path) else {
+        return Some(Place {
+            file: entry.path.clone(),
+            path: None,
+            published: None,
+            expected: Some(named),
+        });
+    };
+    if content.len() as u64 != entry.bytes {
+        let bytes = |n: u64| format!("{n} bytes");
+        return Some(Place::file(&entry.path, bytes(content.len() as u64), bytes(entry.bytes)));
+    }
+    let found = hex(&Sha256::digest(content));
+    (found != entry.sha256).then(|| Place::file(&entry.path, format!("sha256:{found}"), named))
+}
+
+/// The suite's files against the digest of the result, the lock against the environment's.
+pub fn check_suite(files: &Files, manifest: &Manifest) -> RuleResult {
+    let mut places = Vec::new();
+    let of_suite =
+        files.iter().filter_map(|(path, content)| Some((path.strip_prefix(SUITE)?, content)));
+    let digest = suites::digest_of(of_suite);
+    let expected = &manifest.origin.suite_digest;
+    if digest != *expected {
+        places.push(Place::file(SUITE, &digest, expected));
+    }
+    let named = manifest.origin.environment.lock_digest.as_ref();
+    let lock = manifest.lock.as_deref().and_then(|path| Some((path, files.get(path)?)));
+    match (named, lock) {
+        (Some(named), Some((path, content))) => {
+            let found = hex(&Sha256::digest(content));
+            if found != *named {
+                places.push(Place::file(path, found, named));
+            }
+        }
+        (Some(named), None) => {
+            let published = manifest.lock.as_deref().unwrap_or("absent");
+            places.push(Place::file(MANIFEST, published, format!("the lock {named}")).at("/lock"));
+        }
+        (None, _) => {}
+    }
+    let lock = named.map_or("no lock: the environment is as found", |_| "with its lock");
+    RuleResult::unless(Rule::Suite, places, format!("{digest}, {lock}"))
+}

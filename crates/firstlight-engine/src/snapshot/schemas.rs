@@ -1,0 +1,71 @@
+//! Whether a document has the shape that its JSON Schema describes.
+
+use std::sync::OnceLock;
+
+use firstlight_schema::validation::Place;
+use jsonschema::Validator;
+use serde_json::Value;
+
+use crate::python::SCHEMA_FILES;
+
+/// More places of one document than this are not listed.
+const SHOWN: usize = 10;
+
+/// The documents that a snapshot has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Manifest,
+    Run,
+    RawRecord,
+    Validation,
+}
+
+impl Shape {
+    fn file(self) -> &'static str {
+        match self {
+            Self::Manifest => "snapshot.json",
+            Self::Run => "run.json",
+            Self::RawRecord => "raw-record.json",
+            Self::Validation => "validation.json",
+        }
+    }
+
+    fn validator(self) -> &'static Validator {
+        static VALIDATORS: [OnceLock<Validator>; 4] = [const { OnceLock::new() }; 4];
+        let place = match self {
+            Self::Manifest => 0,
+            Self::Run => 1,
+            Self::RawRecord => 2,
+            Self::Validation => 3,
+        };
+        VALIDATORS[place].get_or_init(|| {
+            let known = SCHEMA_FILES.iter().find(|(name, _)| *name == self.file());
+            let (_, content) = known.expect("the schemas are inside the binary");
+            let schema = serde_json::from_slice(content).expect("our own schemas are JSON");
+            jsonschema::validator_for(&schema).expect("our own schemas are schemas")
+        })
+    }
+}
+
+/// Everything about a document that its schema does not allow.
+pub fn check_shape(shape: Shape, file: &str, prefix: &str, document: &Value) -> Vec<Place> {
+    let validator = shape.validator();
+    if validator.is_valid(document) {
+        return Vec::new();
+    }
+    let place = |error: jsonschema::ValidationError<'_>| Place {
+        file: file.to_owned(),
+        path: Some(format!("{prefix}{}", error.instance_path())),
+        published: Some(shortened(&error.to_string())),
+        expected: None,
+    };
+    validator.iter_errors(document).take(SHOWN).map(place).collect()
+}
+
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 200;
+    if text.chars().count() <= LONGEST {
+        return text.to_owned();
+    }
+    text.chars().take(LONGEST).chain(std::iter::once('…')).collect()
+}

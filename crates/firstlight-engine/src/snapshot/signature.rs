@@ -1,0 +1,78 @@
+//! minisign signatures over the manifest, which vouches for everything else.
+
+use std::fs;
+use std::io::Cursor;
+use std::path::Path;
+
+use firstlight_schema::snapshot::{MANIFEST, SIGNATURE};
+use firstlight_schema::validation::{Place, Rule, RuleOutcome, RuleResult};
+use minisign::{PublicKey, PublicKeyBox, SecretKeyBox, SignatureBox};
+
+use super::Files;
+use crate::EngineError;
+
+/// Signs a sealed folder's manifest with a secret key of minisign's; asks for its password if it
+/// has one.
+pub fn sign(folder: &Path, key: &Path, id: &str) -> Result<(), EngineError> {
+    let text = fs::read_to_string(key).map_err(EngineError::file("read", key))?;
+    let wrong = |error: minisign::PError| EngineError::Key {
+        path: key.to_owned(),
+        reason: error.to_string(),
+    };
+    let sealed = SecretKeyBox::from_string(&text).map_err(wrong)?;
+    let plain = SecretKeyBox::from_string(&text).map_err(wrong)?.into_unencrypted_secret_key();
+    let secret = match plain {
+        Ok(secret) => secret,
+        Err(_) => sealed.into_secret_key(None).map_err(wrong)?,
+    };
+    let manifest = folder.join(MANIFEST);
+    let content = fs::read(&manifest).map_err(EngineError::file("read", &manifest))?;
+    let comment = format!("firstlight snapshot {id}");
+    let signature =
+        minisign::sign(None, &secret, Cursor::new(content), Some(&comment), None).map_err(wrong)?;
+    crate::store::write_whole(&folder.join(SIGNATURE), &signature.into_string())
+}
+
+/// Checks the signature against a public key: a file of minisign's, or its last line.
+pub fn check_signature(files: &Files, key: Option<&str>) -> Result<RuleResult, EngineError> {
+    let result = |outcome, evidence: &str| RuleResult::new(Rule::Signature, outcome, evidence);
+    let signature = files.get(SIGNATURE);
+    let (key, signature) = match (key, signature) {
+        (None, None) => return Ok(result(RuleOutcome::NotChecked, "there is no signature")),
+        (None, Some(_)) => {
+            let text = "there is a signature, and no key was given (--key)";
+            return Ok(result(RuleOutcome::NotChecked, text));
+        }
+        (Some(_), None) => return Ok(result(RuleOutcome::Fail, "there is no signature")),
+        (Some(key), Some(signature)) => (public_key(key)?, signature),
+    };
+    let manifest = files.get(MANIFEST).unwrap_or_default();
+    let checked = str::from_utf8(signature)
+        .map_err(|error| error.to_string())
+        .and_then(|text| SignatureBox::from_string(text).map_err(|error| error.to_string()))
+        .and_then(|signature| {
+            minisign::verify(&key, &signature, Cursor::new(manifest), true, false, false)
+                .map_err(|error| error.to_string())
+        });
+    Ok(match checked {
+        Ok(()) => {
+            result(RuleOutcome::Pass, &format!("the manifest is signed by {}", key.to_base64()))
+        }
+        Err(error) => {
+            let place =
+                Place::file(SIGNATURE, error, format!("a signature by {}", key.to_base64()));
+            RuleResult::unless(Rule::Signature, vec![place], "the signature is not by this key")
+        }
+    })
+}
+
+fn public_key(key: &str) -> Result<PublicKey, EngineError> {
+    let wrong =
+        |error: minisign::PError| EngineError::Key { path: key.into(), reason: error.to_string() };
+    let path = Path::new(key);
+    if !path.is_file() {
+        return PublicKey::from_base64(key).map_err(wrong);
+    }
+    let text = fs::read_to_string(path).map_err(EngineError::file("read", path))?;
+    PublicKeyBox::from_string(&text).and_then(PublicKeyBox::into_public_key).map_err(wrong)
+}

@@ -1,0 +1,169 @@
+//! Makes a snapshot of a run's folder: what is known at its beginning is written down at once, and
+//! the manifest, which is written last and as a whole, makes the folder a snapshot.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use firstlight_schema::machine_state::MachineState;
+use firstlight_schema::snapshot::{
+    CITATION, FileEntry, MANIFEST, Manifest, ORIGIN, Origin, SCHEMAS, SUITE, VALIDATION, ZENODO,
+    is_inventoried,
+};
+use firstlight_schema::suite::{EnvironmentFile, SuiteFile};
+use sha2::{Digest, Sha256};
+
+use super::files::{Files, check_name};
+use super::{citation, identify};
+use crate::EngineError;
+use crate::python::SCHEMA_FILES;
+use crate::store::{hex, write_whole};
+use crate::suites::{self, Suite};
+
+/// The schemas of what is inside a snapshot.
+const DESCRIBED: [&str; 5] =
+    ["raw-record.json", "run.json", "snapshot.json", "suite.json", "validation.json"];
+
+/// Writes down how a run begins, and the suite's bytes, before the first process.
+pub fn begin(folder: &Path, origin: &Origin, suite: &Suite) -> Result<(), EngineError> {
+    for (name, content) in suites::files(&suite.folder)? {
+        write_below(folder, &format!("{SUITE}{name}"), &content)?;
+    }
+    let json = serde_json::to_string(origin).expect("an origin has plain fields");
+    write_whole(&folder.join(ORIGIN), &json)
+}
+
+/// How a run that has no manifest began.
+pub fn read_origin(folder: &Path) -> Result<Origin, EngineError> {
+    let path = folder.join(ORIGIN);
+    let text = fs::read_to_string(&path).map_err(EngineError::file("read", &path))?;
+    let not =
+        |error: serde_json::Error| EngineError::NotAResult { path, reason: error.to_string() };
+    serde_json::from_str(&text).map_err(not)
+}
+
+pub fn is_sealed(folder: &Path) -> bool {
+    folder.join(MANIFEST).is_file()
+}
+
+/// Makes a snapshot of a run that has ended.
+pub fn seal(folder: &Path, after: Option<MachineState>) -> Result<Manifest, EngineError> {
+    let origin = read_origin(folder)?;
+    for (name, content) in SCHEMA_FILES.iter().filter(|(name, _)| DESCRIBED.contains(name)) {
+        write_below(folder, &format!("{SCHEMAS}{name}"), content)?;
+    }
+    write_whole(&folder.join(CITATION), &citation::cff(&origin))?;
+    write_whole(&folder.join(ZENODO), &citation::zenodo(&origin))?;
+    let files = Files::read(folder)?;
+    let manifest = vouch(&files, origin, after);
+    write_whole(&folder.join(MANIFEST), &json(&manifest))?;
+    let path = folder.join(ORIGIN);
+    fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
+    sync(folder)?;
+    Ok(manifest)
+}
+
+/// The manifest that vouches for these files.
+pub fn vouch(files: &Files, origin: Origin, after: Option<MachineState>) -> Manifest {
+    let mut manifest = Manifest {
+        schema: Manifest::schema_id(),
+        id: None,
+        origin,
+        after,
+        lock: lock(files),
+        files: entries(files),
+    };
+    manifest.id = Some(identify(&manifest));
+    manifest
+}
+
+/// A manifest as it is written.
+pub fn json(manifest: &Manifest) -> String {
+    serde_json::to_string(manifest).expect("a manifest has plain fields") + "\n"
+}
+
+fn entries(files: &Files) -> Vec<FileEntry> {
+    files
+        .iter()
+        .filter(|(path, _)| is_inventoried(path))
+        .map(|(path, content)| FileEntry {
+            path: path.to_owned(),
+            sha256: hex(&Sha256::digest(content)),
+            bytes: content.len() as u64,
+        })
+        .collect()
+}
+
+/// The lock file that the suite names.
+fn lock(files: &Files) -> Option<String> {
+    let text = str::from_utf8(files.get(&format!("{SUITE}suite.toml"))?).ok()?;
+    match SuiteFile::parse(text).ok()?.environment {
+        EnvironmentFile::AsFound => None,
+        EnvironmentFile::Provisioned(provisioned) => {
+            Some(format!("{SUITE}{}", provisioned.requirements))
+        }
+    }
+}
+
+/// Writes what the rules say, beside the manifest and not vouched for by it: it can be made again.
+pub fn write_validation(folder: &Path, json: &str) -> Result<(), EngineError> {
+    write_whole(&folder.join(VALIDATION), json)
+}
+
+/// Copies a snapshot's files into a new folder, which appears as a whole or not at all.
+pub fn copy(files: &Files, target: &Path) -> Result<(), EngineError> {
+    if target.exists() {
+        let source = io::Error::from(io::ErrorKind::AlreadyExists);
+        return Err(EngineError::file("make", target)(source));
+    }
+    let parent = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    let fresh = tempfile::tempdir_in(parent).map_err(EngineError::file("write to", parent))?;
+    for (path, content) in files.iter() {
+        write_below(fresh.path(), path, content)?;
+    }
+    sync(fresh.path())?;
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    let _ = fs::set_permissions(fresh.path(), permissions);
+    fs::rename(fresh.path(), target).map_err(EngineError::file("make", target))?;
+    let _ = fresh.keep();
+    sync(parent)
+}
+
+fn write_below(folder: &Path, name: &str, content: &[u8]) -> Result<(), EngineError> {
+    check_name(folder, name)?;
+    let path = folder.join(name);
+    let parent = path.parent().expect("a file in a folder has a parent");
+    fs::create_dir_all(parent).map_err(EngineError::file("make", parent))?;
+    let failed = || EngineError::file("write", &path);
+    let mut file = File::create(&path).map_err(failed())?;
+    io::Write::write_all(&mut file, content).map_err(failed())?;
+    file.sync_all().map_err(failed())
+}
+
+fn sync(folder: &Path) -> Result<(), EngineError> {
+    File::open(folder)
+        .and_then(|file| file.sync_all())
+        .map_err(EngineError::file("write to", folder))
+}
+
+/// SHA-256 of the program that is running, where it can be read.
+pub fn binary_digest() -> Option<String> {
+    let mut hash = Sha256::new();
+    let mut file = File::open("/proc/self/exe").ok()?;
+    io::copy(&mut file, &mut HashWriter(&mut hash)).ok()?;
+    Some(hex(&hash.finalize()))
+}
+
+struct HashWriter<'a>(&'a mut Sha256);
+
+impl io::Write for HashWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+//! What `firstlight verify` says: a line for each rule, and the places where something is wrong.
+
+use std::fmt::Write as _;
+
+use firstlight_schema::validation::{RuleOutcome, ValidationDocument};
+
+use super::Terminal;
+
+impl Terminal {
+    pub fn validation(&self, document: &ValidationDocument) -> String {
+        let mut text = String::new();
+        let id = document.snapshot.as_deref().unwrap_or("a snapshot without an id");
+        writeln!(text, "{id}\n").expect("a string");
+        for result in &document.rules {
+            let outcome = result.outcome.name();
+            writeln!(text, "{outcome:<11}  {:<20}  {}", result.rule, result.evidence)
+                .expect("a string");
+            for place in &result.places {
+                writeln!(text, "{:<11}  {place}", "").expect("a string");
+            }
+        }
+        let count = |outcome| document.rules.iter().filter(|rule| rule.outcome == outcome).count();
+        let verdict = if document.passed { "verified" } else { "NOT VERIFIED" };
+        writeln!(
+            text,
+            "\n{verdict}: {} passed, {} with a warning, {} failed, {} not checked",
+            count(RuleOutcome::Pass),
+            count(RuleOutcome::Warn),
+            count(RuleOutcome::Fail),
+            count(RuleOutcome::NotChecked),
+        )
+        .expect("a string");
+        text
+    }
+}

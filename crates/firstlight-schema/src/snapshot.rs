@@ -1,0 +1,95 @@
+//! The document `snapshot`: the manifest of a published result, and what was known when it began.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::machine::Machine;
+use crate::machine_state::MachineState;
+use crate::run::EnvironmentRecord;
+use crate::suite::Choice;
+use crate::version::{Build, SchemaId, Version};
+
+pub const NAME: &str = "snapshot";
+pub const VERSION: Version = Version { major: 1, minor: 0 };
+
+/// Names inside a snapshot.
+pub const MANIFEST: &str = "manifest.json";
+pub const RESULT: &str = "result.json";
+pub const RAW: &str = "raw.jsonl";
+pub const SUITE: &str = "suite/";
+pub const SCHEMAS: &str = "schemas/";
+pub const CITATION: &str = "CITATION.cff";
+pub const ZENODO: &str = ".zenodo.json";
+pub const VALIDATION: &str = "validation.json";
+pub const SIGNATURE: &str = "manifest.json.minisig";
+/// Of a run that has not ended: what its manifest will say of how it began.
+pub const ORIGIN: &str = "origin.json";
+
+/// `manifest.json`. The result follows from it, the raw readings and the suite's files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Manifest {
+    pub schema: SchemaId,
+    /// `sha256:` and the digest of this document, as compact JSON without this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    pub origin: Origin,
+    /// The machine's state after the last process; unknown for a run that was killed.
+    pub after: Option<MachineState>,
+    /// The suite's lock file, as a path in the snapshot.
+    pub lock: Option<String>,
+    /// Every file but the manifest, its signature and the validation, sorted by path.
+    pub files: Vec<FileEntry>,
+}
+
+/// What is known when a run begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Origin {
+    /// UTC.
+    pub created: String,
+    pub suite: String,
+    /// SHA-256 over the names and contents of the suite's files.
+    pub suite_digest: String,
+    pub firstlight: Harness,
+    /// As typed.
+    pub argv: Vec<String>,
+    pub choice: Choice,
+    /// Variables of the allow-list; `null` is one whose value could be a path or a secret.
+    pub variables: BTreeMap<String, Option<String>>,
+    pub machine: Machine,
+    pub before: MachineState,
+    pub environment: EnvironmentRecord,
+}
+
+/// The firstlight that measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Harness {
+    pub build: Build,
+    /// Whether it was built from files that are not in the commit.
+    pub dirty: Option<bool>,
+    pub binary_sha256: Option<String>,
+}
+
+/// A file of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct FileEntry {
+    pub path: String,
+    pub sha256: String,
+    pub bytes: u64,
+}
+
+impl Manifest {
+    pub fn schema_id() -> SchemaId {
+        SchemaId::new(NAME, VERSION)
+    }
+}
+
+/// Whether a file is part of what the manifest vouches for.
+pub fn is_inventoried(path: &str) -> bool {
+    ![MANIFEST, SIGNATURE, VALIDATION, ORIGIN].contains(&path)
+}

@@ -1,0 +1,115 @@
+//! `firstlight snapshot`: finish a run that was cut short, sign, copy or pack it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use firstlight_analysis::rebuild::rebuild;
+use firstlight_engine::snapshot::{
+    Files, copy, is_sealed, pack, read_manifest, seal, sign, write_validation,
+};
+use firstlight_engine::store::write_whole;
+use firstlight_schema::exit_code::Exit;
+use firstlight_schema::machine_state::MachineState;
+use firstlight_schema::snapshot::{RAW, RESULT};
+use firstlight_schema::validation::ValidationDocument;
+
+use crate::args::Format;
+use crate::error::Error;
+use crate::opening;
+use crate::printer::Printer;
+use crate::settings::SnapshotSettings;
+use crate::verification::validate;
+
+pub(crate) fn snapshot(settings: &SnapshotSettings, printer: &mut Printer) -> Result<Exit, Error> {
+    let run = &settings.run;
+    if run.is_dir() && !is_sealed(run) {
+        rescue(run)?;
+        printer.aside(&format!("finished {}", run.display()));
+    }
+    let mut files = Files::read(run)?;
+    let manifest = read_manifest(&files, run)?;
+    let id = manifest.id.clone().unwrap_or_default();
+    if let Some(key) = &settings.sign {
+        if !run.is_dir() {
+            return Err(Error::Usage("only a folder can be signed".to_owned()));
+        }
+        sign(run, key, &id)?;
+        files = Files::read(run)?;
+    }
+    let document = validate(&files, run, None)?;
+    if !document.passed {
+        return Err(Error::Usage(format!(
+            "`{}` is not sound, so nothing was made of it; see `firstlight verify`",
+            run.display()
+        )));
+    }
+    let place = publish(settings, &files)?;
+    match settings.format {
+        Format::Json => printer.data(&(serde_json::to_string(&manifest)? + "\n")),
+        Format::Text => printer.data(&format!("{}\n{id}\n", place.display())),
+    }
+    Ok(Exit::Ok)
+}
+
+/// Puts the snapshot where it was asked for.
+fn publish(settings: &SnapshotSettings, files: &Files) -> Result<PathBuf, Error> {
+    let packed = || {
+        let name = settings.run.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        settings.run.with_file_name(format!("{name}.tar.zst"))
+    };
+    match (&settings.output, settings.archive) {
+        (output, true) => {
+            let target = output.clone().unwrap_or_else(packed);
+            pack(files, &target)?;
+            Ok(target)
+        }
+        (Some(target), false) => {
+            copy(files, target)?;
+            Ok(target.clone())
+        }
+        (None, false) => Ok(settings.run.clone()),
+    }
+}
+
+/// Makes a snapshot of a run that was killed, of all processes that were written down whole.
+fn rescue(folder: &Path) -> Result<(), Error> {
+    let rescued = opening::unsealed(folder)?;
+    if rescued.cut {
+        let lines: String = rescued.records.iter().map(|record| json(record) + "\n").collect();
+        write_whole(&folder.join(RAW), &lines)?;
+    }
+    let after = rescued.after;
+    let document = rebuild(&rescued.origin, &rescued.suite, after.clone(), rescued.records);
+    write_whole(&folder.join(RESULT), &(serde_json::to_string(&document)? + "\n"))?;
+    finish(folder, after).map(|_| ())
+}
+
+fn json(record: &firstlight_schema::reading::RawRecord) -> String {
+    serde_json::to_string(record).expect("raw readings have only plain fields")
+}
+
+/// Seals a run that has ended, and writes down what the rules say of it.
+pub(super) fn finish(
+    folder: &Path,
+    after: Option<MachineState>,
+) -> Result<ValidationDocument, Error> {
+    remove_leftovers(folder)?;
+    seal(folder, after)?;
+    let files = Files::read(folder)?;
+    let document = validate(&files, folder, None)?;
+    write_validation(folder, &(serde_json::to_string(&document)? + "\n"))?;
+    Ok(document)
+}
+
+/// What a process that was ended in the middle of its work may have left behind.
+fn remove_leftovers(folder: &Path) -> Result<(), Error> {
+    let entries = fs::read_dir(folder)
+        .map_err(|error| Error::Usage(format!("cannot list `{}`: {error}", folder.display())))?;
+    for entry in entries.flatten() {
+        let temporary = entry.file_name().to_string_lossy().starts_with(".tmp");
+        if temporary && entry.path().is_file() {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
+}

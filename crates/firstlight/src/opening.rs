@@ -1,0 +1,63 @@
+//! Opens a stored run, whatever it is stored as: a folder, a snapshot, an archive, a single file.
+
+use std::fs;
+use std::path::Path;
+
+use firstlight_analysis::rebuild::rebuild;
+use firstlight_engine::snapshot::{Files, is_sealed, read_origin, read_result};
+use firstlight_engine::store::read_run;
+use firstlight_schema::machine_state::MachineState;
+use firstlight_schema::reading::RawRecord;
+use firstlight_schema::run::RunDocument;
+use firstlight_schema::snapshot::{ORIGIN, Origin, RAW};
+use firstlight_schema::suite::SuiteFile;
+
+use crate::error::Error;
+use crate::verification::parse_records;
+
+/// The run's document. A run that was cut short has all that its raw readings give.
+pub(crate) fn run(path: &Path) -> Result<RunDocument, Error> {
+    if path.is_dir() {
+        if !is_sealed(path) && path.join(ORIGIN).is_file() {
+            let found = unsealed(path)?;
+            return Ok(rebuild(&found.origin, &found.suite, found.after, found.records));
+        }
+        return Ok(read_run(path)?);
+    }
+    if path.extension().is_some_and(|extension| extension == "zst") {
+        return Ok(read_result(&Files::read(path)?, path)?);
+    }
+    Ok(read_run(path)?)
+}
+
+/// A run without a manifest.
+pub(crate) struct Unsealed {
+    pub(crate) origin: Origin,
+    pub(crate) suite: SuiteFile,
+    pub(crate) after: Option<MachineState>,
+    pub(crate) records: Vec<RawRecord>,
+    /// Whether the last line was cut off and left out.
+    pub(crate) cut: bool,
+}
+
+pub(crate) fn unsealed(folder: &Path) -> Result<Unsealed, Error> {
+    let origin = read_origin(folder)?;
+    let read = |name: &str| {
+        let path = folder.join(name);
+        fs::read(&path)
+            .map_err(|error| Error::Usage(format!("cannot read `{}`: {error}", path.display())))
+    };
+    let text = String::from_utf8_lossy(&read("suite/suite.toml")?).into_owned();
+    let mut suite = SuiteFile::parse(&text)
+        .map_err(|error| Error::Usage(format!("{}/suite/suite.toml:{error}", folder.display())))?;
+    origin.choice.apply(&mut suite).map_err(Error::Usage)?;
+    let raw = read(RAW)?;
+    let mut lines: Vec<&[u8]> = raw.split(|&byte| byte == b'\n').collect();
+    let cut = lines.pop().is_some_and(|rest| !rest.is_empty());
+    let records = parse_records(&lines).map_err(|places| {
+        let place = places.first().map(ToString::to_string).unwrap_or_default();
+        Error::Usage(format!("`{}` cannot be rescued: {place}", folder.display()))
+    })?;
+    let after = read_run(folder).ok().and_then(|document| document.after);
+    Ok(Unsealed { origin, suite, after, records, cut })
+}

@@ -1,0 +1,141 @@
+//! The published result against the one that follows from the raw readings.
+
+use std::thread;
+
+use firstlight_analysis::rebuild::rebuild;
+use firstlight_analysis::rules;
+use firstlight_engine::snapshot::{Files, Shape, check_shape};
+use firstlight_schema::difference::{Difference, Kind, differences};
+use firstlight_schema::reading::RawRecord;
+use firstlight_schema::run::RunDocument;
+use firstlight_schema::snapshot::{MANIFEST, Manifest, RAW, RESULT, VALIDATION};
+use firstlight_schema::suite::SuiteFile;
+use firstlight_schema::validation::{Place, Rule, RuleOutcome, RuleResult};
+use firstlight_schema::version::Build;
+use serde_json::Value;
+
+use super::{is_newer, shapes};
+use crate::commands::build;
+
+/// More places than this are not listed.
+const SHOWN: usize = 20;
+
+/// Recomputes the result and holds both it and the published one against the rules.
+pub(super) fn check(
+    files: &Files,
+    manifest: &Manifest,
+    suite: &SuiteFile,
+    records: Vec<RawRecord>,
+    mut wrong_shapes: Vec<Place>,
+) -> Vec<RuleResult> {
+    let processes = records.len();
+    let Some(expected) = recomputed(manifest, suite, records) else {
+        let place = Place::file(RAW, "times or counts that no process can have", "raw readings");
+        return vec![RuleResult::unless(Rule::Numbers, vec![place], "nothing follows from them")];
+    };
+    let published = files.get(RESULT).unwrap_or_default();
+    let body = published.strip_suffix(b"\n").unwrap_or(published);
+    let numbers = if shapes::is_written_as(body, &expected) {
+        let short = shapes::shortened_run(&expected);
+        wrong_shapes.extend(check_shape(Shape::Run, RESULT, "", &short));
+        let evidence = format!("the result follows from {processes} raw records, byte for byte");
+        RuleResult::pass(Rule::Numbers, evidence)
+    } else {
+        compare(published, &expected, manifest, &mut wrong_shapes)
+    };
+    for (shape, file) in [(Shape::Manifest, MANIFEST), (Shape::Validation, VALIDATION)] {
+        let document = files.get(file).map(serde_json::from_slice::<Value>);
+        match document {
+            None => {}
+            Some(Ok(document)) => wrong_shapes.extend(check_shape(shape, file, "", &document)),
+            Some(Err(error)) => {
+                wrong_shapes.push(Place::file(file, error.to_string(), "a document"));
+            }
+        }
+    }
+    let evidence = format!("the manifest, the result and {processes} raw records");
+    vec![
+        numbers,
+        RuleResult::unless(Rule::Schemas, wrong_shapes, evidence),
+        rules::complete(&expected),
+        rules::cache_evidence(&expected),
+        rules::no_compile_in_window(&expected),
+        rules::minimum_samples(&expected),
+        rules::correctness(&expected),
+        rules::control(&expected),
+    ]
+}
+
+/// In a thread of its own, which may end if the readings are such as no process leaves.
+fn recomputed(
+    manifest: &Manifest,
+    suite: &SuiteFile,
+    records: Vec<RawRecord>,
+) -> Option<RunDocument> {
+    let work = || rebuild(&manifest.origin, suite, manifest.after.clone(), records);
+    thread::scope(|scope| scope.spawn(work).join().ok())
+}
+
+/// Place by place, where the bytes are not the same.
+fn compare(
+    published: &[u8],
+    expected: &RunDocument,
+    manifest: &Manifest,
+    wrong_shapes: &mut Vec<Place>,
+) -> RuleResult {
+    let newer = is_newer(manifest);
+    let published: Value = match serde_json::from_slice(published) {
+        Ok(published) => published,
+        Err(error) => {
+            let place = Place::file(RESULT, error.to_string(), "a document `run`");
+            return RuleResult::unless(Rule::Numbers, vec![place], "the result cannot be read");
+        }
+    };
+    wrong_shapes.extend(check_shape(Shape::Run, RESULT, "", &published));
+    let found = differences(&published, &shapes::value(expected));
+    let is_wrong = |one: &&Difference| match one.kind {
+        Kind::Differs => !(newer && one.path == "/schema/version/minor"),
+        Kind::Unknown => !newer,
+        Kind::Rounding => false,
+    };
+    let count = |kind| found.iter().filter(|one| one.kind == kind).count();
+    let wrong: Vec<&Difference> = found.iter().filter(is_wrong).collect();
+    if !wrong.is_empty() {
+        let (theirs, ours) = (&manifest.origin.firstlight.build, build());
+        let other = if *theirs == ours {
+            String::new()
+        } else {
+            format!("; measured by firstlight {}, checked by {}", named(theirs), named(&ours))
+        };
+        let evidence = format!("{} places differ from what was recomputed{other}", wrong.len());
+        let places = wrong.into_iter().take(SHOWN).map(place).collect();
+        return RuleResult::unless(Rule::Numbers, places, evidence);
+    }
+    let (rounded, unknown) = (count(Kind::Rounding), count(Kind::Unknown));
+    let evidence = match (rounded, unknown) {
+        (0, 0) => "the same values, written in another way".to_owned(),
+        (0, _) => format!("all but {unknown} fields of a newer version, which were not checked"),
+        _ => format!("{rounded} fractions differ in their last digits, as two machines' may"),
+    };
+    let places = found.iter().filter(|one| one.kind == Kind::Rounding).take(SHOWN).map(place);
+    RuleResult {
+        places: places.collect(),
+        ..RuleResult::new(Rule::Numbers, RuleOutcome::Warn, evidence)
+    }
+}
+
+fn named(build: &Build) -> String {
+    match &build.commit {
+        Some(commit) => format!("{} ({commit})", build.version),
+        None => build.version.clone(),
+    }
+}
+
+fn place(one: &Difference) -> Place {
+    Place {
+        file: RESULT.to_owned(),
+        path: Some(one.path.clone()),
+        published: one.published.clone(),
+        expected: one.expected.clone(),
+    }
+}

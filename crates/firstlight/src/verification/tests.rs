@@ -1,0 +1,248 @@
+//! A forger who knows the format: every number changed by itself, hashes and id put right again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use firstlight_analysis::rebuild::rebuild;
+use firstlight_engine::snapshot::{
+    Files, json, raw_lines, read_manifest, read_result, read_suite, vouch,
+};
+use firstlight_schema::difference::{Kind, differences};
+use firstlight_schema::reading::RawRecord;
+use firstlight_schema::snapshot::{MANIFEST, Manifest, RAW, RESULT, VALIDATION};
+use firstlight_schema::validation::{Rule, RuleOutcome, ValidationDocument};
+use serde_json::{Number, Value};
+
+use super::records::on_all_cores;
+use super::{parse_records, shapes, validate};
+
+fn fixture() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/snapshots/jax-1.0.tar.zst")
+}
+
+/// The fixture with its result computed by this firstlight, whatever has been improved since.
+fn snapshot() -> (Files, Manifest) {
+    let path = fixture();
+    let mut files = Files::read(&path).unwrap();
+    let manifest = read_manifest(&files, &path).unwrap();
+    let suite = read_suite(&files, &path, &manifest).unwrap();
+    let records = parse_records(&raw_lines(&files, &path).unwrap()).unwrap();
+    let result = rebuild(&manifest.origin, &suite, manifest.after.clone(), records);
+    files.put(RESULT, (serde_json::to_string(&result).unwrap() + "\n").into_bytes());
+    files.remove(VALIDATION);
+    seal(&mut files, &manifest);
+    (files, manifest)
+}
+
+/// Makes the hashes and the id agree with the files, as a forger would.
+fn seal(files: &mut Files, manifest: &Manifest) {
+    let forged = vouch(files, manifest.origin.clone(), manifest.after.clone());
+    files.put(MANIFEST, json(&forged).into_bytes());
+}
+
+fn checked(files: &Files) -> Result<ValidationDocument, String> {
+    validate(files, Path::new("snapshot"), None).map_err(|error| error.to_string())
+}
+
+fn with(files: &Files, manifest: &Manifest, path: &str, content: Vec<u8>) -> Files {
+    let mut forged = files.clone();
+    forged.put(path, content);
+    seal(&mut forged, manifest);
+    forged
+}
+
+/// The paths of all numbers of a document.
+fn numbers(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Number(_) => found.push(path.to_owned()),
+        Value::Array(values) => {
+            let below = |(place, value)| numbers(value, &format!("{path}/{place}"), found);
+            values.iter().enumerate().for_each(below);
+        }
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                numbers(value, &format!("{path}/{key}"), found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+/// The same number with another digit.
+fn changed(number: &Number) -> Number {
+    match (number.as_u64(), number.as_i64(), number.as_f64()) {
+        (Some(value), ..) => Number::from(value ^ 1),
+        (None, Some(value), _) => Number::from(value ^ 1),
+        (.., Some(value)) => Number::from_f64(value * 1.000_001 + 1e-6).unwrap(),
+        (.., None) => unreachable!("a number is one of these"),
+    }
+}
+
+fn change(document: &mut Value, path: &str) {
+    let place = document.pointer_mut(path).unwrap();
+    let Value::Number(number) = place else { unreachable!("the path of a number") };
+    *place = Value::Number(changed(number));
+}
+
+/// One path for every kind of number: places in lists do not make another kind.
+fn kinds(paths: Vec<String>) -> Vec<String> {
+    let mut kinds = BTreeMap::new();
+    for path in paths {
+        let kind: Vec<&str> = path
+            .split('/')
+            .map(|part| if part.parse::<u32>().is_ok() { "*" } else { part })
+            .collect();
+        kinds.insert(kind.join("/"), path);
+    }
+    kinds.into_values().collect()
+}
+
+#[test]
+fn the_fixture_is_read_and_its_result_follows_from_its_raw_readings() {
+    let path = fixture();
+    let published = read_result(&Files::read(&path).unwrap(), &path).unwrap();
+    assert_eq!(published.cases.len(), 1);
+    let (files, _) = snapshot();
+    let document = checked(&files).unwrap();
+    let failed: Vec<_> =
+        document.rules.iter().filter(|rule| rule.outcome == RuleOutcome::Fail).collect();
+    assert!(document.passed, "{failed:#?}");
+}
+
+#[test]
+fn every_number_of_the_result_is_compared_with_the_recomputed_one() {
+    let (files, _) = snapshot();
+    let expected: Value = serde_json::from_slice(files.get(RESULT).unwrap()).unwrap();
+    let mut paths = Vec::new();
+    numbers(&expected, "", &mut paths);
+    let mut forged = expected.clone();
+    paths.iter().for_each(|path| change(&mut forged, path));
+    let found = differences(&forged, &expected);
+    let caught: Vec<&String> = found.iter().map(|one| &one.path).collect();
+    assert_eq!(caught, paths.iter().collect::<Vec<_>>());
+    let lenient: Vec<_> = found.iter().filter(|one| one.kind != Kind::Differs).collect();
+    assert!(lenient.is_empty(), "{lenient:#?}");
+    assert!(paths.len() > 1000);
+}
+
+#[test]
+fn one_changed_number_of_the_result_is_caught_and_named() {
+    let (files, manifest) = snapshot();
+    let published: Value = serde_json::from_slice(files.get(RESULT).unwrap()).unwrap();
+    let mut paths = Vec::new();
+    numbers(&published, "", &mut paths);
+    // What the result repeats of the raw readings is changed at its source, below.
+    paths.retain(|path| !path.contains("/raw/") && !path.contains("/priming/"));
+    // All are compared, as the test above shows; these go the whole way.
+    let paths: Vec<String> = kinds(paths).into_iter().step_by(5).collect();
+    let escaped: Vec<String> = on_all_cores(&paths, |_, path| {
+        let mut forged = published.clone();
+        change(&mut forged, path);
+        let content = (forged.to_string() + "\n").into_bytes();
+        let Ok(document) = checked(&with(&files, &manifest, RESULT, content)) else {
+            return None;
+        };
+        let numbers = document.rules.iter().find(|rule| rule.rule == Rule::Numbers).unwrap();
+        let named = numbers.places.iter().any(|place| place.path.as_ref() == Some(path));
+        (document.passed || !named).then(|| path.clone())
+    })
+    .into_iter()
+    .flatten()
+    .collect();
+    assert!(escaped.is_empty(), "{} of {} escaped: {escaped:#?}", escaped.len(), paths.len());
+}
+
+#[test]
+fn one_changed_number_of_the_raw_readings_is_caught_whatever_its_kind() {
+    let (files, manifest) = snapshot();
+    let text = str::from_utf8(files.get(RAW).unwrap()).unwrap().to_owned();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut paths = Vec::new();
+    for (place, line) in lines.iter().enumerate() {
+        numbers(line, &format!("/{place}"), &mut paths);
+    }
+    let paths = kinds(paths);
+    let whole = Value::Array(lines);
+    let escaped: Vec<String> = on_all_cores(&paths, |_, path| {
+        let mut forged = whole.clone();
+        change(&mut forged, path);
+        let lines: String =
+            forged.as_array().unwrap().iter().map(|line| line.to_string() + "\n").collect();
+        let document = checked(&with(&files, &manifest, RAW, lines.into_bytes()));
+        document.is_ok_and(|document| document.passed).then(|| path.clone())
+    })
+    .into_iter()
+    .flatten()
+    .collect();
+    assert!(escaped.is_empty(), "{} of {} escaped: {escaped:#?}", escaped.len(), paths.len());
+}
+
+/// The result repeats every record, so a record that reads as another one makes another result.
+#[test]
+fn no_number_of_the_raw_readings_is_overlooked_when_they_are_read() {
+    let (files, _) = snapshot();
+    let text = str::from_utf8(files.get(RAW).unwrap()).unwrap().to_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    let counts = on_all_cores(&lines, |_, line| {
+        let original: RawRecord = serde_json::from_str(line).unwrap();
+        let value: Value = serde_json::from_str(line).unwrap();
+        let mut paths = Vec::new();
+        numbers(&value, "", &mut paths);
+        for path in &paths {
+            let mut forged = value.clone();
+            change(&mut forged, path);
+            let read = serde_json::from_value::<RawRecord>(forged);
+            assert!(read.is_ok_and(|read| read != original), "{path}");
+        }
+        paths.len()
+    });
+    assert!(counts.iter().sum::<usize>() > 1000);
+}
+
+#[test]
+fn a_last_digit_that_two_machines_may_round_differently_is_a_warning_with_its_place() {
+    let (files, manifest) = snapshot();
+    let mut published: Value = serde_json::from_slice(files.get(RESULT).unwrap()).unwrap();
+    let path = "/cases/0/arms/0/regimes/0/spread/mean-ns";
+    let place = published.pointer_mut(path).unwrap();
+    *place = Value::from(place.as_f64().unwrap().next_up());
+    let content = (published.to_string() + "\n").into_bytes();
+    let document = checked(&with(&files, &manifest, RESULT, content)).unwrap();
+    assert!(document.passed);
+    let numbers = document.rules.iter().find(|rule| rule.rule == Rule::Numbers).unwrap();
+    assert_eq!(numbers.outcome, RuleOutcome::Warn);
+    assert_eq!(numbers.places[0].path.as_deref(), Some(path));
+}
+
+#[test]
+fn a_newer_minor_version_is_read_and_its_new_fields_are_not_judged() {
+    let (files, manifest) = snapshot();
+    let mut published: Value = serde_json::from_slice(files.get(RESULT).unwrap()).unwrap();
+    published["schema"]["version"]["minor"] = Value::from(9);
+    published["invented-later"] = Value::from(3);
+    let content = (published.to_string() + "\n").into_bytes();
+    let refused = checked(&with(&files, &manifest, RESULT, content.clone())).unwrap();
+    assert!(!refused.passed, "the manifest does not say that it is newer");
+    let mut newer = files.clone();
+    newer.put(RESULT, content);
+    let mut forged = vouch(&newer, manifest.origin.clone(), manifest.after.clone());
+    forged.schema.version.minor = 9;
+    forged.id = None;
+    forged.id = Some(firstlight_engine::snapshot::identify(&forged));
+    newer.put(MANIFEST, json(&forged).into_bytes());
+    let document = checked(&newer).unwrap();
+    assert!(document.passed, "{:#?}", document.rules);
+    let of = |rule| document.rules.iter().find(|one| one.rule == rule).unwrap();
+    assert_eq!(of(Rule::Versions).outcome, RuleOutcome::Warn);
+    assert!(of(Rule::Numbers).evidence.contains("1 fields of a newer version"));
+}
+
+#[test]
+fn what_is_written_is_compared_to_the_last_byte() {
+    let document = serde_json::json!({ "a": [1, 2.5] });
+    assert!(shapes::is_written_as(br#"{"a":[1,2.5]}"#, &document));
+    assert!(!shapes::is_written_as(br#"{"a":[1,2.5]} "#, &document));
+    assert!(!shapes::is_written_as(br#"{"a":[1,2.5]"#, &document));
+    assert!(!shapes::is_written_as(br#"{"a":[1,2.6]}"#, &document));
+}

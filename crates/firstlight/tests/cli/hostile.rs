@@ -1,0 +1,161 @@
+//! Archives and documents made to do harm: each is refused with the place, and nothing is written.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::Value;
+use tar::{Builder, EntryType, Header};
+
+use crate::snapshot::{firstlight, measured};
+use crate::support::Sandbox;
+
+/// Packs entries as they are, with names that `tar` itself would not write.
+fn pack(target: &Path, entries: &[(&str, EntryType, &[u8])]) {
+    let encoder = zstd::Encoder::new(File::create(target).unwrap(), 1).unwrap();
+    let mut builder = Builder::new(encoder);
+    for (name, kind, content) in entries {
+        let mut header = Header::new_gnu();
+        header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_entry_type(*kind);
+        header.set_size(content.len() as u64);
+        if matches!(kind, EntryType::Symlink | EntryType::Link) {
+            header.set_link_name("/etc/passwd").unwrap();
+        }
+        header.set_mode(0o644);
+        header.set_cksum();
+        builder.append(&header, *content).unwrap();
+    }
+    builder.into_inner().unwrap().finish().unwrap();
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn refused(sandbox: &Sandbox, snapshot: &str, words: &[&str]) {
+    let before = names(sandbox.path());
+    let finished = firstlight(sandbox, &["verify", snapshot]);
+    assert_eq!(finished.code, 6, "{}{}", finished.stdout, finished.stderr);
+    for word in words {
+        assert!(finished.stderr.contains(word), "{word}\n{}", finished.stderr);
+    }
+    assert!(finished.stderr.contains("\nhint: "), "{}", finished.stderr);
+    assert_eq!(names(sandbox.path()), before, "nothing is written");
+}
+
+#[test]
+fn names_that_climb_out_links_and_devices_are_refused() {
+    let sandbox = Sandbox::new();
+    let cases: [(&str, EntryType, &str); 8] = [
+        ("../evil", EntryType::Regular, "climbs out of the snapshot"),
+        ("suite/../../evil", EntryType::Regular, "climbs out of the snapshot"),
+        ("/etc/evil", EntryType::Regular, "climbs out of the snapshot"),
+        ("suite//evil", EntryType::Regular, "is not a plain name"),
+        ("suite\\evil", EntryType::Regular, "is not a plain name"),
+        ("link", EntryType::Symlink, "is no plain file but a symbolic link"),
+        ("link", EntryType::Link, "is no plain file but a hard link"),
+        ("device", EntryType::Block, "is no plain file but a device"),
+    ];
+    for (name, kind, why) in cases {
+        pack(&sandbox.path().join("bad.tar.zst"), &[(name, kind, b"")]);
+        refused(&sandbox, "bad.tar.zst", &["`bad.tar.zst` is refused", name, why]);
+    }
+}
+
+#[test]
+fn a_file_that_is_there_twice_is_refused() {
+    let sandbox = Sandbox::new();
+    let entry = ("manifest.json", EntryType::Regular, b"{}".as_slice());
+    pack(&sandbox.path().join("twice.tar.zst"), &[entry, entry]);
+    refused(&sandbox, "twice.tar.zst", &["`manifest.json` is there twice"]);
+}
+
+#[test]
+fn a_decompression_bomb_is_refused_before_it_is_large() {
+    let sandbox = Sandbox::new();
+    let file = File::create(sandbox.path().join("bomb.tar.zst")).unwrap();
+    let mut encoder = zstd::Encoder::new(file, 1).unwrap();
+    let mut header = Header::new_gnu();
+    header.set_path("raw.jsonl").unwrap();
+    header.set_size(1 << 30);
+    header.set_cksum();
+    encoder.write_all(header.as_bytes()).unwrap();
+    let zeros = vec![0; 1 << 20];
+    for _ in 0..100 {
+        encoder.write_all(&zeros).unwrap();
+    }
+    encoder.finish().unwrap();
+    refused(&sandbox, "bomb.tar.zst", &["`raw.jsonl`", "refused as a decompression bomb"]);
+}
+
+#[test]
+fn an_archive_that_ends_early_and_one_that_is_none_are_refused() {
+    let sandbox = Sandbox::new();
+    measured(&sandbox);
+    let packed = firstlight(&sandbox, &["snapshot", "run", "--archive"]);
+    assert_eq!(packed.code, 0, "{}", packed.stderr);
+    let bytes = fs::read(sandbox.path().join("run.tar.zst")).unwrap();
+    fs::write(sandbox.path().join("half.tar.zst"), &bytes[..bytes.len() / 2]).unwrap();
+    refused(&sandbox, "half.tar.zst", &["`half.tar.zst` is refused"]);
+    sandbox.file("text.tar.zst", "hello");
+    let none = firstlight(&sandbox, &["verify", "text.tar.zst"]);
+    assert_eq!(none.code, 2);
+    assert!(none.stderr.contains("`text.tar.zst` is no snapshot"), "{}", none.stderr);
+}
+
+#[test]
+fn a_link_inside_a_folder_is_refused() {
+    let sandbox = Sandbox::new();
+    let folder = measured(&sandbox);
+    std::os::unix::fs::symlink("/etc/passwd", folder.join("suite/link")).unwrap();
+    refused(&sandbox, "run", &["`suite/link` is neither a file nor a folder"]);
+}
+
+#[test]
+fn ten_thousand_nested_arrays_are_refused_wherever_they_are() {
+    let sandbox = Sandbox::new();
+    let folder = measured(&sandbox);
+    let nested = "[".repeat(10_000) + &"]".repeat(10_000);
+    for file in ["result.json", "raw.jsonl"] {
+        let path = folder.join(file);
+        let honest = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{nested}\n")).unwrap();
+        let finished = firstlight(&sandbox, &["verify", "run"]);
+        assert_eq!(finished.code, 6, "{}", finished.stderr);
+        let deep = finished.stdout.contains("recursion limit") || file == "raw.jsonl";
+        assert!(deep && finished.stdout.contains(file), "{}", finished.stdout);
+        fs::write(&path, honest).unwrap();
+    }
+    fs::write(folder.join("manifest.json"), nested).unwrap();
+    refused(&sandbox, "run", &["`manifest.json`"]);
+}
+
+#[test]
+fn a_future_major_version_is_refused_with_a_hint() {
+    let sandbox = Sandbox::new();
+    let folder = measured(&sandbox);
+    let path = folder.join("manifest.json");
+    let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    manifest["schema"]["version"]["major"] = Value::from(2);
+    fs::write(&path, manifest.to_string()).unwrap();
+    refused(&sandbox, "run", &["has version 2.0, this firstlight reads 1.x", "or a newer one"]);
+}
+
+#[test]
+fn an_empty_field_of_the_manifest_is_named() {
+    let sandbox = Sandbox::new();
+    let folder = measured(&sandbox);
+    let path = folder.join("manifest.json");
+    let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    manifest["origin"]["machine"]["cpu"] = Value::from("");
+    fs::write(&path, manifest.to_string()).unwrap();
+    let finished = firstlight(&sandbox, &["verify", "run"]);
+    assert_eq!(finished.code, 6);
+    let place = "manifest.json at /origin/machine/cpu: \"\", expected a value, or null";
+    assert!(finished.stdout.contains(place), "{}", finished.stdout);
+}
