@@ -117,7 +117,9 @@ fn every_number_of_the_result_is_compared_with_the_recomputed_one() {
     let mut paths = Vec::new();
     numbers(&expected, "", &mut paths);
     let mut forged = expected.clone();
-    paths.iter().for_each(|path| change(&mut forged, path));
+    for path in &paths {
+        change(&mut forged, path);
+    }
     let found = differences(&forged, &expected);
     let caught: Vec<&String> = found.iter().map(|one| &one.path).collect();
     assert_eq!(caught, paths.iter().collect::<Vec<_>>());
