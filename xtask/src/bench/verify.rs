@@ -11,7 +11,7 @@ const WANTED: f64 = 1.0;
 
 const SUITE: &str = "name = \"million\"\nenvironment = \"as-found\"\nregimes = [\"warm\"]\n\
     [warm]\niterations = 100000\nwithin = \"60s\"\nprocesses = 10\nmost-processes = 10\n\
-    [[case]]\nname = \"sum\"\nparameters = { count = 10 }\n[[arm]]\nname = \"sum\"\n";
+    [[case]]\nname = \"sum\"\nparameters = { count = 1000 }\n[[arm]]\nname = \"sum\"\n";
 
 pub(super) fn bench(workshop: &Workshop) -> Result {
     let example = ["build", "--release", "--quiet", "-p", "firstlight-runner", "--example", "sum"];
