@@ -300,9 +300,9 @@ fn two_results_are_compared_unpaired_and_only_on_one_machine() {
 }
 
 /// Two arms with a ratio between them, on a machine of some speed.
-fn rerun(speed: f64, ratio: f64, seed: u64) -> RunDocument {
+fn rerun(level: f64, ratio: f64, seed: u64) -> RunDocument {
     judged(
-        vec![contender("reference", speed, seed), contender("other", speed * ratio, seed + 100)],
+        vec![contender("reference", level, seed), contender("other", level * ratio, seed + 100)],
         None,
     )
 }

@@ -71,7 +71,11 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
     progress.finish();
     end(&mut document, Some(doctor::examine()));
     let json = output::save(&document, &session.store, &settings.destination)?;
-    finish(session.store.path(), document.after.clone())?;
+    let checked = finish(session.store.path(), document.after.clone())?;
+    if !checked.passed {
+        let folder = session.store.path().display();
+        printer.talk(&format!("warning: this snapshot fails `firstlight verify {folder}`"));
+    }
     let text = |width| Terminal::new(width).run(&document, settings.report);
     output::show(&json, text, session.store.path(), &settings.destination, printer);
     Ok(exit(&document, interrupt.is_set()))
