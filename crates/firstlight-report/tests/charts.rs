@@ -45,7 +45,8 @@ fn first_warm(document: &mut RunDocument) -> &mut Vec<Message> {
 #[test]
 fn every_process_is_a_point_and_the_invalid_ones_are_crosses() {
     let mut document = run();
-    for regime in document.cases[0].arms.iter_mut().flat_map(|arm| &mut arm.regimes) {
+    let case = &mut document.cases[0];
+    for regime in case.arms.iter_mut().chain(&mut case.again).flat_map(|arm| &mut arm.regimes) {
         if let Some(sample) = regime.samples.last_mut() {
             sample.valid = false;
         }

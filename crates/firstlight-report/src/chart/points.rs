@@ -24,7 +24,7 @@ pub(crate) fn points(id: &str, of: &Points<'_>, scale: &Scale, class: &str) -> M
     let sorted = of.sorted();
     let n = real(sorted.len().max(1));
     let height = |rank: usize| up(real(rank) / n, CURVE - 8.0) + 4.0;
-    let title = format!("{} in the regime {}: {}", of.arm, of.regime, of.what);
+    let title = format!("{} in the regime {}: {}", of.name(), of.regime, of.what);
     let picture = Picture { id, title: &title, description: &in_words(of), height: PLOT + AXIS };
     picture.draw(
         &format!("points {class}"),

@@ -33,7 +33,7 @@ fn of_regime(id: &str, case: &Case<'_>, regime: Regime, arms: &[Points<'_>]) -> 
         h4 { (regime) ", " (what) }
         @for (index, of) in arms.iter().enumerate() {
             figure {
-                figcaption { (name(of.arm)) span class="soft" { (counted(of)) } }
+                figcaption { (name(&of.name())) span class="soft" { (counted(of)) } }
                 @if let Some(scale) = &scale {
                     @let class = arm_class(place(case.of, of.arm));
                     (picture(&format!("{id}-points-{regime}-{index}"), of, scale, &class))
@@ -79,7 +79,7 @@ fn numbers(of: &Points<'_>) -> Markup {
             ]
         })
         .collect();
-    let caption = format!("{}, {}: {}", of.arm, of.regime, of.what);
+    let caption = format!("{}, {}: {}", of.name(), of.regime, of.what);
     html! {
         (table(&caption, Order::Sortable, &heads, &rows))
         @if of.points.len() > MOST_ROWS {

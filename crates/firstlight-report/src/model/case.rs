@@ -71,12 +71,14 @@ impl<'a> Ledger<'a> {
 
 fn points(of: &CaseResult) -> Vec<(Regime, Vec<Points<'_>>)> {
     let of_regime = |regime: Regime| -> Vec<Points<'_>> {
-        let arms = of.arms.iter();
-        arms.filter_map(|arm| {
-            let found = arm.regimes.iter().find(|known| known.regime == regime)?;
-            (!found.samples.is_empty()).then(|| Points::new(&arm.name, found))
-        })
-        .collect()
+        let arms = of.arms.iter().map(|arm| (arm, false));
+        let again = of.again.iter().map(|arm| (arm, true));
+        arms.chain(again)
+            .filter_map(|(arm, control)| {
+                let found = arm.regimes.iter().find(|known| known.regime == regime)?;
+                (!found.samples.is_empty()).then(|| Points::new(&arm.name, control, found))
+            })
+            .collect()
     };
     Regime::ALL
         .into_iter()

@@ -11,6 +11,8 @@ use crate::row::headline;
 pub struct Points<'a> {
     pub arm: &'a str,
     pub regime: Regime,
+    /// Whether this is the reference arm's second measurement.
+    pub control: bool,
     pub estimate: Option<Estimate>,
     /// What the values are.
     pub what: &'static str,
@@ -31,7 +33,7 @@ pub struct Point {
 }
 
 impl<'a> Points<'a> {
-    pub(super) fn new(arm: &'a str, of: &RegimeResult) -> Self {
+    pub(super) fn new(arm: &'a str, control: bool, of: &RegimeResult) -> Self {
         let has_first_result = of.samples.iter().any(|sample| sample.first_result.is_some());
         let (what, value, estimate): (_, fn(&Sample) -> Option<f64>, _) = if !of.regime.is_cold() {
             ("mean per call of the steady part", per_call, headline(of))
@@ -41,7 +43,13 @@ impl<'a> Points<'a> {
             ("wall time", wall, of.summary.as_ref().map(|summary| summary.wall))
         };
         let points = of.samples.iter().map(|sample| Point::new(sample, value)).collect();
-        Self { arm, regime: of.regime, estimate, what, points }
+        Self { arm, regime: of.regime, control, estimate, what, points }
+    }
+
+    /// The arm in words.
+    pub fn name(&self) -> String {
+        let control = if self.control { ", measured again as a control" } else { "" };
+        format!("{}{control}", self.arm)
     }
 
     /// The values that count, in order of size.
