@@ -7,7 +7,7 @@ use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult, RunDoc
 use firstlight_schema::suite::Regime;
 
 use crate::agreement::compare_arms as outputs;
-use crate::compare::{Names, correct, paired, refuse, unpaired, values};
+use crate::compare::{Names, correct, mark_unproved, paired, refuse, times, unpaired, unproved};
 
 /// Margins that were typed: one for all cases, and some for single ones.
 #[derive(Clone, Debug, Default)]
@@ -41,12 +41,16 @@ pub fn compare_arms(
         let Some((against, arm)) = arm(first).zip(arm(second)) else { continue };
         for (a, b) in common(arm, against, regimes) {
             let names = names(case, a.regime, &arm.name, &against.name);
-            let mut comparison = paired(names, a, b, margins.of(case));
+            let compare = if document.imported.is_some() { unproved } else { paired };
+            let mut comparison = compare(names, a, b, margins.of(case));
             refuse_differing(&mut comparison, outputs(arm, against, &document.options));
             found.push(comparison);
         }
     }
     correct(&mut found.iter_mut().collect::<Vec<_>>());
+    if document.imported.is_some() {
+        found.iter_mut().for_each(mark_unproved);
+    }
     found
 }
 
@@ -85,6 +89,9 @@ pub fn compare_results(
         }
     }
     correct(&mut found.iter_mut().collect::<Vec<_>>());
+    if first.imported.is_some() || second.imported.is_some() {
+        found.iter_mut().for_each(mark_unproved);
+    }
     found
 }
 
@@ -102,14 +109,17 @@ fn common<'a>(
     })
 }
 
-fn times(of: &RegimeResult) -> Vec<f64> {
-    values(&of.samples, of.regime).into_iter().map(|(_, time)| time).collect()
-}
-
 fn refuse_differing(comparison: &mut Comparison, agreed: Agreed) {
     if let Agreed::Differs { how } = agreed {
         refuse(comparison, how);
     }
+}
+
+/// The tool behind the numbers.
+fn measured_by(document: &RunDocument) -> String {
+    let Some(imported) = &document.imported else { return "firstlight".to_owned() };
+    let version = imported.version.as_deref().unwrap_or("of unknown version");
+    format!("{} {version}", imported.from)
 }
 
 /// What is not the same about two results, in words.
@@ -130,6 +140,7 @@ pub fn differences(first: &RunDocument, second: &RunDocument) -> Vec<String> {
             ("Python", document.environment.python.clone()),
             ("suite", Some(document.suite_digest.chars().take(19).collect())),
             ("firstlight", Some(document.firstlight.version.clone())),
+            ("measured by", Some(measured_by(document))),
         ]
     };
     for ((what, a), (_, b)) in of(first).into_iter().zip(of(second)) {

@@ -20,8 +20,8 @@ use args::{Args, Command, DoctorArgs};
 use error::Error;
 use printer::Printer;
 use settings::{
-    ColdSettings, CompareSettings, DoctorSettings, RunSettings, ShowSettings, SnapshotSettings,
-    VerifySettings,
+    ColdSettings, CompareSettings, DoctorSettings, ExportSettings, ImportSettings, RunSettings,
+    ShowSettings, SnapshotSettings, VerifySettings,
 };
 
 /// Runs the program with the given arguments, the first of which is its name.
@@ -51,6 +51,10 @@ fn run(args: Args, typed: Vec<String>, printer: &mut Printer) -> Result<Exit, Er
         }
         Command::Compare(compare) => {
             commands::compare(&CompareSettings::resolve(compare, args.format), printer)
+        }
+        Command::Export(export) => commands::export(&ExportSettings::resolve(export), printer),
+        Command::Import(import) => {
+            commands::import(&ImportSettings::resolve(import, args.format), printer)
         }
         Command::Show(show) => commands::show(&ShowSettings::resolve(show, args.format), printer),
         Command::Run(run) => commands::run(&RunSettings::resolve(run, args.format, typed), printer),

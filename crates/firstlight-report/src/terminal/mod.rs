@@ -24,6 +24,7 @@ use firstlight_schema::run::RunDocument;
 use page::Page;
 
 pub use run::Report;
+pub(crate) use verdicts::verdict;
 
 const NARROWEST: usize = 40;
 const WIDEST: usize = 110;

@@ -2,10 +2,12 @@
 
 use firstlight_schema::cold::PhaseMean;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
+use firstlight_schema::suite::Regime;
 
 use super::page::{BOLD, DIM, Page};
 use crate::bar::{bar, letter};
 use crate::format::{duration, rate};
+use crate::headline::headline;
 use crate::table::{Align, columns};
 
 /// The table of a case.
@@ -34,10 +36,7 @@ pub(super) fn rows(page: &mut Page, case: &CaseResult) {
 }
 
 fn row(arm: &ArmResult, regime: &RegimeResult) -> Vec<String> {
-    let estimate = match &regime.warm {
-        Some(warm) => Some(warm.per_call),
-        None => regime.summary.as_ref().and_then(|summary| summary.first_result),
-    };
+    let estimate = headline(regime);
     let valid = regime.samples.iter().filter(|sample| sample.valid).count();
     let processes = match regime.samples.len() {
         all if all == valid => format!("{valid}"),
@@ -60,7 +59,12 @@ fn row(arm: &ArmResult, regime: &RegimeResult) -> Vec<String> {
             || "mean per call".to_owned(),
             |of| format!("mean per call, {} {}/s", rate(of.per_second.point), of.unit),
         ),
-        None if estimate.is_some() => "median to first result".to_owned(),
+        None if estimate.is_some() => match regime.regime {
+            Regime::Fresh => "median of whole processes".to_owned(),
+            Regime::ColdClean | Regime::ColdPrimed | Regime::Warm => {
+                "median to first result".to_owned()
+            }
+        },
         None => String::new(),
     };
     vec![arm.name.clone(), regime.regime.to_string(), time, interval, processes, what]

@@ -162,5 +162,6 @@ pub(super) fn regime_order(regime: Regime) -> u8 {
         Regime::ColdClean => 0,
         Regime::ColdPrimed => 1,
         Regime::Warm => 2,
+        Regime::Fresh => 3,
     }
 }

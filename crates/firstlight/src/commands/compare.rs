@@ -39,7 +39,8 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
             let (first, second) = (opening::run(first)?, opening::run(second)?);
             let comparisons = compare_results(&first, &second, margins, regimes);
             let differences = differences(&first, &second);
-            assemble(settings, side(&first, None), side(&second, None), comparisons, differences)
+            let sides = (side(&first, None), side(&second, None));
+            assemble(settings, sides, false, comparisons, differences)
         }
         Sides::Arms(result, first, second) => {
             let result = opening::run(result)?;
@@ -48,7 +49,7 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
             }
             let comparisons = compare_arms(&result, first, second, margins, regimes);
             let (first, second) = (side(&result, Some(first)), side(&result, Some(second)));
-            assemble(settings, first, second, comparisons, Vec::new())
+            assemble(settings, (first, second), is_paired(&result), comparisons, Vec::new())
         }
         Sides::Reference(result) => {
             let result = opening::run(result)?;
@@ -59,10 +60,15 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
                     comparisons.extend(found.into_iter().filter(|one| one.case == case.name));
                 }
             }
-            let (first, second) = (side(&result, None), side(&result, None));
-            assemble(settings, first, second, comparisons, Vec::new())
+            let sides = (side(&result, None), side(&result, None));
+            assemble(settings, sides, is_paired(&result), comparisons, Vec::new())
         }
     })
+}
+
+/// Whether the processes took turns; in which order another tool made them is unknown.
+fn is_paired(result: &RunDocument) -> bool {
+    result.imported.is_none()
 }
 
 fn known(result: &RunDocument, name: &str) -> Result<(), Error> {
@@ -87,8 +93,8 @@ fn side(document: &RunDocument, arm: Option<&str>) -> Side {
 
 fn assemble(
     settings: &CompareSettings,
-    first: Side,
-    second: Side,
+    (first, second): (Side, Side),
+    paired: bool,
     comparisons: Vec<Comparison>,
     differences: Vec<String>,
 ) -> ComparisonDocument {
@@ -97,7 +103,7 @@ fn assemble(
         firstlight: build(),
         first,
         second,
-        paired: !matches!(settings.sides, Sides::Results(..)),
+        paired,
         gate: settings.gate.then(|| gate(&comparisons)),
         comparisons,
         differences,

@@ -3,6 +3,8 @@
 mod cold;
 mod compare;
 mod doctor;
+mod export;
+mod import;
 mod results;
 mod run;
 mod show;
@@ -12,6 +14,8 @@ mod verify;
 pub(crate) use cold::cold;
 pub(crate) use compare::compare;
 pub(crate) use doctor::doctor;
+pub(crate) use export::export;
+pub(crate) use import::import;
 pub(crate) use run::run;
 pub(crate) use show::show;
 pub(crate) use snapshot::snapshot;
