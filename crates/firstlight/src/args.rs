@@ -35,6 +35,8 @@ Examples:
   firstlight report runs/today
   firstlight snapshot runs/today --archive
   firstlight verify runs/today.tar.zst
+  firstlight export runs/today --to csv --output today.csv
+  firstlight import hyperfine.json
 
 Exit codes: 0 ok, 1 unexpected, 2 usage or set-up, 3 gate failed, 4 inconclusive,
 5 a measured process failed, 6 verification failed, 130 interrupted.";
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Cold(ColdArgs),
     Doctor(DoctorArgs),
     Report(ReportArgs),
+    Export(ExportArgs),
+    Import(ImportArgs),
     Run(RunArgs),
     Show(ShowArgs),
     Snapshot(SnapshotArgs),
@@ -201,7 +205,7 @@ pub(crate) struct CompareArgs {
     /// A difference that does not matter, such as 2% or 0.02; CASE=2% for a single case
     #[arg(long = "margin", value_name = "MARGIN", value_parser = margin)]
     pub(crate) margins: Vec<(Option<String>, f64)>,
-    /// Only this regime (cold-clean, cold-primed, warm); may be repeated
+    /// Only this regime (cold-clean, cold-primed, warm, fresh); may be repeated
     #[arg(long = "regime", value_name = "REGIME", value_parser = regime)]
     pub(crate) regimes: Vec<Regime>,
     /// Exit with 3 when something is slower, with 4 when that cannot be told
@@ -274,6 +278,77 @@ const SHOW_EXAMPLES: &str = "\
 Examples:
   firstlight show runs/today
   firstlight show runs/today --report minimum";
+
+/// Write a stored result in the format of another tool
+///
+/// csv and parquet have every raw reading; the others have what may be claimed of the valid ones.
+/// What is invalid or failed is marked or left out, never written as a number.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXPORT_EXAMPLES)]
+pub(crate) struct ExportArgs {
+    /// A result's folder, its result.json, or a snapshot's archive
+    pub(crate) result: PathBuf,
+    /// The format
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: ExportFormat,
+    /// The file; - is the standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A row for each call of a warm process and for each fresh process
+    Csv,
+    /// The same table, with types
+    Parquet,
+    /// For pyperf itself: stats, hist and comparisons
+    Pyperf,
+    /// Bencher Metric Format, for bencher run --adapter json
+    Bencher,
+    /// The verdicts as tests
+    Junit,
+    /// Its tool customSmallerIsBetter
+    GithubActionBenchmark,
+}
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  firstlight export runs/today --to csv --output today.csv
+  firstlight export runs/today --to pyperf --output today.json
+  firstlight export today.tar.zst --to junit > gate.xml";
+
+/// Read another tool's result, to show it and compare it
+///
+/// The values go through the same statistics as firstlight's own. That nothing was compiled
+/// meanwhile, what caches held and whether results are right stays unknown, and every verdict says
+/// so.
+#[derive(Debug, clap::Args)]
+#[command(after_help = IMPORT_EXAMPLES)]
+pub(crate) struct ImportArgs {
+    /// A JSON file of pyperf, pytest-benchmark, hyperfine or google-benchmark
+    pub(crate) file: PathBuf,
+    /// The format, where it is not to be guessed
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) from: Option<ImportFormat>,
+    /// Keep the file and the result in this new folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportFormat {
+    Pyperf,
+    PytestBenchmark,
+    Hyperfine,
+    GoogleBenchmark,
+}
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  hyperfine --export-json times.json 'python a.py' 'python b.py'
+  firstlight import times.json --output imported
+  firstlight compare imported --arms 'python a.py' 'python b.py'";
 
 /// Finish, sign, copy or pack a snapshot
 ///
