@@ -104,8 +104,15 @@ fn process(
     let (loops, inner) = (count("loops")?, count("inner_loops")?);
     let together = |loops: NonZeroU64| loops.checked_mul(inner).unwrap_or(NonZeroU64::MAX);
     let Some(values) = run.maybe("values") else { return Ok(Vec::new()) };
+    if regime == Regime::Fresh && together(loops) != NonZeroU64::MIN {
+        return values.error("are means of several processes each: use `--loops 1`");
+    }
     let values: Result<Vec<_>, _> =
         values.items()?.map(|value| value.timed(together(loops), 1.0)).collect();
+    let values = values?;
+    if values.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut warm_ups = Vec::new();
     if let Some(found) = run.maybe("warmups") {
         for pair in found.items()? {
@@ -122,7 +129,7 @@ fn process(
         started: find(&scopes, "date").and_then(|date| date.name().ok()),
         peak_rss_bytes: peak,
         warm_ups,
-        values: values?,
+        values,
         ..Process::default()
     };
     Ok(match regime {

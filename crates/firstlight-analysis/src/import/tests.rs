@@ -121,6 +121,19 @@ fn other_units_and_missing_values_are_told_apart() {
     assert!(refused(&old.to_string()).starts_with("`version` is not `1.0`"));
 }
 
+#[test]
+fn a_mean_of_several_processes_is_not_taken_for_one() {
+    let file = |loops: u32| {
+        json!({"version": "1.0", "metadata": {"command": "x", "loops": loops}, "benchmarks": [
+            {"metadata": {"name": "x"}, "runs": [{"values": [0.5, 0.25]}]}]})
+        .to_string()
+    };
+    let of = &imported(&file(1)).cases[0].arms[0].regimes[0];
+    assert_eq!((of.regime, of.samples.len()), (Regime::Fresh, 2));
+    let words = "`benchmarks[0].runs[0].values` are means of several processes each";
+    assert!(refused(&file(4)).starts_with(words));
+}
+
 proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "\\PC{0,200}") {

@@ -181,6 +181,25 @@ fn a_file_that_cannot_be_imported_is_refused_with_the_place_and_nothing_is_writt
 }
 
 #[test]
+fn no_suite_can_ask_for_the_regime_of_imported_results() {
+    let sandbox = Sandbox::new();
+    sandbox.file("suite/suite.toml", &SUITE.replace("\"warm\"]", "\"fresh\"]"));
+    let refused = start(&sandbox, &["run", "suite"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("`fresh`, which is only for imported results"));
+}
+
+#[test]
+fn an_import_never_writes_into_another_results_folder() {
+    let sandbox = Sandbox::new();
+    let file = fixture("hyperfine.json");
+    import(&sandbox, &file, "taken");
+    let refused = start(&sandbox, &["import", file.to_str().unwrap(), "--output", "taken"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("cannot start `taken/result.json`"), "{}", refused.stderr);
+}
+
+#[test]
 fn names_with_markup_stay_text_in_every_format() {
     let sandbox = Sandbox::new();
     let name = r#"<script>alert("1")</script>,&'x'"#;
