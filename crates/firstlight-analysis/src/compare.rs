@@ -13,12 +13,13 @@ const SIGNIFICANT: f64 = 0.05;
 /// Fewer pairs than this say nothing of how processes differ.
 pub const FEWEST_PAIRS: usize = 5;
 
-/// What stands for one sample: its time per call, or to first result.
+/// What stands for one sample: its time per call, to first result, or as a whole.
 pub fn headline(sample: &Sample, regime: Regime) -> Option<f64> {
-    if regime.is_cold() {
-        return Some(sample.first_result.as_ref()?.ns.as_f64());
+    match regime {
+        Regime::ColdClean | Regime::ColdPrimed => Some(sample.first_result.as_ref()?.ns.as_f64()),
+        Regime::Warm => Some(sample.window.as_ref()?.steady.as_ref()?.mean_ns),
+        Regime::Fresh => Some(sample.wall_ns.as_f64()),
     }
-    Some(sample.window.as_ref()?.steady.as_ref()?.mean_ns)
 }
 
 /// The rounds and times of the samples that count.
@@ -62,6 +63,30 @@ pub fn paired(
     let (a, b) = (values(&against.samples, names.regime), values(&arm.samples, names.regime));
     let pairs = pairs(&a, &b);
     judge(names, Ratio::paired(&pairs), robust(&pairs), pairs.len(), margin)
+}
+
+/// Compares what another tool measured, in turn or not.
+pub fn unproved(
+    names: Names<'_>,
+    arm: &RegimeResult,
+    against: &RegimeResult,
+    margin: f64,
+) -> Comparison {
+    unpaired(names, &times(arm), &times(against), margin)
+}
+
+/// The times of the samples that count.
+pub fn times(of: &RegimeResult) -> Vec<f64> {
+    values(&of.samples, of.regime).into_iter().map(|(_, time)| time).collect()
+}
+
+/// Says of a verdict that it rests on another tool's word.
+pub fn mark_unproved(comparison: &mut Comparison) {
+    const WORDS: &str = "imported: unpaired, and no condition was proved";
+    comparison.why = Some(match &comparison.why {
+        Some(why) => format!("{why}; {WORDS}"),
+        None => WORDS.to_owned(),
+    });
 }
 
 /// Compares results that were not taken side by side.

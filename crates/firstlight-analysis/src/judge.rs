@@ -10,7 +10,7 @@ use firstlight_schema::suite::Regime;
 
 use crate::agreement::{agreement, asked_precision, compare_arms, other_precision};
 use crate::break_even::break_even;
-use crate::compare::{Names, correct, paired, refuse};
+use crate::compare::{Names, correct, mark_unproved, paired, refuse, unproved};
 use crate::programs::nondeterministic;
 use crate::sweep::sweeps;
 
@@ -21,11 +21,16 @@ pub fn judge(document: &mut RunDocument) {
     for case in &mut document.cases {
         conclude_arms(case, &document.options);
         blame(case, document.control.as_ref());
-        case.comparisons = comparisons(case, &failed, &document.options);
+        let imported = document.imported.is_some();
+        case.comparisons = comparisons(case, &failed, &document.options, imported);
         case.break_evens = break_evens(case, &failed, &document.options);
     }
     let all = document.cases.iter_mut().flat_map(|case| &mut case.comparisons);
     correct(&mut all.collect::<Vec<_>>());
+    if document.imported.is_some() {
+        let all = document.cases.iter_mut().flat_map(|case| &mut case.comparisons);
+        all.for_each(mark_unproved);
+    }
     document.sweeps = sweeps(&document.cases);
 }
 
@@ -34,7 +39,7 @@ fn control(case: &CaseResult) -> Option<AgainResult> {
     let again = case.again.as_ref()?;
     let arm = case.arms.iter().find(|arm| arm.name == again.name)?;
     let mut comparisons: Vec<Comparison> =
-        regimes(again, arm).map(|(a, b)| compare(case, again, arm, a, b)).collect();
+        regimes(again, arm).map(|(a, b)| compare(case, again, arm, a, b, paired)).collect();
     correct(&mut comparisons.iter_mut().collect::<Vec<_>>());
     let measured = comparisons.iter().any(|one| one.ratio.is_some());
     let mut result =
@@ -59,16 +64,20 @@ fn regimes<'a>(
     })
 }
 
+/// Pair by pair or not.
+type How = fn(Names<'_>, &RegimeResult, &RegimeResult, f64) -> Comparison;
+
 fn compare(
     case: &CaseResult,
     arm: &ArmResult,
     against: &ArmResult,
     of_arm: &RegimeResult,
     of_against: &RegimeResult,
+    how: How,
 ) -> Comparison {
     let names =
         Names { case: &case.name, regime: of_arm.regime, arm: &arm.name, against: &against.name };
-    paired(names, of_arm, of_against, case.margin)
+    how(names, of_arm, of_against, case.margin)
 }
 
 /// Agreement and findings of every arm.
@@ -116,7 +125,13 @@ fn is_different(comparison: &Comparison) -> bool {
 }
 
 /// Every other arm against the reference.
-fn comparisons(case: &CaseResult, failed: &[Regime], options: &RunOptions) -> Vec<Comparison> {
+fn comparisons(
+    case: &CaseResult,
+    failed: &[Regime],
+    options: &RunOptions,
+    imported: bool,
+) -> Vec<Comparison> {
+    let how: How = if imported { unproved } else { paired };
     let Some(reference) = case.arms.iter().find(|arm| arm.name == case.reference) else {
         return Vec::new();
     };
@@ -124,7 +139,7 @@ fn comparisons(case: &CaseResult, failed: &[Regime], options: &RunOptions) -> Ve
     others
         .flat_map(|arm| {
             regimes(arm, reference).map(move |(a, b)| {
-                let mut comparison = compare(case, arm, reference, a, b);
+                let mut comparison = compare(case, arm, reference, a, b, how);
                 if let Some(why) = why_not(arm, reference, a.regime, failed, options) {
                     refuse(&mut comparison, why);
                 }

@@ -56,6 +56,7 @@ pub fn begin(origin: &Origin, suite: &SuiteFile) -> RunDocument {
         cases: Vec::new(),
         control: None,
         sweeps: Vec::new(),
+        imported: None,
     }
 }
 

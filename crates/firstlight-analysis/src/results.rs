@@ -6,7 +6,7 @@ use firstlight_schema::comparison::{Comparison, Gate, Verdict};
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
-use crate::compare::{Names, correct, paired, refuse, unpaired, values};
+use crate::compare::{Names, correct, mark_unproved, paired, refuse, times, unpaired, unproved};
 use crate::judge::{failed_regimes, why_not};
 
 /// Margins that were typed: one for all cases, and some for single ones.
@@ -53,7 +53,8 @@ pub fn compare_arms(
         for (against, arm) in pairs.iter().filter_map(|(a, b)| arm(a).zip(arm(b))) {
             for (a, b) in common(arm, against, regimes) {
                 let names = names(case, a.regime, &arm.name, &against.name);
-                let mut comparison = paired(names, a, b, margins.of(case));
+                let compare = if document.imported.is_some() { unproved } else { paired };
+                let mut comparison = compare(names, a, b, margins.of(case));
                 if let Some(why) = why_not(arm, against, a.regime, &failed, &document.options) {
                     refuse(&mut comparison, why);
                 }
@@ -62,6 +63,9 @@ pub fn compare_arms(
         }
     }
     correct(&mut found.iter_mut().collect::<Vec<_>>());
+    if document.imported.is_some() {
+        found.iter_mut().for_each(mark_unproved);
+    }
     found
 }
 
@@ -123,6 +127,9 @@ pub fn compare_results(
         }
     }
     correct(&mut found.iter_mut().collect::<Vec<_>>());
+    if first.imported.is_some() || second.imported.is_some() {
+        found.iter_mut().for_each(mark_unproved);
+    }
     found
 }
 
@@ -170,8 +177,11 @@ fn common<'a>(
     })
 }
 
-fn times(of: &RegimeResult) -> Vec<f64> {
-    values(&of.samples, of.regime).into_iter().map(|(_, time)| time).collect()
+/// The tool behind the numbers.
+fn measured_by(document: &RunDocument) -> String {
+    let Some(imported) = &document.imported else { return "firstlight".to_owned() };
+    let version = imported.version.as_deref().unwrap_or("of unknown version");
+    format!("{} {version}", imported.from)
 }
 
 /// What is not the same about two results, in words.
@@ -195,6 +205,7 @@ pub fn differences(first: &RunDocument, second: &RunDocument) -> Vec<String> {
             ("precision", document.options.precision.clone()),
             ("schema", Some(document.schema.version.to_string())),
             ("devices", devices(document)),
+            ("measured by", Some(measured_by(document))),
         ]
     };
     for ((what, a), (_, b)) in of(first).into_iter().zip(of(second)) {

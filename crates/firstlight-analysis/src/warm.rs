@@ -66,11 +66,10 @@ fn steady_calls(sample: &Sample, window: &Window) -> Vec<f64> {
         .messages
         .iter()
         .filter_map(|message| match message {
-            Message::Iterations(block) if block.part == Part::Window => Some(&block.spans),
+            Message::Iterations(block) if block.part == Part::Window => Some(block.per_call()),
             _ => None,
         })
         .flatten()
-        .map(|(begin, end)| end.since(*begin).as_f64())
         .skip(skip)
         .collect()
 }
@@ -94,6 +93,7 @@ fn states(valid: &[(&Sample, &Window)]) -> States {
             SteadyState::Flat => states.flat += 1,
             SteadyState::WarmUp => states.warm_up += 1,
             SteadyState::SlowDown => states.slow_down += 1,
+            SteadyState::Unknown => states.unknown += 1,
             _ => states.no_steady_state += 1,
         }
     }

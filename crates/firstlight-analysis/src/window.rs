@@ -1,7 +1,7 @@
 //! The window of one warm process: its steady part, and what must not have happened in it.
 
 use firstlight_schema::finding::{Finding, Reason};
-use firstlight_schema::message::{Event, Message, Part, Settled};
+use firstlight_schema::message::{Event, Iterations, Message, Part, Settled};
 use firstlight_schema::nanos::{Moment, Nanos};
 use firstlight_schema::phase::Phase;
 use firstlight_schema::reading::RawSample;
@@ -24,8 +24,7 @@ const SHOWN_FUNCTIONS: usize = 3;
 
 /// What the measured calls amount to; none when there were none.
 pub(crate) fn window(raw: &RawSample) -> Option<Window> {
-    let durations: Vec<f64> =
-        spans(raw, Part::Window).map(|(begin, end)| end.since(begin).as_f64()).collect();
+    let durations: Vec<f64> = blocks(raw, Part::Window).flat_map(Iterations::per_call).collect();
     if durations.is_empty() {
         return None;
     }
@@ -54,18 +53,19 @@ pub(crate) fn window(raw: &RawSample) -> Option<Window> {
     })
 }
 
+fn blocks(raw: &RawSample, part: Part) -> impl Iterator<Item = &Iterations> {
+    raw.messages.iter().filter_map(move |message| match message {
+        Message::Iterations(block) if block.part == part => Some(block),
+        _ => None,
+    })
+}
+
 fn spans(raw: &RawSample, part: Part) -> impl Iterator<Item = (Moment, Moment)> {
-    raw.messages
-        .iter()
-        .filter_map(move |message| match message {
-            Message::Iterations(block) if block.part == part => Some(block.spans.iter().copied()),
-            _ => None,
-        })
-        .flatten()
+    blocks(raw, part).flat_map(|block| block.spans.iter().copied())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of calls")]
-fn steady_part(values: &[f64]) -> SteadyPart {
+pub(crate) fn steady_part(values: &[f64]) -> SteadyPart {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

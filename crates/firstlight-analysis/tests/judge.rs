@@ -80,6 +80,7 @@ fn document(cases: Vec<CaseResult>) -> RunDocument {
         cases,
         control: None,
         sweeps: Vec::new(),
+        imported: None,
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use firstlight_schema::reading::RawRecord;
 use firstlight_schema::run::{self, RunDocument};
+use firstlight_schema::snapshot::RAW;
 use firstlight_schema::variables;
 use firstlight_schema::version::SchemaId;
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::EngineError;
 use crate::clock::utc;
@@ -63,6 +65,46 @@ impl RunFolder {
     }
 }
 
+/// The largest foreign file that is read.
+const LARGEST_IMPORT: u64 = 64 << 20;
+const IMPORTED: &str = "imported.json";
+
+/// A foreign file's content and its digest.
+pub fn read_foreign(path: &Path) -> Result<(String, String), EngineError> {
+    let problem = || EngineError::file("read", path);
+    let refuse = |why: String| problem()(std::io::Error::other(why));
+    let file = File::open(path).map_err(problem())?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST_IMPORT + 1).read_to_end(&mut bytes).map_err(problem())?;
+    if bytes.len() as u64 > LARGEST_IMPORT {
+        return Err(refuse(format!("it is larger than {} MiB", LARGEST_IMPORT >> 20)));
+    }
+    let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
+    let text = String::from_utf8(bytes).map_err(|error| {
+        refuse(format!("it is no text from byte {} on", error.utf8_error().valid_up_to()))
+    })?;
+    Ok((text, digest))
+}
+
+/// Keeps a foreign file as it came beside the document made of it, in a new folder.
+pub fn keep_import(
+    parent: &Path,
+    exact: Option<&Path>,
+    foreign: &str,
+    json: &str,
+) -> Result<PathBuf, EngineError> {
+    let path = exact.map_or_else(|| unused(parent, "imported"), Path::to_owned);
+    fs::create_dir_all(&path).map_err(EngineError::file("make", &path))?;
+    let result = path.join(RESULT);
+    if result.exists() || path.join(RAW).exists() {
+        let taken = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+        return Err(EngineError::file("start", &result)(taken));
+    }
+    write_whole(&path.join(IMPORTED), foreign)?;
+    write_whole(&result, json)?;
+    Ok(path)
+}
+
 /// Reads the document of a run, from its folder or its file; the version is looked at first.
 pub fn read_run(path: &Path) -> Result<RunDocument, EngineError> {
     #[derive(Deserialize)]
@@ -88,13 +130,18 @@ pub fn read_run(path: &Path) -> Result<RunDocument, EngineError> {
 
 /// Writes a file so that a reader sees the old content or the new, never a part.
 pub fn write_whole(path: &Path, text: &str) -> Result<(), EngineError> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// The same for what is no text.
+pub fn write_bytes(path: &Path, content: &[u8]) -> Result<(), EngineError> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
     let mut file =
         tempfile::NamedTempFile::new_in(folder).map_err(EngineError::file("write", path))?;
-    file.write_all(text.as_bytes()).map_err(EngineError::file("write", path))?;
+    file.write_all(content).map_err(EngineError::file("write", path))?;
     file.as_file().sync_all().map_err(EngineError::file("write", path))?;
     file.persist(path).map_err(|error| EngineError::file("write", path)(error.error))?;
     // A temporary file is private; a result is for whoever may read the folder.

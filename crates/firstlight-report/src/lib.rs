@@ -4,8 +4,10 @@
 
 mod bar;
 mod chart;
+pub mod export;
 pub mod findings;
 pub mod format;
+mod headline;
 pub mod html;
 pub mod markdown;
 pub mod model;

@@ -157,7 +157,7 @@ impl<W: Workload> Session<'_, W> {
     }
 
     fn send(&mut self, part: Part, last: bool, spans: Vec<(Moment, Moment)>) {
-        self.channel.send(&Message::Iterations(Iterations { part, last, spans }));
+        self.channel.send(&Message::Iterations(Iterations::single(part, last, spans)));
     }
 
     /// Calls the workload; readings leave in blocks, between two calls. Returns the last result.

@@ -65,7 +65,7 @@ pub struct Comparison {
     pub p: Option<f64>,
     /// After Holm's correction over all comparisons of the run.
     pub adjusted_p: Option<f64>,
-    /// Why the verdict is not what the interval alone would say.
+    /// Why the verdict is not what the interval alone would say, or what it rests on.
     pub why: Option<String>,
 }
 

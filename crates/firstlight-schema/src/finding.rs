@@ -35,13 +35,14 @@ pub enum Finding {
     Interrupted,
     NotHooked,
     AdapterFailed,
+    NotProved,
 }
 
 /// A finding's name, why it matters, and what to do about it.
 type Facts = (&'static str, &'static str, Option<&'static str>);
 
 impl Finding {
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::CompiledInWindow,
         Self::WarmupShorterThanTest,
         Self::ConfigChangedAfterWarmup,
@@ -68,6 +69,7 @@ impl Finding {
         Self::Interrupted,
         Self::NotHooked,
         Self::AdapterFailed,
+        Self::NotProved,
     ];
 
     pub fn name(self) -> &'static str {
@@ -234,6 +236,12 @@ impl Finding {
                 "adapter-failed",
                 "an adapter could not be installed, so its framework's work is not seen",
                 None,
+            ),
+            Self::NotProved => (
+                "not-proved",
+                "another tool measured this: that nothing was compiled meanwhile, that caches were \
+                 in a known state and that results are right is unknown",
+                Some("measure it with `firstlight run` to know"),
             ),
         }
     }

@@ -4,6 +4,7 @@
 //! this side and the Python side must both accept or refuse.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -322,11 +323,37 @@ pub struct Iterations {
     /// Whether this block ends the answer.
     #[serde(default = "yes")]
     pub last: bool,
+    /// How many calls each span covers; more than one only where they were timed together.
+    #[serde(default = "one_call", skip_serializing_if = "is_one_call")]
+    pub calls_per_span: NonZeroU64,
     pub spans: Vec<(Moment, Moment)>,
 }
 
 fn yes() -> bool {
     true
+}
+
+fn one_call() -> NonZeroU64 {
+    NonZeroU64::MIN
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_one_call(calls: &NonZeroU64) -> bool {
+    *calls == NonZeroU64::MIN
+}
+
+impl Iterations {
+    /// Calls that were timed one by one.
+    pub fn single(part: Part, last: bool, spans: Vec<(Moment, Moment)>) -> Self {
+        Self { part, last, calls_per_span: one_call(), spans }
+    }
+
+    /// Nanoseconds per call, span by span.
+    #[expect(clippy::cast_precision_loss, reason = "a count of calls")]
+    pub fn per_call(&self) -> impl Iterator<Item = f64> {
+        let calls = self.calls_per_span.get() as f64;
+        self.spans.iter().map(move |(begin, end)| end.since(*begin).as_f64() / calls)
+    }
 }
 
 /// What calls were made for.

@@ -47,6 +47,24 @@ pub struct RunDocument {
     /// The reference arm against itself.
     pub control: Option<AgainResult>,
     pub sweeps: Vec<SweepResult>,
+    /// Where another tool measured and firstlight only read its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+/// What another tool's file is, and what it does not tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Imported {
+    /// The format, such as `pyperf`.
+    pub from: String,
+    /// Of the tool, where the file has it.
+    pub version: Option<String>,
+    pub file: String,
+    /// SHA-256 of the file.
+    pub digest: String,
+    /// What is unknown, in words. The document's fields for it are empty or zero and mean nothing.
+    pub unknown: Vec<String>,
 }
 
 /// How much was to be measured, and how it is compared.

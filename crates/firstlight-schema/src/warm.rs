@@ -78,6 +78,14 @@ pub struct States {
     pub warm_up: u32,
     pub slow_down: u32,
     pub no_steady_state: u32,
+    /// Imported, with too few values to tell.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unknown: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Units of work per second.

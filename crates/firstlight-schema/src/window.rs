@@ -21,10 +21,13 @@ pub enum SteadyState {
     /// The process never settled, or too late to measure.
     #[serde(rename = "no-steady-state")]
     None,
+    /// Another tool took so few values that nothing can be told, and took them for steady.
+    Unknown,
 }
 
 impl SteadyState {
-    pub const ALL: [Self; 4] = [Self::Flat, Self::WarmUp, Self::SlowDown, Self::None];
+    pub const ALL: [Self; 5] =
+        [Self::Flat, Self::WarmUp, Self::SlowDown, Self::None, Self::Unknown];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -32,6 +35,7 @@ impl SteadyState {
             Self::WarmUp => "warm-up",
             Self::SlowDown => "slow-down",
             Self::None => "no-steady-state",
+            Self::Unknown => "unknown",
         }
     }
 }

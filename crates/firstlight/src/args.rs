@@ -1,11 +1,15 @@
 //! What can be typed.
 
+mod exchange;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use firstlight_schema::cache::Policy;
 use firstlight_schema::suite::Regime;
+
+pub(crate) use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 
 /// Measures code that is compiled while it runs (JAX, torch.compile, Numba): how long until the
 /// first result, how fast after that, and from how many calls on it pays.
@@ -35,6 +39,8 @@ Examples:
   firstlight report runs/today
   firstlight snapshot runs/today --archive
   firstlight verify runs/today.tar.zst
+  firstlight export runs/today --to csv --output today.csv
+  firstlight import hyperfine.json
 
 Exit codes: 0 ok, 1 unexpected, 2 usage or set-up, 3 gate failed, 4 inconclusive,
 5 a measured process failed, 6 verification failed, 130 interrupted.";
@@ -59,6 +65,8 @@ pub(crate) enum Command {
     Cold(ColdArgs),
     Doctor(DoctorArgs),
     Report(ReportArgs),
+    Export(ExportArgs),
+    Import(ImportArgs),
     Run(RunArgs),
     Show(ShowArgs),
     Snapshot(SnapshotArgs),
@@ -201,7 +209,7 @@ pub(crate) struct CompareArgs {
     /// A difference that does not matter, such as 2% or 0.02; CASE=2% for a single case
     #[arg(long = "margin", value_name = "MARGIN", value_parser = margin)]
     pub(crate) margins: Vec<(Option<String>, f64)>,
-    /// Only this regime (cold-clean, cold-primed, warm); may be repeated
+    /// Only this regime (cold-clean, cold-primed, warm, fresh); may be repeated
     #[arg(long = "regime", value_name = "REGIME", value_parser = regime)]
     pub(crate) regimes: Vec<Regime>,
     /// Exit with 3 when something is slower, with 4 when that cannot be told

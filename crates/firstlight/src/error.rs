@@ -1,5 +1,8 @@
 //! What ends a command early: a message, a hint where there is one, an exit code.
 
+use std::path::PathBuf;
+
+use firstlight_analysis::import::ImportError;
 use firstlight_engine::EngineError;
 use firstlight_schema::exit_code::Exit;
 use thiserror::Error;
@@ -10,6 +13,8 @@ pub(crate) enum Error {
     Usage(String),
     #[error(transparent)]
     Engine(#[from] EngineError),
+    #[error("cannot import `{}`: {error}", path.display())]
+    Import { path: PathBuf, error: ImportError },
     #[error("cannot write the result as JSON")]
     Json(#[from] serde_json::Error),
 }
@@ -19,6 +24,13 @@ impl Error {
         match self {
             Self::Engine(error) => error.hint(),
             Self::Usage(_) => Some("see --help".to_owned()),
+            Self::Import { error, .. } => Some(match error {
+                ImportError::UnknownFormat => "name the format with --from".to_owned(),
+                ImportError::Json(_) => "is the file whole? let the tool write it again".to_owned(),
+                ImportError::At { .. } | ImportError::Empty => {
+                    "another format can be named with --from; nothing was written".to_owned()
+                }
+            }),
             Self::Json(_) => None,
         }
     }
@@ -27,7 +39,7 @@ impl Error {
         match self {
             Self::Engine(EngineError::Interrupted) => Exit::Interrupted,
             Self::Engine(EngineError::Snapshot { .. }) => Exit::VerificationFailed,
-            Self::Usage(_) | Self::Engine(_) => Exit::Usage,
+            Self::Usage(_) | Self::Import { .. } | Self::Engine(_) => Exit::Usage,
             Self::Json(_) => Exit::Unexpected,
         }
     }

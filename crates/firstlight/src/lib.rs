@@ -20,8 +20,8 @@ use args::{Args, Command, DoctorArgs};
 use error::Error;
 use printer::Printer;
 use settings::{
-    ColdSettings, CompareSettings, DoctorSettings, ReportSettings, RunSettings, ShowSettings,
-    SnapshotSettings, VerifySettings,
+    ColdSettings, CompareSettings, DoctorSettings, ExportSettings, ImportSettings, ReportSettings,
+    RunSettings, ShowSettings, SnapshotSettings, VerifySettings,
 };
 
 /// Runs the program with the given arguments, the first of which is its name.
@@ -53,6 +53,10 @@ fn run(args: Args, typed: Vec<String>, printer: &mut Printer) -> Result<Exit, Er
             commands::compare(&CompareSettings::resolve(compare, args.format), printer)
         }
         Command::Report(report) => commands::report(&ReportSettings::resolve(report), printer),
+        Command::Export(export) => commands::export(&ExportSettings::resolve(export), printer),
+        Command::Import(import) => {
+            commands::import(&ImportSettings::resolve(import, args.format), printer)
+        }
         Command::Show(show) => commands::show(&ShowSettings::resolve(show, args.format), printer),
         Command::Run(run) => commands::run(&RunSettings::resolve(run, args.format, typed), printer),
         Command::Snapshot(snapshot) => {

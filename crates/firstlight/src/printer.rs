@@ -39,6 +39,19 @@ impl Printer {
         let _ = stream.flush();
     }
 
+    /// A file's content, byte by byte as it is.
+    #[expect(clippy::unused_self, reason = "only what prints may print")]
+    pub(crate) fn bytes(&mut self, content: &[u8]) {
+        let mut stream = std::io::stdout().lock();
+        let _ = stream.write_all(content);
+        let _ = stream.flush();
+    }
+
+    #[expect(clippy::unused_self, reason = "what prints knows where it prints")]
+    pub(crate) fn is_terminal(&self) -> bool {
+        std::io::stdout().is_terminal()
+    }
+
     pub(crate) fn talk(&mut self, text: &str) {
         let mut stream = AutoStream::new(std::io::stderr().lock(), self.color);
         let _ = writeln!(stream, "{text}");

@@ -46,7 +46,7 @@ pub fn minimum_samples(document: &RunDocument) -> RuleResult {
             sets += 1;
             let (n, needed) = match of.regime {
                 Regime::Warm => (of.warm.as_ref().map_or(0, |warm| warm.per_call.n), FEWEST_WARM),
-                Regime::ColdClean | Regime::ColdPrimed => {
+                Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
                     (of.summary.as_ref().map_or(0, |summary| summary.valid), FEWEST_COLD)
                 }
             };

@@ -34,7 +34,7 @@ pub(crate) fn raw(number: u32, calls: &[f64], further: &[Value]) -> RawSample {
             span
         })
         .collect();
-    let block = |part, spans| Message::Iterations(Iterations { part, last: true, spans });
+    let block = |part, spans| Message::Iterations(Iterations::single(part, true, spans));
     let hello = json!({"type": "hello", "protocol": {"major": 1, "minor": 0}, "role": "runner",
         "pid": 1, "language": "python", "runtime": "x", "executable": null, "started": null,
         "at": 3_000});

@@ -1,6 +1,7 @@
 //! The usual minimum: mean ± standard deviation, range, n, hardware, versions, configuration.
 
-use firstlight_schema::run::RunDocument;
+use firstlight_schema::run::{Imported, RunDocument};
+use firstlight_schema::suite::Regime;
 use firstlight_schema::warm::Spread;
 
 use super::page::{BOLD, Page};
@@ -22,7 +23,11 @@ pub(super) fn minimum(page: &mut Page, document: &RunDocument) {
         title(page, case);
         for arm in &case.arms {
             for regime in &arm.regimes {
-                let what = if regime.regime.is_cold() { "to first result" } else { "per call" };
+                let what = match regime.regime {
+                    Regime::ColdClean | Regime::ColdPrimed => "to first result",
+                    Regime::Warm => "per call",
+                    Regime::Fresh => "whole process",
+                };
                 let told =
                     regime.spread.as_ref().map_or_else(|| "no valid process".to_owned(), spread);
                 page.sentence(&format!("  {}, {}, {what}: {told}", arm.name, regime.regime));
@@ -57,6 +62,28 @@ pub(super) fn facts(page: &mut Page, document: &RunDocument) {
         .cloned()
         .chain(TELLING.iter().filter_map(|name| Some(format!("{name} {}", packages.get(*name)?))))
         .collect();
+    let mut rows = vec![("hardware", hardware.join(", "))];
+    if !versions.is_empty() {
+        rows.push(("versions", versions.join(", ")));
+    }
+    match &document.imported {
+        Some(imported) => rows.extend(origin(imported)),
+        None => rows.extend(configuration(document)),
+    }
+    page.facts(&rows);
+}
+
+/// Of another tool's file.
+fn origin(imported: &Imported) -> [(&'static str, String); 2] {
+    let version = imported.version.as_deref().unwrap_or("of unknown version");
+    let (file, digest) = (&imported.file, short(&imported.digest));
+    [
+        ("imported", format!("from {file} ({digest}), written by {} {version}", imported.from)),
+        ("unknown", imported.unknown.join("; ")),
+    ]
+}
+
+fn configuration(document: &RunDocument) -> [(&'static str, String); 2] {
     let options = &document.options;
     let configuration = format!(
         "{} fresh processes per cold regime; warm: {} to {} processes, {} calls of warm-up, then at \
@@ -69,12 +96,8 @@ pub(super) fn facts(page: &mut Page, document: &RunDocument) {
         duration(options.within_ns.as_f64()),
         document.seed,
     );
-    page.facts(&[
-        ("hardware", hardware.join(", ")),
-        ("versions", versions.join(", ")),
-        ("configuration", configuration),
-        ("suite", format!("{} ({})", document.suite, short(&document.suite_digest))),
-    ]);
+    let suite = format!("{} ({})", document.suite, short(&document.suite_digest));
+    [("configuration", configuration), ("suite", suite)]
 }
 
 fn short(digest: &str) -> String {

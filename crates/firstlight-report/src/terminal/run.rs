@@ -63,7 +63,7 @@ pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
     }
 }
 
-/// The ledger of every arm and cold regime.
+/// The ledger of every arm and cold regime; what another tool timed as a whole has none.
 fn sheets(page: &mut Page, case: &CaseResult) {
     let summaries = case.arms.iter().flat_map(|arm| &arm.regimes);
     let longest = summaries
@@ -71,7 +71,9 @@ fn sheets(page: &mut Page, case: &CaseResult) {
         .map(|summary| headline(summary).1)
         .fold(0.0, f64::max);
     for arm in &case.arms {
-        for regime in arm.regimes.iter().filter(|regime| regime.regime.is_cold()) {
+        for regime in
+            arm.regimes.iter().filter(|of| of.regime.is_cold() && of.regime != Regime::Fresh)
+        {
             regime_(page, arm, regime, longest);
         }
     }

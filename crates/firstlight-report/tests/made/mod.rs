@@ -111,7 +111,7 @@ fn warm(number: u32, call_us: u64) -> Sample {
         .collect();
     let reaped = 4_000 * MS;
     raw.reaped = Moment(reaped);
-    let block = |part, spans| Message::Iterations(Iterations { part, last: true, spans });
+    let block = |part, spans| Message::Iterations(Iterations::single(part, true, spans));
     raw.messages.push(block(Part::WarmUp, vec![(Moment(1_000 * MS), Moment(1_900 * MS))]));
     raw.messages.push(block(Part::Window, spans));
     raw.messages.push(Message::Memory(MemoryReading {
@@ -200,6 +200,7 @@ pub(crate) fn run() -> RunDocument {
         complete: true,
         control: None,
         sweeps: Vec::new(),
+        imported: None,
         cases: vec![CaseResult {
             name: "mlp".to_owned(),
             parameters: BTreeMap::from([("width".to_owned(), Scalar::Integer(256))]),

@@ -232,6 +232,9 @@ impl SuiteFile {
         if self.regimes.is_empty() {
             return whole("`regimes` is empty");
         }
+        if self.regimes.contains(&Regime::Fresh) {
+            return whole("`regimes` has `fresh`, which is only for imported results");
+        }
         if self.sampling.processes == 0 {
             return whole("`sampling.processes` is 0");
         }

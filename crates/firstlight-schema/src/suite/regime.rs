@@ -20,22 +20,26 @@ pub enum Regime {
     ColdPrimed,
     /// The same process, nothing compiled any more, in a steady state.
     Warm,
+    /// A fresh process that another tool timed as a whole; of its caches nothing is known. No suite
+    /// can ask for it.
+    Fresh,
 }
 
 impl Regime {
-    pub const ALL: [Self; 3] = [Self::ColdClean, Self::ColdPrimed, Self::Warm];
+    pub const ALL: [Self; 4] = [Self::ColdClean, Self::ColdPrimed, Self::Warm, Self::Fresh];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::ColdClean => "cold-clean",
             Self::ColdPrimed => "cold-primed",
             Self::Warm => "warm",
+            Self::Fresh => "fresh",
         }
     }
 
     pub fn is_cold(self) -> bool {
         match self {
-            Self::ColdClean | Self::ColdPrimed => true,
+            Self::ColdClean | Self::ColdPrimed | Self::Fresh => true,
             Self::Warm => false,
         }
     }
@@ -46,6 +50,7 @@ impl Regime {
             // is part of what differs from process to process.
             Self::ColdClean | Self::Warm => Policy::Clean,
             Self::ColdPrimed => Policy::Primed,
+            Self::Fresh => Policy::AsFound,
         }
     }
 }
@@ -57,7 +62,7 @@ impl FromStr for Regime {
         Self::ALL
             .into_iter()
             .find(|regime| regime.name() == text)
-            .ok_or_else(|| "not one of cold-clean, cold-primed, warm".to_owned())
+            .ok_or_else(|| "not one of cold-clean, cold-primed, warm, fresh".to_owned())
     }
 }
 

@@ -69,7 +69,7 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
             let comparisons = compare_arms(&result, &[(first, second)], margins, regimes);
             let gate = settings.gate.then(|| gate(&comparisons, &[]));
             let (first, second) = (side(&result, Some(first)), side(&result, Some(second)));
-            assemble(first, second, true, comparisons, Vec::new(), gate)
+            assemble(first, second, is_paired(&result), comparisons, Vec::new(), gate)
         }
         Sides::Reference(result) => {
             let result = opening::run(result)?;
@@ -77,9 +77,14 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
             let comparisons = compare_with_reference(&result, margins, regimes);
             let gate = settings.gate.then(|| gate(&comparisons, &[]));
             let (first, second) = (side(&result, None), side(&result, None));
-            assemble(first, second, true, comparisons, Vec::new(), gate)
+            assemble(first, second, is_paired(&result), comparisons, Vec::new(), gate)
         }
     })
+}
+
+/// Whether the processes took turns; in which order another tool made them is unknown.
+fn is_paired(result: &RunDocument) -> bool {
+    result.imported.is_none()
 }
 
 fn known(result: &RunDocument, name: &str) -> Result<(), Error> {

@@ -3,6 +3,8 @@
 mod cold;
 mod compare;
 mod doctor;
+mod export;
+mod import;
 mod report;
 mod results;
 mod run;
@@ -13,6 +15,8 @@ mod verify;
 pub(crate) use cold::cold;
 pub(crate) use compare::compare;
 pub(crate) use doctor::doctor;
+pub(crate) use export::export;
+pub(crate) use import::import;
 pub(crate) use report::report;
 pub(crate) use run::run;
 pub(crate) use show::show;

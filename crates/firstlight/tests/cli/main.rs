@@ -4,6 +4,7 @@
 
 mod cold;
 mod doctor;
+mod exchange;
 mod faults;
 mod hooks;
 mod hostile;

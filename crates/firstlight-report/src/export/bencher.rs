@@ -1,0 +1,43 @@
+//! Bencher Metric Format: the number of each arm and regime with its interval.
+//!
+//! <https://bencher.dev/docs/reference/bencher-metric-format>. `latency` is in nanoseconds and
+//! `throughput` in operations per second: both are measures that every project has.
+
+use firstlight_schema::estimate::Estimate;
+use firstlight_schema::run::RunDocument;
+use firstlight_schema::suite::Regime;
+use serde_json::{Map, Value, json};
+
+use super::measured;
+
+/// Longer names are refused by Bencher.
+const LONGEST_NAME: usize = 1024;
+
+pub fn bencher(document: &RunDocument) -> String {
+    let mut benchmarks = Map::new();
+    for of in measured(document) {
+        let mut measures = Map::new();
+        measures.insert("latency".to_owned(), metric(&of.estimate));
+        let warm = of.arm.regimes.iter().find(|known| known.regime == of.regime);
+        let throughput = warm
+            .filter(|_| of.regime == Regime::Warm)
+            .and_then(|warm| warm.warm.as_ref()?.throughput.as_ref());
+        if let Some(throughput) = throughput {
+            measures.insert("throughput".to_owned(), metric(&throughput.per_second));
+        }
+        let name = of.name.chars().take(LONGEST_NAME).collect();
+        benchmarks.insert(name, Value::Object(measures));
+    }
+    format!("{:#}\n", Value::Object(benchmarks))
+}
+
+fn metric(of: &Estimate) -> Value {
+    match of.interval {
+        Some(interval) => json!({
+            "value": of.point,
+            "lower_value": interval.low,
+            "upper_value": interval.high,
+        }),
+        None => json!({ "value": of.point }),
+    }
+}

@@ -1,0 +1,58 @@
+//! Results in the formats of other tools. What is invalid or failed never becomes a number there:
+//! it is marked where the format can mark it, and left out where it cannot.
+
+mod action;
+mod bencher;
+mod csv;
+mod junit;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod pyperf;
+mod table;
+
+use firstlight_schema::estimate::Estimate;
+use firstlight_schema::run::{Agreed, ArmResult, RunDocument};
+use firstlight_schema::suite::Regime;
+
+use crate::headline::headline;
+
+pub use action::github_action_benchmark;
+pub use bencher::bencher;
+pub use csv::csv;
+pub use junit::junit;
+#[cfg(feature = "parquet")]
+pub use parquet::parquet;
+pub use pyperf::pyperf;
+
+/// An arm in a regime with the number that may be published for it.
+struct Measured<'a> {
+    name: String,
+    regime: Regime,
+    arm: &'a ArmResult,
+    estimate: Estimate,
+}
+
+/// Everything that has a number, in order. Arms that were given up or whose results are wrong have
+/// none.
+fn measured(document: &RunDocument) -> Vec<Measured<'_>> {
+    let mut found = Vec::new();
+    for case in &document.cases {
+        for arm in case.arms.iter().filter(|arm| is_sound(arm)) {
+            for of in &arm.regimes {
+                let Some(estimate) = headline(of) else { continue };
+                let name = name(&case.name, &arm.name, of.regime);
+                found.push(Measured { name, regime: of.regime, arm, estimate });
+            }
+        }
+    }
+    found
+}
+
+fn is_sound(arm: &ArmResult) -> bool {
+    arm.stopped.is_none() && !matches!(arm.agreement, Agreed::Differs { .. })
+}
+
+/// What other tools call an arm in a regime.
+fn name(case: &str, arm: &str, regime: Regime) -> String {
+    format!("{case}/{arm}/{regime}")
+}
