@@ -3,6 +3,7 @@
 mod cold;
 mod compare;
 mod doctor;
+mod publish;
 mod report;
 mod results;
 mod run;
@@ -13,6 +14,7 @@ mod verify;
 pub(crate) use cold::cold;
 pub(crate) use compare::compare;
 pub(crate) use doctor::doctor;
+pub(crate) use publish::publish;
 pub(crate) use report::report;
 pub(crate) use run::run;
 pub(crate) use show::show;

@@ -3,6 +3,7 @@
 mod cold;
 mod compare;
 mod doctor;
+mod publish;
 mod report;
 mod run;
 mod show;
@@ -11,6 +12,7 @@ mod snapshot;
 pub(crate) use cold::ColdSettings;
 pub(crate) use compare::{CompareSettings, Sides};
 pub(crate) use doctor::DoctorSettings;
+pub(crate) use publish::PublishSettings;
 pub(crate) use report::{ReportSettings, Wanted};
 pub(crate) use run::RunSettings;
 pub(crate) use show::ShowSettings;

@@ -2,12 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../again/mod.rs"]
+mod again;
 mod cold;
 mod doctor;
 mod faults;
 mod hooks;
 mod hostile;
 mod interrupt;
+mod publish;
 mod report;
 mod run;
 mod snapshot;
