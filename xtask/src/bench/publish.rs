@@ -27,11 +27,11 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     fs::write(format!("{suite}/suite.toml"), format!("{SUITE}{arms}"))
         .map_err(|error| error.to_string())?;
     output(&mut workshop.firstlight(&["run", &suite, "--output", &run, "--quiet"]))?;
-    let (snapshots, site) = (within("snapshots"), within("site"));
+    let (snapshots, pages) = (within("snapshots"), within("site"));
     make(&run, &snapshots, 0, SNAPSHOTS)?;
     let publish = || -> Result<f64> {
         let begin = Instant::now();
-        output(&mut workshop.firstlight(&["publish", &snapshots, "--output", &site]))?;
+        output(&mut workshop.firstlight(&["publish", &snapshots, "--output", &pages]))?;
         Ok(begin.elapsed().as_secs_f64())
     };
     let all = publish()?;

@@ -13,6 +13,12 @@ use crate::again::again;
 use crate::snapshot::firstlight;
 use crate::support::{Finished, Sandbox};
 
+const SUITE: &str = "name = \"naps\"\nenvironment = \"as-found\"\nregimes = [\"warm\"]\n\
+             cache = { bytecode = \"as-found\" }\nsampling = { timeout = \"30s\" }\n\
+             comparison = { control = false }\n\
+             warm = { processes = 6, most-processes = 6, iterations = 12, warm-up = 1 }\n\
+             [[case]]\nname = \"sleep\"\n[[arm]]\nname = \"nap\"\nworkload = \"w.py\"\n";
+
 const MARKUP: &str = "<script>alert(1)</script>";
 
 /// Runs of one suite on this machine: quick, and with the workload ten times as slow.
@@ -26,14 +32,7 @@ fn runs() -> &'static Runs {
         let sandbox = Sandbox::new();
         let folder = tempfile::tempdir().unwrap();
         let pace = sandbox.file("pace", "2");
-        let toml = format!(
-            "name = \"naps\"\nenvironment = \"as-found\"\nregimes = [\"warm\"]\n\
-             cache = {{ bytecode = \"as-found\" }}\nsampling = {{ timeout = \"30s\" }}\n\
-             comparison = {{ control = false }}\n\
-             warm = {{ processes = 6, most-processes = 6, iterations = 12, warm-up = 1 }}\n\
-             [[case]]\nname = \"sleep\"\n[[arm]]\nname = \"nap\"\nworkload = \"w.py\"\n"
-        );
-        sandbox.file("suite/suite.toml", &toml);
+        sandbox.file("suite/suite.toml", SUITE);
         let workload = format!(
             "import time, firstlight\ndef setup(case):\n    ms = float(open({:?}).read())\n    \
              return firstlight.Workload(lambda: time.sleep(ms / 1000))\n",
