@@ -13,6 +13,7 @@ use firstlight_schema::health::{CheckName, HealthDocument};
 use firstlight_schema::message::{Message, Request};
 use firstlight_schema::reading::RawRecord;
 use firstlight_schema::run::RunDocument;
+use firstlight_schema::site::SiteDocument;
 use firstlight_schema::snapshot::Manifest;
 use firstlight_schema::suite::SuiteFile;
 use firstlight_schema::validation::{Rule, ValidationDocument};
@@ -55,6 +56,7 @@ fn files() -> Vec<(String, String)> {
         ("schemas/comparison.json".to_owned(), schema::<ComparisonDocument>()),
         ("schemas/doctor.json".to_owned(), schema::<HealthDocument>()),
         ("schemas/raw-record.json".to_owned(), schema::<RawRecord>()),
+        ("schemas/site.json".to_owned(), schema::<SiteDocument>()),
         ("schemas/snapshot.json".to_owned(), schema::<Manifest>()),
         ("schemas/validation.json".to_owned(), schema::<ValidationDocument>()),
         ("schemas/suite.json".to_owned(), schema::<SuiteFile>()),

@@ -8,6 +8,7 @@ mod evidence;
 pub mod examine;
 pub mod guide;
 pub mod health;
+pub mod history;
 pub mod import;
 pub mod judge;
 pub mod ledger;

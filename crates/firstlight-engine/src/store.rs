@@ -149,6 +149,23 @@ pub fn write_bytes(path: &Path, content: &[u8]) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// Writes a file that can be made again, unless it is there with this content; whether it was
+/// written. A reader sees the old content or the new; after a loss of power it may be neither.
+pub fn write_changed(path: &Path, text: &str) -> Result<bool, EngineError> {
+    let same_size = fs::metadata(path).is_ok_and(|known| known.len() == text.len() as u64);
+    if same_size && fs::read(path).is_ok_and(|known| known == text.as_bytes()) {
+        return Ok(false);
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(EngineError::file("make", folder))?;
+    let mut file =
+        tempfile::NamedTempFile::new_in(folder).map_err(EngineError::file("write", path))?;
+    file.write_all(text.as_bytes()).map_err(EngineError::file("write", path))?;
+    let _ = file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    file.persist(path).map_err(|error| EngineError::file("write", path)(error.error))?;
+    Ok(true)
+}
+
 fn unused(parent: &Path, name: &str) -> PathBuf {
     let stamp: String = utc().chars().take(19).filter(char::is_ascii_alphanumeric).collect();
     let base = parent.join(format!("{stamp}-{name}"));

@@ -14,6 +14,7 @@ pub mod model;
 mod plot;
 mod row;
 pub mod sentence;
+pub mod site;
 mod strip;
 mod table;
 pub mod terminal;

@@ -49,7 +49,7 @@ pub(crate) fn headline(regime: &RegimeResult) -> Option<Estimate> {
     }
 }
 
-fn interval(of: &Estimate) -> String {
+pub(crate) fn interval(of: &Estimate) -> String {
     of.interval.map_or_else(
         || "too few".to_owned(),
         |interval| format!("{} to {}", duration(interval.low), duration(interval.high)),

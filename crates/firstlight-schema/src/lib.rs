@@ -20,6 +20,7 @@ pub mod phase;
 pub mod reading;
 pub mod run;
 pub mod sample;
+pub mod site;
 pub mod snapshot;
 pub mod suite;
 pub mod validation;

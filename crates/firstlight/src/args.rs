@@ -41,6 +41,7 @@ Examples:
   firstlight verify runs/today.tar.zst
   firstlight export runs/today --to csv --output today.csv
   firstlight import hyperfine.json
+  firstlight publish snapshots
 
 Exit codes: 0 ok, 1 unexpected, 2 usage or set-up, 3 gate failed, 4 inconclusive,
 5 a measured process failed, 6 verification failed, 130 interrupted.";
@@ -64,6 +65,7 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     Cold(ColdArgs),
     Doctor(DoctorArgs),
+    Publish(PublishArgs),
     Report(ReportArgs),
     Export(ExportArgs),
     Import(ImportArgs),
@@ -327,3 +329,22 @@ Examples:
   firstlight verify runs/today
   firstlight verify today.tar.zst --key minisign.pub
   firstlight verify today.tar.zst --format json > validation.json";
+
+/// Make a static site of many snapshots: what got slower, every case through time, every report
+///
+/// Every snapshot is verified first; one that fails is listed with the reason and without a number,
+/// and the exit code is 6. What is already in the site is neither read nor written again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = PUBLISH_EXAMPLES)]
+pub(crate) struct PublishArgs {
+    /// The folder that holds the snapshots, as folders or as .tar.zst
+    pub(crate) snapshots: PathBuf,
+    /// The folder of the site
+    #[arg(long, short, value_name = "SITE", default_value = "site")]
+    pub(crate) output: PathBuf,
+}
+
+const PUBLISH_EXAMPLES: &str = "\
+Examples:
+  firstlight publish snapshots
+  firstlight publish snapshots --output public";

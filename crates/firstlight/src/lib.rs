@@ -7,6 +7,7 @@ mod opening;
 mod output;
 mod printer;
 mod progress;
+mod publishing;
 mod settings;
 mod verification;
 
@@ -20,8 +21,8 @@ use args::{Args, Command, DoctorArgs};
 use error::Error;
 use printer::Printer;
 use settings::{
-    ColdSettings, CompareSettings, DoctorSettings, ExportSettings, ImportSettings, ReportSettings,
-    RunSettings, ShowSettings, SnapshotSettings, VerifySettings,
+    ColdSettings, CompareSettings, DoctorSettings, ExportSettings, ImportSettings, PublishSettings,
+    ReportSettings, RunSettings, ShowSettings, SnapshotSettings, VerifySettings,
 };
 
 /// Runs the program with the given arguments, the first of which is its name.
@@ -51,6 +52,9 @@ fn run(args: Args, typed: Vec<String>, printer: &mut Printer) -> Result<Exit, Er
         }
         Command::Compare(compare) => {
             commands::compare(&CompareSettings::resolve(compare, args.format), printer)
+        }
+        Command::Publish(publish) => {
+            commands::publish(&PublishSettings::resolve(publish, args.format), printer)
         }
         Command::Report(report) => commands::report(&ReportSettings::resolve(report), printer),
         Command::Export(export) => commands::export(&ExportSettings::resolve(export), printer),

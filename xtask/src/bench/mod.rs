@@ -8,6 +8,7 @@ mod arms;
 mod hooks;
 mod ledger;
 mod memory;
+mod publish;
 mod report;
 mod spawn;
 mod torch;
@@ -31,7 +32,7 @@ struct Workshop {
 
 pub(crate) fn bench(names: &[String]) -> Result {
     type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 9] = [
+    let benches: [(&str, Bench); 10] = [
         ("spawn", spawn::bench),
         ("memory", memory::bench),
         ("ledger", ledger::bench),
@@ -40,6 +41,7 @@ pub(crate) fn bench(names: &[String]) -> Result {
         ("analysis", analysis::bench),
         ("report", report::bench),
         ("verify", verify::bench),
+        ("publish", publish::bench),
         ("torch", torch::bench),
     ];
     if let Some(unknown) = names.iter().find(|name| !benches.iter().any(|(known, _)| known == name))

@@ -7,6 +7,7 @@ mod inventory;
 mod reader;
 mod schemas;
 mod signature;
+mod stamp;
 mod variables;
 mod writer;
 
@@ -16,6 +17,7 @@ pub use inventory::{check_inventory, check_suite, identify};
 pub use reader::{check_version, raw_lines, read_manifest, read_result, read_suite};
 pub use schemas::{Shape, check_shape};
 pub use signature::{check_signature, sign};
+pub use stamp::stamp;
 pub use variables::variables;
 pub use writer::{
     begin, binary_digest, copy, is_sealed, json, read_origin, seal, vouch, write_validation,

@@ -11,8 +11,8 @@ mod memory;
 mod policy;
 mod processes;
 mod sweeps;
-mod table;
-mod verdicts;
+pub(crate) mod table;
+pub(crate) mod verdicts;
 mod warm;
 
 use firstlight_schema::run::RunDocument;
@@ -27,20 +27,28 @@ const SCRIPT: &str = include_str!("script.js");
 /// The whole page.
 pub fn page(document: &RunDocument) -> String {
     let model = Model::new(document);
+    let body = html! {
+        (header(document))
+        (contents(&model))
+        main id="main" { (results(&model)) }
+        footer {
+            "Made by firstlight " (document.firstlight.version) " from the document "
+            (document.schema.name) " " (document.schema.version)
+            ". Every number is in its result.json, every reading in raw.jsonl beside it."
+        }
+    };
+    frame(&model.title(), &body)
+}
+
+/// What every page shares: the policy, the style, the script, and a way past the contents.
+pub(crate) fn frame(title: &str, body: &Markup) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(&model))
+            (head(title))
             body {
                 a class="skip" href="#main" { "Skip to the results" }
-                (header(document))
-                (contents(&model))
-                main id="main" { (results(&model)) }
-                footer {
-                    "Made by firstlight " (document.firstlight.version) " from the document "
-                    (document.schema.name) " " (document.schema.version)
-                    ". Every number is in its result.json, every reading in raw.jsonl beside it."
-                }
+                (body)
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -48,14 +56,14 @@ pub fn page(document: &RunDocument) -> String {
     .into_string()
 }
 
-fn head(model: &Model<'_>) -> Markup {
+fn head(title: &str) -> Markup {
     html! {
         head {
             meta charset="utf-8";
             meta http-equiv="Content-Security-Policy" content=(policy::policy(STYLE, SCRIPT));
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="referrer" content="no-referrer";
-            title { (model.title()) }
+            title { (title) }
             style { (PreEscaped(STYLE)) }
         }
     }
@@ -106,7 +114,7 @@ fn results(model: &Model<'_>) -> Markup {
 }
 
 /// A name that somebody chose: its direction of writing stays its own.
-fn name(of: &str) -> Markup {
+pub(crate) fn name(of: &str) -> Markup {
     html! {
         bdi { @if of.is_empty() { "(no name)" } @else { (of) } }
     }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 /// What stands in a cell, and what it is sorted by.
-pub(super) enum Cell {
+pub(crate) enum Cell {
     Text(Markup),
     /// One of few words of our own, which are never broken.
     Word(Markup),
@@ -16,34 +16,34 @@ pub(super) enum Cell {
 }
 
 impl Cell {
-    pub(super) fn text(text: &str) -> Self {
+    pub(crate) fn text(text: &str) -> Self {
         Self::Text(html! { (text) })
     }
 
     /// A count.
-    pub(super) fn count(n: u32) -> Self {
+    pub(crate) fn count(n: u32) -> Self {
         Self::Number(n.to_string(), Some(f64::from(n)))
     }
 
-    pub(super) fn number(shown: impl Into<String>, value: f64) -> Self {
+    pub(crate) fn number(shown: impl Into<String>, value: f64) -> Self {
         Self::Number(shown.into(), Some(value))
     }
 }
 
 /// A heading; numbers stand to the right.
-pub(super) enum Head<'a> {
+pub(crate) enum Head<'a> {
     Text(&'a str),
     Number(&'a str),
 }
 
 /// Whether a reader may put the rows into another order.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     Sortable,
     Fixed,
 }
 
-pub(super) fn table(caption: &str, order: Order, heads: &[Head<'_>], rows: &[Vec<Cell>]) -> Markup {
+pub(crate) fn table(caption: &str, order: Order, heads: &[Head<'_>], rows: &[Vec<Cell>]) -> Markup {
     let class = match order {
         Order::Sortable => "wide sortable",
         Order::Fixed => "wide",

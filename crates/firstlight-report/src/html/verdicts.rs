@@ -61,7 +61,7 @@ fn rows(all: &[&Comparison]) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-fn badge(of: &Comparison) -> Markup {
+pub(crate) fn badge(of: &Comparison) -> Markup {
     html! { span class={ "badge " (verdict_class(of.verdict)) } { (of.verdict) } }
 }
 

@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::commands::build;
 use crate::error::Error;
 
-pub(crate) use records::parse as parse_records;
+pub(crate) use records::{on_all_cores, parse as parse_records};
 
 /// Checks everything; an error is a snapshot that cannot even be checked.
 pub(crate) fn validate(

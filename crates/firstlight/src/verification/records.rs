@@ -36,7 +36,7 @@ pub(crate) fn parse(lines: &[&[u8]]) -> Result<Vec<RawRecord>, Vec<Place>> {
 }
 
 /// Does the same with every item, in order, with the items dealt out to all cores.
-pub(super) fn on_all_cores<T: Sync, R: Send>(
+pub(crate) fn on_all_cores<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(usize, &T) -> R + Sync,
 ) -> Vec<R> {

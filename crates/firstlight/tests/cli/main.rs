@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../again/mod.rs"]
+mod again;
 mod cold;
 mod doctor;
 mod exchange;
@@ -9,6 +11,7 @@ mod faults;
 mod hooks;
 mod hostile;
 mod interrupt;
+mod publish;
 mod report;
 mod run;
 mod snapshot;

@@ -1,0 +1,152 @@
+//! Snapshots in the order of time: what is kept of each, and each against the one before it on the
+//! same machine. They were not measured in turn, so the comparison is the unpaired one.
+
+use std::collections::HashMap;
+
+use firstlight_schema::comparison::Comparison;
+use firstlight_schema::machine::Machine;
+use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult, RunDocument};
+use firstlight_schema::site::{CaseFigures, Figure, Published, Step};
+use firstlight_schema::suite::Regime;
+
+use crate::compare::{Names, correct, refuse, unpaired, values};
+use crate::judge::{failed_regimes, why_not};
+
+/// What a history needs of every case of a run.
+pub fn figures(document: &RunDocument) -> Vec<CaseFigures> {
+    let failed = failed_regimes(document.control.as_ref());
+    let of_case = |case: &CaseResult| CaseFigures {
+        name: case.name.clone(),
+        parameters: case.parameters.clone(),
+        margin: case.margin,
+        figures: all(case).map(|(arm, of)| figure(document, arm, of, &failed)).collect(),
+    };
+    document.cases.iter().map(of_case).collect()
+}
+
+fn all(case: &CaseResult) -> impl Iterator<Item = (&ArmResult, &RegimeResult)> {
+    case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |of| (arm, of)))
+}
+
+fn figure(document: &RunDocument, arm: &ArmResult, of: &RegimeResult, failed: &[Regime]) -> Figure {
+    let estimate = match &of.warm {
+        Some(warm) => Some(warm.per_call),
+        None => of.summary.as_ref().and_then(|summary| summary.first_result),
+    };
+    let differs = match &arm.agreement {
+        Agreed::Differs { how } => Some(how.clone()),
+        Agreed::Reference | Agreed::Equal | Agreed::Close { .. } | Agreed::NotCompared { .. } => {
+            None
+        }
+    };
+    Figure {
+        arm: arm.name.clone(),
+        regime: of.regime,
+        estimate,
+        times: values(&of.samples, of.regime).into_iter().map(|(_, time)| time).collect(),
+        unfit: differs.or_else(|| why_not(arm, arm, of.regime, failed, &document.options)),
+    }
+}
+
+/// Every figure that has one before it, newer snapshots after older ones. The snapshots must be in
+/// the order of time.
+pub fn steps(history: &[Published]) -> Vec<Step> {
+    type Place<'a> = (&'a str, &'a str, Option<&'a str>, Option<u32>, Option<&'a str>);
+    let mut last: HashMap<Place<'_>, usize> = HashMap::new();
+    let mut steps = Vec::new();
+    for (after, snapshot) in history.iter().enumerate() {
+        let begin = steps.len();
+        let Machine { cpu, cores, kernel, .. } = &snapshot.machine;
+        for case in &snapshot.cases {
+            let place = (&*snapshot.suite, &*case.name, cpu.as_deref(), *cores, kernel.as_deref());
+            let Some(before) = last.insert(place, after) else { continue };
+            let known = history[before].case(&case.name).into_iter();
+            let found = known.flat_map(|known| compare(known, case));
+            steps.extend(found.map(|comparison| Step { before, after, comparison }));
+        }
+        let of_snapshot = steps[begin..].iter_mut().map(|step| &mut step.comparison);
+        correct(&mut of_snapshot.collect::<Vec<_>>());
+    }
+    steps
+}
+
+fn compare(before: &CaseFigures, after: &CaseFigures) -> Vec<Comparison> {
+    let mut found = Vec::new();
+    for figure in &after.figures {
+        let (arm, regime) = (&*figure.arm, figure.regime);
+        let same = |known: &&Figure| known.arm == arm && known.regime == regime;
+        let Some(known) = before.figures.iter().find(same) else { continue };
+        let names = Names { case: &after.name, regime, arm, against: arm };
+        let mut comparison = unpaired(names, &figure.times, &known.times, after.margin);
+        let parameters = (after.parameters != before.parameters)
+            .then(|| "the case has other parameters".to_owned());
+        let why = parameters.or_else(|| figure.unfit.clone()).or_else(|| known.unfit.clone());
+        if let Some(why) = why {
+            refuse(&mut comparison, why);
+        }
+        found.push(comparison);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use firstlight_schema::comparison::Verdict;
+    use firstlight_schema::machine::Machine;
+    use firstlight_schema::site::{CaseFigures, Figure, Published};
+    use firstlight_schema::suite::Regime;
+
+    use super::steps;
+
+    fn snapshot(at: f64, kernel: &str, level: f64) -> Published {
+        let times = (0..8).map(|n| level * (1.0 + 0.001 * f64::from(n))).collect();
+        let figure =
+            Figure { arm: "a".into(), regime: Regime::Warm, estimate: None, times, unfit: None };
+        Published {
+            id: format!("sha256:{at}"),
+            created: String::new(),
+            at,
+            suite: "s".into(),
+            suite_digest: "d".into(),
+            harness: "1".into(),
+            machine: Machine {
+                cpu: None,
+                cores: Some(2),
+                memory_bytes: None,
+                kernel: Some(kernel.into()),
+            },
+            complete: true,
+            cases: vec![CaseFigures {
+                name: "c".into(),
+                parameters: BTreeMap::new(),
+                margin: 0.05,
+                figures: vec![figure],
+            }],
+        }
+    }
+
+    #[test]
+    fn a_snapshot_is_held_against_the_one_before_it_on_its_own_machine() {
+        let history = [
+            snapshot(0.0, "6.1", 100.0),
+            snapshot(1.0, "6.2", 900.0),
+            snapshot(2.0, "6.1", 150.0),
+            snapshot(3.0, "6.2", 900.0),
+        ];
+        let found: Vec<_> =
+            steps(&history).iter().map(|s| (s.before, s.after, s.comparison.verdict)).collect();
+        assert_eq!(found, [(0, 2, Verdict::Slower), (1, 3, Verdict::Equivalent)]);
+    }
+
+    #[test]
+    fn what_is_unfit_gets_no_verdict() {
+        let mut history = [snapshot(0.0, "6.1", 100.0), snapshot(1.0, "6.1", 150.0)];
+        history[0].cases[0].figures[0].unfit = Some("the control failed".into());
+        assert_eq!(steps(&history)[0].comparison.verdict, Verdict::Invalid);
+        history[0].cases[0].figures[0].unfit = None;
+        history[1].cases[0].figures[0].times.clear();
+        assert_eq!(steps(&history)[0].comparison.verdict, Verdict::Invalid);
+    }
+}

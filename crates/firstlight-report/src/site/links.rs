@@ -1,0 +1,58 @@
+//! Where pages are: below paths that stay, made of letters, digits and dashes only.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+const MOST_LETTERS: usize = 40;
+const DIGEST_BYTES: usize = 8;
+
+/// The page of a snapshot, named by its id alone.
+pub fn snapshot_path(id: &str) -> String {
+    let digits: String = id
+        .strip_prefix("sha256:")
+        .unwrap_or(id)
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    format!("snapshots/{digits}.html")
+}
+
+/// The page of a case: its name as far as a path can hold it, and a digest that tells it from others.
+pub fn case_path(suite: &str, case: &str) -> String {
+    let digest = Sha256::digest(format!("{}\n{suite}\n{case}", suite.len()));
+    let mut path = format!("cases/{}-", slug(&format!("{suite} {case}")));
+    for byte in &digest[..DIGEST_BYTES] {
+        write!(path, "{byte:02x}").expect("writing to a string");
+    }
+    path + ".html"
+}
+
+fn slug(text: &str) -> String {
+    let plain = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' });
+    let words = plain.take(MOST_LETTERS).collect::<String>().to_ascii_lowercase();
+    words.split_whitespace().collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{case_path, snapshot_path};
+
+    #[test]
+    fn no_name_leads_out_of_the_site() {
+        assert_eq!(snapshot_path("sha256:../a"), "snapshots/a.html");
+        for name in ["../../etc/passwd", "<script>", "", "ä", "a/b?c#d"] {
+            let path = case_path(name, name);
+            let rest = path.strip_prefix("cases/").and_then(|rest| rest.strip_suffix(".html"));
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            assert!(rest.is_some_and(|rest| rest.chars().all(plain)), "{path}");
+        }
+    }
+
+    #[test]
+    fn names_that_look_alike_in_a_path_are_told_apart() {
+        assert_ne!(case_path("a", "b c"), case_path("a b", "c"));
+        assert_ne!(case_path("a", "B"), case_path("a", "b"));
+        assert_ne!(case_path("a\nb", "c"), case_path("a", "b\nc"));
+    }
+}

@@ -1,0 +1,99 @@
+//! Pages over many snapshots: the index, and every case with its history. What is refused appears
+//! with its reason and never with a number.
+
+mod case;
+mod index;
+mod links;
+mod timeline;
+
+use std::collections::HashMap;
+
+use firstlight_schema::comparison::Verdict;
+use firstlight_schema::site::{Figure, Published, Step};
+use maud::{Markup, html};
+
+pub use links::{case_path, snapshot_path};
+
+/// A site's snapshots in the order of time, and each against the one before it.
+pub struct Site<'a> {
+    snapshots: &'a [Published],
+    steps: &'a [Step],
+    /// Where the steps of a snapshot begin: steps are in the order of their later snapshot.
+    begins: HashMap<usize, usize>,
+    /// Names and reasons.
+    refused: Vec<(&'a str, &'a str)>,
+    version: &'a str,
+}
+
+impl<'a> Site<'a> {
+    pub fn new(
+        snapshots: &'a [Published],
+        steps: &'a [Step],
+        refused: Vec<(&'a str, &'a str)>,
+        version: &'a str,
+    ) -> Self {
+        let mut begins = HashMap::new();
+        for (place, step) in steps.iter().enumerate() {
+            begins.entry(step.after).or_insert(place);
+        }
+        Self { snapshots, steps, begins, refused, version }
+    }
+
+    /// Suites and their cases, sorted by name.
+    pub fn cases(&self) -> Vec<(&'a str, &'a str)> {
+        let of = |one: &'a Published| one.cases.iter().map(|case| (&*one.suite, &*case.name));
+        let mut cases: Vec<_> = self.snapshots.iter().flat_map(of).collect();
+        cases.sort_unstable();
+        cases.dedup();
+        cases
+    }
+
+    /// What is slower than before it, the newest first.
+    pub fn regressions(&self) -> impl Iterator<Item = &'a Step> {
+        self.steps.iter().rev().filter(|step| step.comparison.verdict == Verdict::Slower)
+    }
+
+    pub fn index(&self) -> String {
+        index::page(self)
+    }
+
+    /// The history of one case.
+    pub fn case(&self, suite: &str, case: &str) -> String {
+        case::page(self, suite, case)
+    }
+
+    /// How a figure stands against the one before it.
+    fn step(&self, after: usize, case: &str, figure: &Figure) -> Option<&'a Step> {
+        let begin = *self.begins.get(&after)?;
+        let of = |step: &&Step| {
+            let said = &step.comparison;
+            said.case == case && said.arm == figure.arm && said.regime == figure.regime
+        };
+        self.steps[begin..].iter().take_while(|step| step.after == after).find(of)
+    }
+
+    fn footer(&self) -> Markup {
+        html! {
+            footer {
+                "Made by firstlight " (self.version)
+                ". Every number on this site was recomputed from the raw readings of its snapshot."
+            }
+        }
+    }
+}
+
+/// A machine in words.
+fn machine(of: &Published) -> String {
+    let unknown = || "unknown".to_owned();
+    format!(
+        "{}, {} cores, Linux {}",
+        of.machine.cpu.clone().unwrap_or_else(|| "unknown processor".to_owned()),
+        of.machine.cores.map_or_else(unknown, |cores| cores.to_string()),
+        of.machine.kernel.clone().unwrap_or_else(unknown),
+    )
+}
+
+/// Date and minute.
+fn when(of: &Published) -> String {
+    of.created.chars().take(16).collect::<String>().replace('T', " ")
+}

@@ -1,0 +1,118 @@
+//! The document `site`: what a published site remembers of its snapshots, so that none is read twice.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::Comparison;
+use crate::estimate::Estimate;
+use crate::machine::Machine;
+use crate::suite::{Regime, Scalar};
+use crate::version::{Build, SchemaId, Version};
+
+pub const NAME: &str = "site";
+pub const VERSION: Version = Version { major: 1, minor: 0 };
+
+/// The name of the document in a site's folder.
+pub const STATE: &str = "site.json";
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct SiteDocument {
+    pub schema: SchemaId,
+    /// The one that made the pages; another makes them all anew.
+    pub firstlight: Build,
+    /// Everything that was found, by its name.
+    pub sources: Vec<Source>,
+    /// In the order of time.
+    pub snapshots: Vec<Published>,
+}
+
+/// A folder or an archive that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Source {
+    pub name: String,
+    /// Over the names, sizes and times of its files: it is read again when this changes.
+    pub stamp: String,
+    pub standing: Standing,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+pub enum Standing {
+    Published {
+        id: String,
+    },
+    /// It did not verify, so no number of it is shown.
+    Refused {
+        reason: String,
+    },
+}
+
+/// What the histories need of a snapshot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Published {
+    pub id: String,
+    /// UTC, as written and in seconds since 1970.
+    pub created: String,
+    pub at: f64,
+    pub suite: String,
+    pub suite_digest: String,
+    /// The version of the firstlight that measured.
+    pub harness: String,
+    pub machine: Machine,
+    pub complete: bool,
+    pub cases: Vec<CaseFigures>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct CaseFigures {
+    pub name: String,
+    pub parameters: BTreeMap<String, Scalar>,
+    pub margin: f64,
+    pub figures: Vec<Figure>,
+}
+
+/// One arm in one regime.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Figure {
+    pub arm: String,
+    pub regime: Regime,
+    /// Absent when nothing valid, or nothing steady, was measured.
+    pub estimate: Option<Estimate>,
+    /// Of every process that counts, in nanoseconds.
+    pub times: Vec<f64>,
+    /// Why it cannot be compared with another snapshot's.
+    pub unfit: Option<String>,
+}
+
+/// A figure against the one before it on the same machine; the snapshots by their places in time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub before: usize,
+    pub after: usize,
+    pub comparison: Comparison,
+}
+
+impl SiteDocument {
+    pub fn schema_id() -> SchemaId {
+        SchemaId::new(NAME, VERSION)
+    }
+}
+
+impl Published {
+    /// Whether both were measured on the same machine in the same state of its system.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        let (a, b) = (&self.machine, &other.machine);
+        a.cpu == b.cpu && a.cores == b.cores && a.kernel == b.kernel
+    }
+
+    pub fn case(&self, name: &str) -> Option<&CaseFigures> {
+        self.cases.iter().find(|case| case.name == name)
+    }
+}

@@ -1,0 +1,38 @@
+//! Not a bench by itself: makes many snapshots of one, for `cargo xtask bench publish`.
+
+#![expect(clippy::unwrap_used, reason = "a tool for benches that cannot go on has failed")]
+
+#[path = "../tests/again/mod.rs"]
+mod again;
+
+use std::path::PathBuf;
+use std::thread;
+
+/// Machines among which the snapshots are dealt out.
+const MACHINES: u32 = 3;
+
+/// Arguments: a snapshot's folder, the folder for its copies, the first number and how many.
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|one| one != "--bench").collect();
+    let [from, to, first, count] = arguments.as_slice() else { return };
+    let (from, to) = (PathBuf::from(from), PathBuf::from(to));
+    let (first, count): (u32, u32) = (first.parse().unwrap(), count.parse().unwrap());
+    std::fs::create_dir_all(&to).unwrap();
+    let (from, to) = (&from, &to);
+    thread::scope(|scope| {
+        for half in 0..2 {
+            let numbers = (first..first + count).filter(move |number| number % 2 == half);
+            scope.spawn(move || numbers.for_each(|number| make(from, to, number)));
+        }
+    });
+}
+
+/// One an hour, each machine in its turn; the same number makes the same snapshot.
+fn make(from: &std::path::Path, to: &std::path::Path, number: u32) {
+    again::again(from, &to.join(format!("{number:05}")), |origin| {
+        let (day, hour) = (number / 24, number % 24);
+        let (month, day) = (1 + day / 28, 1 + day % 28);
+        origin.created = format!("2026-{month:02}-{day:02}T{hour:02}:00:00.000Z");
+        origin.machine.cpu = Some(format!("processor {}", number * 7 % MACHINES));
+    });
+}

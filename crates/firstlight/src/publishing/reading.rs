@@ -1,0 +1,97 @@
+//! One snapshot: verified, its page drawn, its figures kept. One that fails leaves its reason only.
+
+use std::error::Error as _;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use firstlight_analysis::history::figures;
+use firstlight_engine::EngineError;
+use firstlight_engine::snapshot::{Files, read_result};
+use firstlight_engine::store::write_changed;
+use firstlight_report::html::page;
+use firstlight_report::site::snapshot_path;
+use firstlight_schema::run::RunDocument;
+use firstlight_schema::site::{Published, Source, Standing};
+use firstlight_schema::validation::{RuleOutcome, ValidationDocument};
+
+use super::sources::Found;
+use crate::error::Error;
+use crate::verification::validate;
+
+pub(super) struct Read {
+    pub(super) source: Source,
+    /// Absent where it was refused.
+    pub(super) published: Option<Published>,
+    /// The path of its page, where that was written.
+    pub(super) page: Result<Option<String>, EngineError>,
+}
+
+pub(super) fn read(found: &Found, site: &Path) -> Read {
+    let source =
+        |standing| Source { name: found.name.clone(), stamp: found.stamp.clone(), standing };
+    match verified(&found.path) {
+        Err(reason) => {
+            Read { source: source(Standing::Refused { reason }), published: None, page: Ok(None) }
+        }
+        Ok((published, document)) => {
+            let path = snapshot_path(&published.id);
+            let written = write_changed(&site.join(&path), &page(&document));
+            Read {
+                source: source(Standing::Published { id: published.id.clone() }),
+                published: Some(published),
+                page: written.map(|new| new.then_some(path)),
+            }
+        }
+    }
+}
+
+fn verified(path: &Path) -> Result<(Published, RunDocument), String> {
+    let files = Files::read(path).map_err(|error| told(&error.into()))?;
+    let validation = validate(&files, path, None).map_err(|error| told(&error))?;
+    if !validation.passed {
+        return Err(failed(&validation));
+    }
+    let document = read_result(&files, path).map_err(|error| told(&error.into()))?;
+    let id = validation.snapshot.ok_or("it has no id")?;
+    let at = humantime::parse_rfc3339_weak(&document.created)
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .ok_or_else(|| format!("`{}` is no time of its making", document.created))?;
+    let published = Published {
+        id,
+        created: document.created.clone(),
+        at: at.as_secs_f64(),
+        suite: document.suite.clone(),
+        suite_digest: document.suite_digest.clone(),
+        harness: document.firstlight.version.clone(),
+        machine: document.machine.clone(),
+        complete: document.complete,
+        cases: figures(&document),
+    };
+    Ok((published, document))
+}
+
+fn told(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// The first rule that fails, and where; not the values, which are nobody's result.
+fn failed(validation: &ValidationDocument) -> String {
+    let rules = || validation.rules.iter().filter(|rule| rule.outcome == RuleOutcome::Fail);
+    let Some(first) = rules().next() else { return "it does not verify".to_owned() };
+    let place = first.places.first().map_or_else(String::new, |place| match &place.path {
+        Some(path) => format!(", first {} at {path}", place.file),
+        None => format!(", first {}", place.file),
+    });
+    let more = match rules().count() - 1 {
+        0 => String::new(),
+        more => format!("; {more} more rules fail"),
+    };
+    format!("{}: {}{place}{more}", first.rule.name(), first.evidence)
+}
