@@ -5,9 +5,9 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::Stdio;
 
 use firstlight_schema::reading::Streams;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -30,8 +30,8 @@ impl Capture {
     }
 
     /// Empties the files and hands them to a process that is about to start.
-    pub(super) fn hand_out(&mut self) -> io::Result<(Stdio, Stdio)> {
-        Ok((self.stdout.hand_out()?, self.stderr.hand_out()?))
+    pub(super) fn hand_out(&mut self) -> io::Result<[RawFd; 2]> {
+        Ok([self.stdout.hand_out()?, self.stderr.hand_out()?])
     }
 
     /// Throws old output away where there is too much of it.
@@ -67,13 +67,13 @@ impl Stream {
         self.file.metadata().map_or(0, |metadata| metadata.len())
     }
 
-    fn hand_out(&mut self) -> io::Result<Stdio> {
+    fn hand_out(&mut self) -> io::Result<RawFd> {
         self.thrown_away = 0;
         if self.used {
             self.file.set_len(0)?;
             self.used = false;
         }
-        Ok(self.file.try_clone()?.into())
+        Ok(self.file.as_raw_fd())
     }
 
     fn trim(&mut self) {

@@ -3,22 +3,22 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use firstlight_schema::message::Message;
 use firstlight_schema::nanos::{Moment, Nanos};
 use firstlight_schema::reading::{Outcome, Streams, Usage};
-use firstlight_schema::variables;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use rustix::process::{Pid, Signal};
 
+use super::birth::{Born, Cradle, Start};
 use super::capture::Capture;
 use super::descendants::{end_survivors, signal_group};
-use super::launch::{Launch, Show};
+use super::launch::Launch;
 use super::listen::Listener;
 use super::wait::reap;
 use crate::EngineError;
@@ -48,6 +48,7 @@ pub struct Observation {
 #[derive(Debug)]
 pub struct Stage<'a> {
     capture: Capture,
+    cradle: Cradle,
     /// A channel that the last process did not touch, for the next one.
     idle: Option<Listener>,
     interrupt: &'a Interrupt,
@@ -57,7 +58,8 @@ impl<'a> Stage<'a> {
     /// Output is kept in files without a name in this folder.
     pub fn new(folder: &Path, interrupt: &'a Interrupt) -> Result<Self, EngineError> {
         let capture = Capture::new(folder).map_err(EngineError::file("write to", folder))?;
-        Ok(Self { capture, idle: None, interrupt })
+        let cradle = Cradle::new().map_err(EngineError::system("prepare for processes"))?;
+        Ok(Self { capture, cradle, idle: None, interrupt })
     }
 
     pub fn is_interrupted(&self) -> bool {
@@ -65,24 +67,19 @@ impl<'a> Stage<'a> {
     }
 
     /// Runs the command to its end, or to the end of its time.
-    pub fn observe(&mut self, launch: &Launch) -> Result<Observation, EngineError> {
-        let mut command = command(launch);
-        if launch.show == Show::Tail {
-            let (stdout, stderr) =
-                self.capture.hand_out().map_err(EngineError::system("keep output"))?;
-            command.stdout(stdout).stderr(stderr);
-        }
-        let listener = self.listener(launch).map_err(EngineError::system("open a channel"))?;
-        if let Some(listener) = &listener {
-            command.env(variables::FD, listener.inherited().to_string());
-        }
+    pub fn observe(&mut self, start: &mut Start) -> Result<Observation, EngineError> {
+        let streams = self.capture.hand_out().map_err(EngineError::system("keep output"))?;
+        let listener =
+            self.listener(&start.launch).map_err(EngineError::system("open a channel"))?;
+        start.name_channel(listener.as_ref().map(Listener::inherited));
         let spawn = now();
-        let child = command
-            .spawn()
-            .map_err(|source| EngineError::Spawn { path: launch.program.clone(), source })?;
+        let born = self
+            .cradle
+            .bear(start, streams)
+            .map_err(|source| EngineError::Spawn { path: start.launch.program.clone(), source })?;
         let exec = now();
-        Watch::new(&child, listener, launch, spawn, self)
-            .and_then(|watch| watch.follow(exec))
+        Watch::new(born, listener, &start.launch, spawn, self)
+            .follow(exec)
             .map_err(EngineError::system("watch a process"))
     }
 
@@ -98,30 +95,6 @@ impl<'a> Stage<'a> {
     }
 }
 
-fn command(launch: &Launch) -> Command {
-    let mut command = Command::new(&launch.program);
-    command.args(&launch.arguments).stdin(Stdio::null()).process_group(0);
-    match launch.show {
-        Show::Tail => {}
-        Show::Inherit => {
-            command.stdout(Stdio::inherit()).stderr(Stdio::inherit());
-        }
-        Show::OnStderr => {
-            command.stdout(io::stderr()).stderr(Stdio::inherit());
-        }
-    }
-    if let Some(directory) = &launch.directory {
-        command.current_dir(directory);
-    }
-    for (name, value) in &launch.variables {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    command
-}
-
 struct Watch<'a, 'b> {
     pid: Pid,
     pidfd: OwnedFd,
@@ -135,16 +108,15 @@ struct Watch<'a, 'b> {
 
 impl<'a, 'b> Watch<'a, 'b> {
     fn new(
-        child: &Child,
+        born: Born,
         listener: Option<Listener>,
         launch: &Launch,
         spawn: Moment,
         stage: &'a mut Stage<'b>,
-    ) -> io::Result<Self> {
-        let pid = Pid::from_child(child);
-        let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
+    ) -> Self {
+        let Born { pid, pidfd } = born;
         let deadline = spawn + Nanos::from(launch.timeout);
-        Ok(Self { pid, pidfd, listener, spawn, deadline, stage, ended: None })
+        Self { pid, pidfd, listener, spawn, deadline, stage, ended: None }
     }
 
     fn follow(mut self, exec: Moment) -> io::Result<Observation> {

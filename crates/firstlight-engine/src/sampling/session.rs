@@ -11,7 +11,7 @@ use crate::EngineError;
 use crate::cache::{PageCache, Scratch};
 use crate::interrupt::Interrupt;
 use crate::machine::BusyTime;
-use crate::process::{Launch, Observation, Stage};
+use crate::process::{Launch, Observation, Stage, Start};
 use crate::python::Hooks;
 use crate::store::{RunFolder, now_utc};
 
@@ -38,7 +38,7 @@ pub struct Target {
     /// Whether a control must be able to import `firstlight`.
     lends_firstlight: bool,
     /// The command with all settings, for each way it has been started.
-    prepared: Vec<((CachePolicy, SampleRole), Launch)>,
+    prepared: Vec<((CachePolicy, SampleRole), Start)>,
 }
 
 impl Target {
@@ -116,14 +116,14 @@ impl<'a> Session<'a> {
         subject: Option<Subject>,
     ) -> Result<RawSample, EngineError> {
         let before = target.scratch.prepare(policy)?;
-        let launch = self.prepare(target, policy, role);
+        let start = self.prepare(target, policy, role)?;
         if let Some(pages) = &target.page_cache {
             pages.drop_all();
         }
         let pages_before = target.page_cache.as_ref().map(PageCache::count);
         let started = now_utc();
         let busy_before = self.busy.read();
-        let observation = self.stage.observe(&target.prepared[launch].1)?;
+        let observation = self.stage.observe(&mut target.prepared[start].1)?;
         let busy = self
             .busy
             .read()
@@ -148,13 +148,21 @@ impl<'a> Session<'a> {
     }
 
     /// Where the command with all its settings stands among the prepared ones.
-    fn prepare(&self, target: &mut Target, policy: CachePolicy, role: SampleRole) -> usize {
+    fn prepare(
+        &self,
+        target: &mut Target,
+        policy: CachePolicy,
+        role: SampleRole,
+    ) -> Result<usize, EngineError> {
         let key = (policy, role);
-        target.prepared.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
-            let launch = self.launch(target, policy, role);
-            target.prepared.push((key, launch));
-            target.prepared.len() - 1
-        })
+        if let Some(known) = target.prepared.iter().position(|(known, _)| *known == key) {
+            return Ok(known);
+        }
+        let launch = self.launch(target, policy, role);
+        let path = launch.program.clone();
+        let start = Start::new(launch).map_err(|source| EngineError::Spawn { path, source })?;
+        target.prepared.push((key, start));
+        Ok(target.prepared.len() - 1)
     }
 
     fn launch(&self, target: &Target, policy: CachePolicy, role: SampleRole) -> Launch {
