@@ -37,9 +37,12 @@ impl Interrupt {
     }
 
     pub fn is_set(&self) -> bool {
-        // The flag is set before the descriptor is written; a drained one may stay quiet.
-        let _ = (&self.wake).read(&mut [0; 64]);
-        self.set.load(Ordering::Relaxed)
+        let set = self.set.load(Ordering::Relaxed);
+        if set {
+            // The flag is set before the descriptor is written; a drained one may stay quiet.
+            let _ = (&self.wake).read(&mut [0; 64]);
+        }
+        set
     }
 
     /// An error when the user wants to stop.

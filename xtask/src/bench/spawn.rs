@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Workshop, judge_interval, median};
 use crate::shell::{Result, install, output};
 
-const ROUNDS: u32 = 20;
+const ROUNDS: u32 = 40;
 const RUNS: u32 = 400;
 
 pub(super) fn bench(workshop: &Workshop) -> Result {
@@ -56,11 +56,11 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     Ok(())
 }
 
-/// The order-statistic interval of the median of twenty values: from the 6th to the 15th.
+/// The order-statistic interval of the median of forty values: from the 14th to the 27th.
 fn interval(ratios: &[f64]) -> (f64, f64) {
     let mut sorted = ratios.to_vec();
     sorted.sort_by(f64::total_cmp);
-    (sorted[5], sorted[14])
+    (sorted[13], sorted[26])
 }
 
 /// Seconds: the median that was reported, and everything divided by the runs.

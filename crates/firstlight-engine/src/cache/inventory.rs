@@ -1,5 +1,6 @@
 //! What lies in a folder, seen in one walk.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -15,15 +16,29 @@ pub(super) struct Seen {
     modified: Option<SystemTime>,
 }
 
-/// Every regular file below the folder, in the order of their paths; links are not followed.
-pub(super) fn walk(folder: &Path) -> Vec<Seen> {
-    let mut files = Vec::new();
-    visit(folder, &mut |path, metadata| {
+/// What one walk found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Every regular file, in the order of their paths; links are not followed.
+    pub(super) files: Vec<Seen>,
+    /// The folders that lie at the top.
+    pub(super) folders: Vec<OsString>,
+}
+
+pub(super) fn walk(folder: &Path) -> Found {
+    let mut found = Found::default();
+    let mut see = |path: &Path, metadata: &fs::Metadata| {
         let path = path.strip_prefix(folder).expect("found below the folder").to_owned();
-        files.push(Seen { path, length: metadata.len(), modified: metadata.modified().ok() });
-    });
-    files.sort();
-    files
+        found.files.push(Seen { path, length: metadata.len(), modified: metadata.modified().ok() });
+    };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if look(&entry, &mut see) {
+            found.folders.push(entry.file_name());
+        }
+    }
+    found.files.sort();
+    found.folders.sort();
+    found
 }
 
 /// The files that a layer counts as its own.
@@ -39,13 +54,19 @@ pub(super) fn inventory(files: &[Seen], counts: impl Fn(&Path) -> bool) -> Inven
 /// Calls the function for each regular file below the folder; one that is not there holds none.
 pub(super) fn visit(folder: &Path, see: &mut impl FnMut(&Path, &fs::Metadata)) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() {
-            visit(&entry.path(), see);
-        } else if kind.is_file()
-            && let Ok(metadata) = entry.metadata()
-        {
-            see(&entry.path(), &metadata);
-        }
+        look(&entry, see);
     }
+}
+
+/// Visits what stands there; true when it is a folder.
+fn look(entry: &fs::DirEntry, see: &mut impl FnMut(&Path, &fs::Metadata)) -> bool {
+    let Ok(kind) = entry.file_type() else { return false };
+    if kind.is_dir() {
+        visit(&entry.path(), see);
+    } else if kind.is_file()
+        && let Ok(metadata) = entry.metadata()
+    {
+        see(&entry.path(), &metadata);
+    }
+    kind.is_dir()
 }

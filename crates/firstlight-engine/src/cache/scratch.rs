@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use firstlight_schema::cache::{CachePolicy, Inventory, Layer, LayerReading, Policy};
 use tempfile::TempDir;
 
-use super::inventory::{Seen, inventory, walk};
+use super::inventory::{Found, Seen, inventory, walk};
 use super::settings::{TEMPORARY, folder, variables};
 use crate::EngineError;
 
@@ -34,11 +34,12 @@ const BYTECODE: &str = "bytecode";
 #[derive(Debug)]
 pub struct Scratch {
     root: TempDir,
-    /// The policy and the files that the folders were last brought into.
-    known: Option<(CachePolicy, Vec<Seen>)>,
+    /// The policy and the content that the folders were last brought into. It names the folders
+    /// too: a process whose temporary folder is gone would write into the machine's own.
+    known: Option<(CachePolicy, Found)>,
     /// What was seen after the last process and all it left had ended. Nobody else knows of these
     /// folders, so it is what the next process will find.
-    last: Option<Vec<Seen>>,
+    last: Option<Found>,
 }
 
 impl Scratch {
@@ -68,11 +69,11 @@ impl Scratch {
     /// Brings the directories into the declared state, and counts what is then there.
     pub fn prepare(&mut self, policy: CachePolicy) -> Result<Vec<(Layer, Inventory)>, EngineError> {
         let live = self.live();
-        let files = self.last.take().unwrap_or_else(|| walk(&live));
+        let found = self.last.take().unwrap_or_else(|| walk(&live));
         let unchanged =
-            self.known.as_ref().is_some_and(|(known, seen)| *known == policy && *seen == files);
-        if unchanged && is_folder(&live) && is_folder(&live.join(TEMPORARY)) {
-            return Ok(count(policy, &files));
+            self.known.as_ref().is_some_and(|(known, seen)| *known == policy && *seen == found);
+        if unchanged {
+            return Ok(count(policy, &found.files));
         }
         replace(&live, None)?;
         fs::create_dir_all(live.join(TEMPORARY)).map_err(EngineError::file("make", &live))?;
@@ -82,9 +83,9 @@ impl Scratch {
                 replace(&live.join(name), Some(&self.primed().join(name)))?;
             }
         }
-        let files = walk(&live);
-        let counts = count(policy, &files);
-        self.known = Some((policy, files));
+        let found = walk(&live);
+        let counts = count(policy, &found.files);
+        self.known = Some((policy, found));
         Ok(counts)
     }
 
@@ -104,9 +105,9 @@ impl Scratch {
         policy: CachePolicy,
         before: &[(Layer, Inventory)],
     ) -> Vec<LayerReading> {
-        let files = walk(&self.live());
-        let after = count(policy, &files);
-        self.last = Some(files);
+        let found = walk(&self.live());
+        let after = count(policy, &found.files);
+        self.last = Some(found);
         before
             .iter()
             .zip(after)
@@ -120,12 +121,6 @@ impl Scratch {
             })
             .collect()
     }
-}
-
-/// Whether a folder itself stands there. A walk sees files only, and a process whose temporary
-/// folder is gone would write into the machine's own.
-fn is_folder(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
 /// Counts every layer that has a private directory under this policy.
@@ -205,7 +200,7 @@ mod tests {
     }
 
     fn entries(scratch: &Scratch, layer: Layer) -> u64 {
-        let counts = super::count(policy(Policy::Clean), &super::walk(&scratch.live()));
+        let counts = super::count(policy(Policy::Clean), &super::walk(&scratch.live()).files);
         counts.iter().find(|(known, _)| *known == layer).unwrap().1.entries
     }
 
@@ -233,7 +228,7 @@ mod tests {
         let temporary = scratch.live().join(super::TEMPORARY);
         for _ in 0..3 {
             let before = scratch.prepare(policy).unwrap();
-            assert!(super::is_folder(&temporary));
+            assert!(temporary.is_dir());
             fs::remove_dir(&temporary).unwrap();
             scratch.readings(policy, &before);
         }
@@ -242,8 +237,8 @@ mod tests {
         std::os::unix::fs::symlink(elsewhere.root.path(), scratch.live()).unwrap();
         scratch.readings(policy, &before);
         scratch.prepare(policy).unwrap();
-        assert!(super::is_folder(&scratch.live()) && super::is_folder(&temporary));
-        assert!(super::is_folder(elsewhere.root.path()));
+        assert!(scratch.live().is_dir() && temporary.is_dir());
+        assert!(elsewhere.root.path().is_dir());
     }
 
     #[test]
