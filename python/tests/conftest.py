@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import pytest
+from browser import Browser, find
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,6 +37,16 @@ def start(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         check=False,
         timeout=600,
     )
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = find()
+    if program is None:
+        pytest.fail("no Chromium on the path: no page was looked at; install chromium")
+    browser = Browser(program)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture

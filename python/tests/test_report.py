@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any, Iterator
 
+import pages
 import pytest
-from browser import Browser, find
+from browser import Browser
 from conftest import Document, start
 
 SUITE = """
@@ -47,16 +48,6 @@ def setup(case):
 
 HOSTILE = "\"'><img src=x onerror=alert(1)><script>alert(2)</script>]]></svg></title>"
 LONG = "long-name-" * 60
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = find()
-    if program is None:
-        pytest.fail("no Chromium on the path: the report was not looked at; install chromium")
-    browser = Browser(program)
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -256,100 +247,20 @@ def test_nothing_is_wider_than_the_screen(
     browser: Browser, document: Document, tmp_path: Path, width: int, text: str
 ) -> None:
     browser.open(made(tmp_path, renamed(document, text)), width=width)
-    browser.run("document.querySelectorAll('details').forEach(one => one.open = true)")
-    wide = browser.run(
-        "[...document.body.querySelectorAll('*')]"
-        ".filter(one => !one.closest('.scroll, svg, #tip, .skip'))"
-        ".filter(one => one.getBoundingClientRect().right > innerWidth + 1)"
-        ".map(one => one.outerHTML.slice(0, 200))"
-    )
-    assert wide == []
-    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    pages.assert_fits(browser)
 
 
 def test_headings_tables_and_controls_are_named_and_in_order(browser: Browser, page: Path) -> None:
     browser.open(page)
-    assert browser.run("document.documentElement.lang") == "en"
-    levels = browser.run(
-        "[...document.querySelectorAll('h1, h2, h3, h4, h5')].map(one => Number(one.tagName[1]))"
-    )
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(later <= earlier + 1 for earlier, later in zip(levels, levels[1:]))
-    unnamed = (
-        "[...document.querySelectorAll('table')].filter(t => !t.caption?.textContent.trim()"
-        " || [...t.querySelectorAll('th')].some(th => !th.scope)).length"
-    )
-    assert browser.run(unnamed) == 0
-    ids = browser.run("[...document.querySelectorAll('[id]')].map(one => one.id)")
-    assert len(ids) == len(set(ids))
+    pages.assert_in_order(browser)
 
 
 def test_the_accessibility_tree_names_every_picture_and_control(
     browser: Browser, page: Path
 ) -> None:
     browser.open(page)
-    browser.run("document.querySelectorAll('details').forEach(one => one.open = true)")
-    nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
-    kept = [node for node in nodes if not node["ignored"]]
-    roles = [node["role"]["value"] for node in kept]
-    named = {"image", "img", "button", "link", "table", "region", "navigation", "heading"}
-    named |= {"DisclosureTriangle", "graphics-document"}
-    for node in kept:
-        if node["role"]["value"] in named:
-            assert node.get("name", {}).get("value", "").strip(), node
+    roles = pages.assert_named(browser)
     assert roles.count("image") + roles.count("img") > 10
-    assert "main" in roles
-    assert "navigation" in roles
-
-
-CONTRAST = """
-(() => {
-  const parse = (text) => {
-    const [r, g, b, a = 1] = text.match(/[\\d.]+/g).map(Number);
-    return { rgb: [r, g, b], a };
-  };
-  const luminance = (rgb) => {
-    const [r, g, b] = rgb.map((v) => {
-      v /= 255;
-      return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ratio = (one, other) => {
-    const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
-    return (high + 0.05) / (low + 0.05);
-  };
-  const behind = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const { rgb, a } = parse(getComputedStyle(at).backgroundColor);
-      if (a > 0) return rgb;
-    }
-    return [255, 255, 255];
-  };
-  const poor = new Set();
-  for (const element of document.querySelectorAll('body *')) {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!own || element.closest('script, title, desc')) continue;
-    const style = getComputedStyle(element);
-    let back = behind(element.closest('svg') || element);
-    if (element.matches('.letter')) {
-      back = parse(getComputedStyle(element.previousElementSibling).fill).rgb;
-    }
-    const front = parse(element.closest('svg') ? style.fill : style.color).rgb;
-    if (ratio(front, back) < 4.5) {
-      poor.add(`${element.tagName}.${element.getAttribute('class')} ${front} on ${back}`);
-    }
-  }
-  for (const mark of document.querySelectorAll('.point, .curve, .dots, .ecdf, .cross, .event')) {
-    const style = getComputedStyle(mark);
-    const colour = mark.matches('.point, .cross') ? style.fill : style.stroke;
-    const back = behind(mark.closest('svg'));
-    if (ratio(parse(colour).rgb, back) < 3) poor.add(mark.outerHTML.slice(0, 80));
-  }
-  return [...poor];
-})()
-"""
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -357,8 +268,7 @@ def test_text_and_marks_stand_out_from_what_is_behind_them(
     browser: Browser, page: Path, dark: bool
 ) -> None:
     browser.open(page, dark=dark)
-    browser.run("document.querySelectorAll('details').forEach(one => one.open = true)")
-    assert browser.run(CONTRAST) == []
+    pages.assert_stands_out(browser)
 
 
 def test_paper_shows_what_is_folded_on_the_screen(browser: Browser, page: Path) -> None:

@@ -26,10 +26,15 @@ const SCRIPT: &str = include_str!("script.js");
 
 /// The whole page.
 pub fn page(document: &RunDocument) -> String {
+    page_below(None, document)
+}
+
+/// The page as part of a site, whose first page is at that address.
+pub fn page_below(home: Option<&str>, document: &RunDocument) -> String {
     let model = Model::new(document);
     let body = html! {
         (header(document))
-        (contents(&model))
+        (contents(&model, home))
         main id="main" { (results(&model)) }
         footer {
             "Made by firstlight " (document.firstlight.version) " from the document "
@@ -89,10 +94,11 @@ fn header(document: &RunDocument) -> Markup {
     }
 }
 
-fn contents(model: &Model<'_>) -> Markup {
+fn contents(model: &Model<'_>, home: Option<&str>) -> Markup {
     html! {
         nav aria-label="Contents" {
             ul {
+                @if let Some(home) = home { li { a href=(home) { "All suites" } } }
                 li { a href="#verdicts" { "Verdicts" } }
                 @for (index, case) in model.cases.iter().enumerate() {
                     li { a href={ "#case-" (index) } { (name(&case.of.name)) } }

@@ -77,7 +77,9 @@
       show(parts[(at + step + parts.length) % parts.length]);
     });
   }
-  addEventListener('scroll', hide, { passive: true });
+  // A chart that takes the focus is scrolled into view, and its words go with it.
+  const follow = () => (told && told.closest('svg') === document.activeElement ? show(told) : hide());
+  addEventListener('scroll', follow, { passive: true });
   addEventListener('beforeprint', () => {
     for (const details of document.querySelectorAll('details')) details.open = true;
   });

@@ -5,13 +5,11 @@ use firstlight_schema::suite::Regime;
 use maud::{Markup, html};
 
 use super::timeline::{Entry, Timeline, why};
-use super::{Site, links, machine, when};
+use super::{Site, links, machine, time, when};
 use crate::chart::{Break, HistoryChart, arm_class};
-use crate::format::duration;
 use crate::html::table::{Cell, Head, Order, table};
 use crate::html::verdicts::badge;
 use crate::html::{frame, name};
-use crate::row::interval;
 use crate::verdict::times;
 
 const HEADS: [Head<'static>; 10] = [
@@ -37,7 +35,7 @@ pub(super) fn page(all: &Site<'_>, suite: &str, case: &str) -> String {
         }
         nav aria-label="Contents" {
             ul {
-                li { a href="../index.html" { "All suites" } }
+                li { a href=(links::HOME) { "All suites" } }
                 li { a href="#history" { "History" } }
                 li { a href="#machines" { "Machines" } }
                 li { a href="#snapshots" { "Snapshots" } }
@@ -114,7 +112,6 @@ fn row(site: &Site<'_>, entry: &Entry<'_>, figure: &Figure) -> Vec<Cell> {
     let snapshot = entry.snapshot;
     let step = site.step(entry.place, &entry.case.name, figure);
     let ratio = step.and_then(|step| step.comparison.ratio);
-    let missing = if figure.times.is_empty() { "invalid" } else { "not steady" };
     let before = step.map(|step| &site.snapshots[step.before]);
     let verdict = html! {
         @if let Some((step, before)) = step.zip(before) {
@@ -126,6 +123,7 @@ fn row(site: &Site<'_>, entry: &Entry<'_>, figure: &Figure) -> Vec<Cell> {
     notes.extend((!entry.changes.is_empty()).then(|| why(&entry.changes)));
     notes.extend((!snapshot.complete).then(|| "the run is not complete".to_owned()));
     notes.extend(step.and_then(|step| step.comparison.why.clone()));
+    let [time, interval] = time(figure);
     vec![
         Cell::Text(
             html! { a href={ "../" (links::snapshot_path(&snapshot.id)) } { (when(snapshot)) } },
@@ -133,11 +131,8 @@ fn row(site: &Site<'_>, entry: &Entry<'_>, figure: &Figure) -> Vec<Cell> {
         Cell::number((entry.machine + 1).to_string(), crate::chart::real(entry.machine)),
         Cell::Text(name(&figure.arm)),
         Cell::Word(html! { (figure.regime) }),
-        Cell::Number(
-            figure.estimate.map_or_else(|| missing.to_owned(), |of| duration(of.point)),
-            figure.estimate.map(|of| of.point),
-        ),
-        Cell::text(&figure.estimate.as_ref().map_or_else(String::new, interval)),
+        time,
+        interval,
         Cell::number(figure.times.len().to_string(), crate::chart::real(figure.times.len())),
         Cell::Word(verdict),
         Cell::Number(

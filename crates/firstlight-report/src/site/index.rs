@@ -7,12 +7,11 @@ use firstlight_schema::site::{Figure, Published, Step};
 use maud::{Markup, html};
 
 use super::timeline::{changes, why};
-use super::{Site, links, machine, when};
-use crate::format::{count, duration};
+use super::{Site, links, machine, time, when};
+use crate::format::count;
 use crate::html::table::{Cell, Head, Order, table};
 use crate::html::verdicts::badge;
 use crate::html::{frame, name};
-use crate::row::interval;
 use crate::verdict::times;
 
 pub(super) fn page(site: &Site<'_>) -> String {
@@ -133,16 +132,13 @@ fn newest_row(
     (place, one): (usize, &Published),
     figure: &Figure,
 ) -> Vec<Cell> {
-    let missing = if figure.times.is_empty() { "invalid" } else { "not steady" };
+    let [time, interval] = time(figure);
     vec![
         Cell::Text(case_link(&one.suite, case)),
         Cell::Text(name(&figure.arm)),
         Cell::Word(html! { (figure.regime) }),
-        Cell::Number(
-            figure.estimate.map_or_else(|| missing.to_owned(), |of| duration(of.point)),
-            figure.estimate.map(|of| of.point),
-        ),
-        Cell::text(&figure.estimate.as_ref().map_or_else(String::new, interval)),
+        time,
+        interval,
         Cell::Word(html! {
             @if let Some(step) = site.step(place, case, figure) { (badge(&step.comparison)) }
         }),

@@ -7,6 +7,9 @@ use sha2::{Digest, Sha256};
 const MOST_LETTERS: usize = 40;
 const DIGEST_BYTES: usize = 8;
 
+/// The first page, as seen from any other.
+pub const HOME: &str = "../index.html";
+
 /// The page of a snapshot, named by its id alone.
 pub fn snapshot_path(id: &str) -> String {
     let digits: String = id

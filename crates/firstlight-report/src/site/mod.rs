@@ -12,7 +12,11 @@ use firstlight_schema::comparison::Verdict;
 use firstlight_schema::site::{Figure, Published, Step};
 use maud::{Markup, html};
 
-pub use links::{case_path, snapshot_path};
+use crate::format::duration;
+use crate::html::table::Cell;
+use crate::row::interval;
+
+pub use links::{HOME, case_path, snapshot_path};
 
 /// A site's snapshots in the order of time, and each against the one before it.
 pub struct Site<'a> {
@@ -91,6 +95,18 @@ fn machine(of: &Published) -> String {
         of.machine.cores.map_or_else(unknown, |cores| cores.to_string()),
         of.machine.kernel.clone().unwrap_or_else(unknown),
     )
+}
+
+/// A figure's time and its interval, or the word for why there is none.
+fn time(of: &Figure) -> [Cell; 2] {
+    let missing = if of.times.is_empty() { "invalid" } else { "not steady" };
+    [
+        Cell::Number(
+            of.estimate.map_or_else(|| missing.to_owned(), |of| duration(of.point)),
+            of.estimate.map(|of| of.point),
+        ),
+        Cell::text(&of.estimate.as_ref().map_or_else(String::new, interval)),
+    ]
 }
 
 /// Date and minute.

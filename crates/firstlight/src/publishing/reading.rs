@@ -8,8 +8,8 @@ use firstlight_analysis::history::figures;
 use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::{Files, read_result};
 use firstlight_engine::store::write_changed;
-use firstlight_report::html::page;
-use firstlight_report::site::snapshot_path;
+use firstlight_report::html::page_below;
+use firstlight_report::site::{HOME, snapshot_path};
 use firstlight_schema::run::RunDocument;
 use firstlight_schema::site::{Published, Source, Standing};
 use firstlight_schema::validation::{RuleOutcome, ValidationDocument};
@@ -35,7 +35,7 @@ pub(super) fn read(found: &Found, site: &Path) -> Read {
         }
         Ok((published, document)) => {
             let path = snapshot_path(&published.id);
-            let written = write_changed(&site.join(&path), &page(&document));
+            let written = write_changed(&site.join(&path), &page_below(Some(HOME), &document));
             Read {
                 source: source(Standing::Published { id: published.id.clone() }),
                 published: Some(published),

@@ -21,7 +21,8 @@ const SUITE: &str = "name = \"naps\"\nenvironment = \"as-found\"\nregimes = [\"w
 
 const MARKUP: &str = "<script>alert(1)</script>";
 
-/// Runs of one suite on this machine: quick, and with the workload ten times as slow.
+/// Runs of one suite on this machine: quick, with the workload ten times as slow, and quick again
+/// with another line in it.
 struct Runs {
     folder: TempDir,
 }
@@ -39,8 +40,11 @@ fn runs() -> &'static Runs {
             pace.to_str().unwrap()
         );
         sandbox.file("suite/w.py", &workload);
-        for (ms, name) in [("2", "quick"), ("20", "slow")] {
+        for (ms, name) in [("2", "quick"), ("20", "slow"), ("2", "edited")] {
             sandbox.file("pace", ms);
+            if name == "edited" {
+                sandbox.file("suite/w.py", &format!("{workload}# a comment more\n"));
+            }
             let output = folder.path().join(name);
             let finished =
                 firstlight(&sandbox, &["run", "suite", "--output", output.to_str().unwrap()]);
@@ -138,6 +142,47 @@ fn a_line_is_broken_where_the_machine_or_the_harness_is_another() {
     assert_eq!(case.matches("class=\"joined\"").count(), 1, "1 and 3, on the same machine");
     assert!(case.contains("2026-01-02 10:00: another machine: another one, "));
     assert!(case.contains("2026-01-04 10:00: firstlight 0.1.0, then 9.0.0"));
+}
+
+#[test]
+fn a_line_is_broken_where_the_suites_files_are_others() {
+    let sandbox = Sandbox::new();
+    add(&sandbox, "quick", 1, |_| {});
+    add(&sandbox, "quick", 2, |_| {});
+    let edited = runs().folder.path().join("edited");
+    let finished = publish(&sandbox);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert!(!case_page(&sandbox).contains("class=\"break\""));
+    assert!(edited.is_dir());
+    add(&sandbox, "edited", 3, |_| {});
+    let finished = publish(&sandbox);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    let case = case_page(&sandbox);
+    assert_eq!(case.matches("class=\"break\"").count(), 1);
+    assert!(case.contains("2026-01-03 10:00: the suite"), "{case}");
+}
+
+#[test]
+fn an_archive_is_as_good_a_source_as_a_folder_and_every_page_leads_back() {
+    let sandbox = Sandbox::new();
+    let folder = add(&sandbox, "quick", 1, |_| {});
+    let (folder, archive) = (folder.to_str().unwrap(), "snapshots/01.tar.zst");
+    let packed = firstlight(&sandbox, &["snapshot", folder, "--archive", "--output", archive]);
+    assert_eq!(packed.code, 0, "{}", packed.stderr);
+    assert_eq!(publish(&sandbox).code, 0);
+    let of_folder = files(&sandbox.path().join("site/snapshots"));
+    fs::remove_dir_all(folder).unwrap();
+    fs::remove_dir_all(sandbox.path().join("site")).unwrap();
+    let finished = publish(&sandbox);
+    assert_eq!(finished.stdout, "site/index.html: 1 snapshot, 0 regressions; 3 pages written\n");
+    let of_archive = files(&sandbox.path().join("site/snapshots"));
+    let content = |(path, (_, content)): (&PathBuf, &(SystemTime, Vec<u8>))| {
+        assert!(String::from_utf8_lossy(content).contains("href=\"../index.html\""));
+        (path.clone(), content.clone())
+    };
+    let [one, other] = [of_folder, of_archive].map(|of| of.iter().map(content).collect::<Vec<_>>());
+    assert_eq!(one.len(), 1);
+    assert!(one == other, "the same snapshot has the same page");
 }
 
 #[test]
