@@ -61,10 +61,12 @@ class Workload:
     ``torch.cuda.synchronize``); it is part of the timed region. ``check`` looks at the result after
     the clock has stopped, and returns False or raises when it is wrong. ``output`` picks from the
     result what is compared with other arms. ``warmup`` is called once before the warm regime's
-    window instead of ``step``, by workloads that must show their own warm-up.
+    window instead of ``step``, by workloads that must show their own warm-up. ``baseline`` is the
+    same work without what is to be priced. It is called right after each measured call, waits for
+    its own result, and what a call takes beyond it is told as the overhead.
     """
 
-    __slots__ = ("args", "check", "kwargs", "output", "step", "sync", "warmup")
+    __slots__ = ("args", "baseline", "check", "kwargs", "output", "step", "sync", "warmup")
 
     def __init__(
         self,
@@ -76,6 +78,7 @@ class Workload:
         check: "Callable[[Any], Any] | None" = None,
         output: "Callable[[Any], Any] | None" = None,
         warmup: "Callable[[], Any] | None" = None,
+        baseline: "Callable[[], Any] | None" = None,
     ) -> None:
         self.step = step
         self.args = tuple(args)
@@ -84,3 +87,4 @@ class Workload:
         self.check = check
         self.output = output
         self.warmup = warmup
+        self.baseline = baseline

@@ -182,7 +182,7 @@ MESSAGES: dict[str, Check] = {
     ),
     "ready": _record(at=_integer),
     "iterations": _record(
-        part_=_one_of("first", "warm-up", "window"),
+        part_=_one_of("first", "warm-up", "window", "baseline"),
         last_=_flag,
         spans=_list_of(_row(_integer, _integer)),
     ),

@@ -5,7 +5,7 @@ requests of a cold start all wait on the descriptor already, so nothing is waite
 """
 
 import sys
-from time import monotonic_ns
+from time import monotonic_ns, sleep
 
 import firstlight
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ._channel import Channel
 
 TRACEBACK_CHARACTERS = 4000
+# Calls of which the price of waiting is no matter.
+LONG = 100_000_000
 # Calls whose readings travel together.
 BLOCK = 4096
 
@@ -159,6 +161,8 @@ class _Session:
                 workload.sync(result)
             spans = [[start, monotonic_ns()]]
             channel.send("iterations", part="warm-up", last=True, spans=spans)
+            if workload.baseline is not None:
+                workload.baseline()
         channel.end("warm-up")
 
     def iterate(self, count: int, within: "int | None", at_least: int) -> None:
@@ -178,8 +182,10 @@ class _Session:
         """Calls the step; readings leave in blocks, between two calls. Returns the last result."""
         workload, channel, clock = self.ready(), self.channel, monotonic_ns
         step, args, kwargs, sync = workload.step, workload.args, workload.kwargs, workload.sync
+        baseline = workload.baseline
         # Plain numbers, because the garbage collector counts tuples.
         moments: "list[int]" = []
+        others: "list[int]" = []
         result: "Any" = None
         deadline = 1 << 63 if within is None else clock() + within
         try:
@@ -193,15 +199,28 @@ class _Session:
                 end = clock()
                 moments.append(start)
                 moments.append(end)
+                if baseline is not None:
+                    start = clock()
+                    baseline()
+                    others.append(start)
+                    others.append(clock())
                 if end > deadline and made >= at_least:
                     break
                 if len(moments) == 2 * BLOCK and made < count:
+                    self.tell_baseline(part, others)
                     channel.send("iterations", part=part, last=False, spans=_pairs(moments))
                     moments.clear()
         finally:
             # What was measured before something went wrong is not lost with it.
+            self.tell_baseline(part, others)
             channel.send("iterations", part=part, last=True, spans=_pairs(moments))
         return result
+
+    def tell_baseline(self, part: str, moments: "list[int]") -> None:
+        """Never the last word of an answer: the window's own readings follow."""
+        if part == "window" and moments:
+            self.channel.send("iterations", part="baseline", last=False, spans=_pairs(moments))
+        moments.clear()
 
     def settle(self, count: int) -> None:
         """Whether calls really were over when they returned."""
@@ -218,8 +237,17 @@ class _Session:
             end = monotonic_ns()
             wait(result)
             settled = monotonic_ns()
+            if settled - start < LONG:
+                # Results that nobody has waited for yet take longer to wait for, finished or not.
+                # So the wait is priced on new ones, after time enough for them to be finished.
+                result = None
+                result = workload.step(*workload.args, **workload.kwargs)
+                if workload.sync is not None:
+                    workload.sync(result)
+                sleep((settled - start) / 1e9)
+            before = monotonic_ns()
             wait(result)
-            spans.append((start, end, settled, monotonic_ns()))
+            spans.append((start, end, settled, settled + monotonic_ns() - before))
         self.channel.send("settled", spans=spans)
 
     def check(self, result: "Any") -> None:

@@ -20,12 +20,13 @@ use firstlight_schema::validation::{Rule, ValidationDocument};
 use firstlight_schema::variables;
 use schemars::{JsonSchema, schema_for};
 
+use crate::pages;
 use crate::shell::{Result, root};
 
 pub(crate) fn generate(check: bool) -> Result {
     println!("── {}", if check { "generated files" } else { "generating" });
     let mut drifted = Vec::new();
-    for (path, content) in files() {
+    for (path, content) in files().into_iter().chain(pages::files()?) {
         let full = root().join(&path);
         if fs::read_to_string(&full).is_ok_and(|known| known == content) {
             continue;

@@ -6,6 +6,7 @@ mod bench;
 mod generate;
 mod layering;
 mod licences;
+mod pages;
 mod python;
 mod shell;
 mod test;

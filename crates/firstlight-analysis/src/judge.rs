@@ -11,6 +11,7 @@ use firstlight_schema::suite::Regime;
 use crate::agreement::{agreement, asked_precision, compare_arms, other_precision};
 use crate::break_even::break_even;
 use crate::compare::{Names, correct, mark_unproved, paired, refuse, unproved};
+use crate::planted::planted;
 use crate::programs::nondeterministic;
 use crate::sweep::sweeps;
 
@@ -22,9 +23,13 @@ pub fn judge(document: &mut RunDocument) {
         conclude_arms(case, &document.options);
         blame(case, document.control.as_ref());
         let imported = document.imported.is_some();
+        if case.planted.is_some() {
+            continue;
+        }
         case.comparisons = comparisons(case, &failed, &document.options, imported);
         case.break_evens = break_evens(case, &failed, &document.options);
     }
+    judge_planted(&mut document.cases);
     let all = document.cases.iter_mut().flat_map(|case| &mut case.comparisons);
     correct(&mut all.collect::<Vec<_>>());
     if document.imported.is_some() {
@@ -32,6 +37,20 @@ pub fn judge(document: &mut RunDocument) {
         all.for_each(mark_unproved);
     }
     document.sweeps = sweeps(&document.cases);
+}
+
+/// Puts every planted case beside the one without its mistake.
+fn judge_planted(cases: &mut [CaseResult]) {
+    let found: Vec<_> = cases
+        .iter()
+        .map(|case| {
+            let of = case.planted.as_ref().map(|planted| planted.of.as_str());
+            planted(case, cases.iter().find(|right| Some(right.name.as_str()) == of))
+        })
+        .collect();
+    for (case, found) in cases.iter_mut().zip(found) {
+        case.planted = found;
+    }
 }
 
 /// The reference arm against itself.

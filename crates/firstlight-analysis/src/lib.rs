@@ -2,6 +2,7 @@
 
 mod agreement;
 mod break_even;
+pub mod cheapest;
 pub mod compare;
 pub mod control;
 mod evidence;
@@ -17,6 +18,7 @@ mod memory;
 #[path = "../tests/noise/mod.rs"]
 mod noise;
 pub mod notices;
+mod planted;
 mod programs;
 pub mod rebuild;
 pub mod regime;

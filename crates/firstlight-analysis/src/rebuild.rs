@@ -1,6 +1,7 @@
 //! From raw records to results. A run and whoever checks one go through here, so that what is
 //! published is what follows from the raw readings, and nothing else.
 
+use firstlight_schema::comparison::PlantedResult;
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::patience::Patience;
@@ -122,7 +123,7 @@ pub fn case_result(
             .into_iter()
             .partition(|record: &RawRecord| record.subject.as_ref().is_some_and(mine));
         left = others;
-        arms.push(arm_result(suite, name, of_arm, work.as_ref()));
+        arms.push(arm_result(suite, case, name, of_arm, work.as_ref()));
     }
     let again = control.and_then(|_| arms.pop());
     Some(CaseResult {
@@ -139,11 +140,18 @@ pub fn case_result(
         work,
         comparisons: Vec::new(),
         break_evens: Vec::new(),
+        planted: case.planted.as_ref().map(|planted| PlantedResult {
+            of: planted.of.get_ref().clone(),
+            takes: planted.takes,
+            refused: false,
+            rows: Vec::new(),
+        }),
     })
 }
 
 fn arm_result(
     suite: &SuiteFile,
+    case: &CaseFile,
     name: &str,
     records: Vec<RawRecord>,
     work: Option<&Work>,
@@ -157,13 +165,13 @@ fn arm_result(
         records.into_iter().partition(|record| record.sample.role == SampleRole::Priming);
     let mut left = measured;
     let mut regimes = Vec::new();
-    for &regime in &suite.regimes {
+    for regime in suite.regimes_of(case) {
         let of = |record: &RawRecord| {
             record.subject.as_ref().and_then(|subject| subject.regime) == Some(regime)
         };
         let (mine, others): (Vec<_>, Vec<_>) = left.into_iter().partition(of);
         left = others;
-        let policy = suite.policy(regime);
+        let policy = suite.policy(name, regime);
         let samples = mine.into_iter().map(|record| sample(record, regime, suite)).collect();
         let seed = suite.sampling.seed;
         regimes.push(regime_result(regime, policy, samples, work, &options(suite), seed));
@@ -181,7 +189,9 @@ fn arm_result(
 /// One sample of a regime, examined under what was declared of it.
 pub fn sample(record: RawRecord, regime: Regime, suite: &SuiteFile) -> Sample {
     let job = if regime.is_cold() { Job::FirstCall } else { Job::Window };
-    let conditions = Conditions { policy: suite.policy(regime), any_exit_code: false, job };
+    let arm = record.subject.as_ref().map_or("", |subject| subject.arm.as_str());
+    let policy = suite.policy(arm, regime);
+    let conditions = Conditions { policy, any_exit_code: false, job };
     let round = record.subject.and_then(|subject| subject.round);
     Sample { round, ..examine(record.sample, conditions) }
 }

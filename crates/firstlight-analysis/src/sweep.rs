@@ -1,11 +1,14 @@
 //! A case over a range of one parameter: a table, and constant + slope × value.
 
+use std::collections::BTreeMap;
+
 use firstlight_schema::comparison::{SweepLine, SweepResult, SweepRow};
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
 use firstlight_schema::suite::Regime;
 
 use crate::compare::values;
-use crate::stats::line;
+use crate::stats::{line, line_by_rounds};
+use crate::warm::overheads;
 
 /// A line is doubted only where it is also this far off.
 const WORTH_A_WORD: f64 = 0.05;
@@ -23,11 +26,11 @@ pub(crate) fn sweeps(cases: &[CaseResult]) -> Vec<SweepResult> {
             .iter()
             .filter(|other| other.sweep.as_ref().is_some_and(|other| other.case == place.case))
             .collect();
-        let lines = lines(&points, &place.parameter);
         sweeps.push(SweepResult {
             case: place.case.clone(),
             parameter: place.parameter.clone(),
-            lines,
+            lines: lines(&points, &place.parameter),
+            overheads: overhead_lines(&points, &place.parameter),
         });
     }
     sweeps
@@ -74,6 +77,43 @@ fn sweep_line(points: &[&CaseResult], parameter: &str, arm: &str, regime: Regime
             .and_then(|fit| Some(fit.straight? > DOUBTFUL || fit.largest_residual < WORTH_A_WORD)),
         largest_residual: fit.map(|fit| fit.largest_residual),
     }
+}
+
+/// What calls take beyond the baseline, for the arms that have one.
+fn overhead_lines(points: &[&CaseResult], parameter: &str) -> Vec<SweepLine> {
+    let Some(first) = points.first() else { return Vec::new() };
+    first.arms.iter().filter_map(|arm| overhead_line(points, parameter, &arm.name)).collect()
+}
+
+fn overhead_line(points: &[&CaseResult], parameter: &str, arm: &str) -> Option<SweepLine> {
+    let mut rows = Vec::new();
+    let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+    for case in points {
+        let value = case.parameters.get(parameter);
+        let number = value.and_then(firstlight_schema::suite::Scalar::number);
+        let found = regime_of(&case.arms, arm, Regime::Warm);
+        let time = found.and_then(|found| found.warm.as_ref()?.overhead);
+        if let Some((number, found)) = number.zip(found) {
+            for (round, overhead) in overheads(&found.samples) {
+                rounds.entry(round).or_default().push((number, overhead));
+            }
+        }
+        let value = value.map_or_else(String::new, ToString::to_string);
+        rows.push(SweepRow { value, number, time });
+    }
+    rows.iter().any(|row| row.time.is_some()).then_some(())?;
+    // A round in which a value is missing has another line for that reason alone.
+    let rounds: Vec<_> = rounds.into_values().filter(|of| of.len() == points.len()).collect();
+    let fit = line_by_rounds(&rounds);
+    Some(SweepLine {
+        arm: arm.to_owned(),
+        regime: Regime::Warm,
+        rows,
+        constant: fit.map(|fit| fit.constant),
+        slope: fit.map(|fit| fit.slope),
+        linear: None,
+        largest_residual: fit.map(|fit| fit.largest_residual),
+    })
 }
 
 fn regime_of<'a>(arms: &'a [ArmResult], arm: &str, regime: Regime) -> Option<&'a RegimeResult> {

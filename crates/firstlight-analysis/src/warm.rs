@@ -8,7 +8,9 @@ use firstlight_schema::sample::Sample;
 use firstlight_schema::warm::{Spread, States, Throughput, WarmSummary, Window, WindowMemory};
 use firstlight_schema::window::SteadyState;
 
-use crate::stats::{Components, SteadyPart, block_bootstrap, log_mean, mean, middle, variance};
+use crate::stats::{
+    Components, SteadyPart, block_bootstrap, log_mean, mean, middle, plain_mean, variance,
+};
 
 /// Summarises the valid processes with a steady state; none unless most of them have one.
 pub fn summarise_warm(samples: &[Sample], work: Option<&Work>, seed: u64) -> Option<WarmSummary> {
@@ -55,7 +57,20 @@ pub fn summarise_warm(samples: &[Sample], work: Option<&Work>, seed: u64) -> Opt
         best_calls,
         states: states(&valid),
         memory: memory(&valid),
+        overhead: plain_mean(&overheads(samples).into_iter().map(|(_, ns)| ns).collect::<Vec<_>>()),
     })
+}
+
+/// The rounds of the samples that count, with what their calls took beyond the baseline.
+pub(crate) fn overheads(samples: &[Sample]) -> Vec<(u32, f64)> {
+    samples
+        .iter()
+        .filter(|sample| sample.valid)
+        .filter_map(|sample| {
+            let overhead = sample.window.as_ref()?.overhead?;
+            Some((sample.round.unwrap_or(sample.number), overhead.median_ns))
+        })
+        .collect()
 }
 
 /// The durations of the steady part's calls, from the raw readings.

@@ -5,7 +5,7 @@ use firstlight_schema::message::{Event, Iterations, Message, Part, Settled};
 use firstlight_schema::nanos::{Moment, Nanos};
 use firstlight_schema::phase::Phase;
 use firstlight_schema::reading::RawSample;
-use firstlight_schema::warm::{Drift, SteadyPart, Window};
+use firstlight_schema::warm::{Drift, Overhead, SteadyPart, Window};
 
 use crate::programs::TimedProgram;
 use crate::stats::{autocorrelation_time, drift, middle};
@@ -50,6 +50,26 @@ pub(crate) fn window(raw: &RawSample) -> Option<Window> {
         }),
         steady,
         unfinished_share: unfinished.map(|(share, _)| share),
+        overhead: found.from.and_then(|from| overhead(raw, &durations, from)),
+    })
+}
+
+/// What the calls of the steady part took beyond the baseline. The median, because what disturbs one
+/// of two calls makes a difference that belongs to neither.
+fn overhead(raw: &RawSample, durations: &[f64], from: usize) -> Option<Overhead> {
+    let baseline: Vec<f64> = blocks(raw, Part::Baseline).flat_map(Iterations::per_call).collect();
+    let mut differences: Vec<f64> =
+        durations.iter().zip(&baseline).skip(from).map(|(call, base)| call - base).collect();
+    let mut steady: Vec<f64> = baseline.into_iter().skip(from).collect();
+    if differences.is_empty() {
+        return None;
+    }
+    differences.sort_unstable_by(f64::total_cmp);
+    steady.sort_unstable_by(f64::total_cmp);
+    Some(Overhead {
+        pairs: count(differences.len()),
+        median_ns: middle(&differences),
+        baseline_ns: middle(&steady),
     })
 }
 

@@ -52,6 +52,7 @@ fn case(name: &str, arms: Vec<ArmResult>, again: Option<ArmResult>) -> CaseResul
         again,
         comparisons: Vec::new(),
         break_evens: Vec::new(),
+        planted: None,
     }
 }
 

@@ -21,22 +21,24 @@ const RECORD: &str = "firstlight-environment.json";
 pub struct Environment {
     pub python: PathBuf,
     pub runtime: String,
-    /// SHA-256 of the lock file.
+    /// SHA-256 of the lock file, or of all of them one after the other.
     pub lock_digest: String,
     /// Program and version that installed it.
     pub installer: String,
     pub packages: BTreeMap<String, String>,
 }
 
-/// Finds the environment below `cache`, or makes it there; `announce` hears what takes long.
+/// Finds the environment of these lock files below `cache`, or makes it there; `announce` hears what
+/// takes long.
 pub fn provision(
-    lock: &Path,
+    locks: &[PathBuf],
     interpreter: &Interpreter,
     cache: &Path,
     interrupt: &Interrupt,
     announce: &mut dyn FnMut(&str),
 ) -> Result<Environment, EngineError> {
-    let content = fs::read(lock).map_err(EngineError::file("read", lock))?;
+    let read = |lock: &PathBuf| fs::read(lock).map_err(EngineError::file("read", lock));
+    let content = locks.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();
     let lock_digest = hex(&Sha256::digest(&content));
     let key = hex(&Sha256::digest(
         [
@@ -56,7 +58,7 @@ pub fn provision(
     let _ = fs::remove_dir_all(&folder);
     let installer = Installer::find();
     announce(&format!("installing {} packages with {}", pinned(&content), installer.name()));
-    let outcome = installer.install(interpreter, lock, &folder);
+    let outcome = installer.install(interpreter, locks, &folder);
     // Ctrl-C reaches the installer too; then its complaint is not the reason.
     interrupt.check()?;
     outcome?;
@@ -114,10 +116,11 @@ impl Installer {
     fn install(
         &self,
         interpreter: &Interpreter,
-        lock: &Path,
+        locks: &[PathBuf],
         folder: &Path,
     ) -> Result<(), EngineError> {
         let python = folder.join("bin/python");
+        let wanted = locks.iter().flat_map(|lock| ["--requirement".as_ref(), lock.as_os_str()]);
         match self {
             Self::Uv(uv) => {
                 self.run(
@@ -130,23 +133,15 @@ impl Installer {
                     Command::new(uv)
                         .args(["pip", "install", "--quiet", "--python"])
                         .arg(&python)
-                        .arg("--requirement")
-                        .arg(lock),
+                        .args(wanted),
                 )
             }
             Self::Pip => {
                 self.run(Command::new(&interpreter.executable).args(["-m", "venv"]).arg(folder))?;
                 self.run(
                     Command::new(&python)
-                        .args([
-                            "-m",
-                            "pip",
-                            "install",
-                            "--quiet",
-                            "--disable-pip-version-check",
-                            "--requirement",
-                        ])
-                        .arg(lock),
+                        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+                        .args(wanted),
                 )
             }
         }

@@ -5,6 +5,7 @@
 mod bar;
 mod chart;
 pub mod export;
+pub mod figure;
 pub mod findings;
 pub mod format;
 mod headline;
@@ -17,5 +18,6 @@ pub mod sentence;
 pub mod site;
 mod strip;
 mod table;
+pub mod tables;
 pub mod terminal;
 mod verdict;

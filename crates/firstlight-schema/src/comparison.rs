@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::Estimate;
-use crate::suite::Regime;
+use crate::suite::{Regime, Takes};
 use crate::version::{Build, SchemaId, Version};
 
 pub const NAME: &str = "comparison";
@@ -164,6 +164,48 @@ pub struct SweepResult {
     pub case: String,
     pub parameter: String,
     pub lines: Vec<SweepLine>,
+    /// The same for what calls take beyond the baseline, where workloads have one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overheads: Vec<SweepLine>,
+}
+
+/// A case with a known mistake beside the same case without it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct PlantedResult {
+    /// The case without the mistake.
+    pub of: String,
+    /// What would have been taken for the result.
+    pub takes: Takes,
+    /// Whether at least one arm was found out; a mistake that nobody notices is a failure.
+    pub refused: bool,
+    pub rows: Vec<PlantedRow>,
+}
+
+/// One arm with the mistake and without it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct PlantedRow {
+    pub arm: String,
+    /// The findings that make its samples invalid.
+    pub findings: Vec<String>,
+    /// Time per call.
+    pub time: Mistaken,
+    /// How many times as fast as the reference arm, for other arms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed_up: Option<Mistaken>,
+    /// What calls take beyond the baseline, where workloads have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<Mistaken>,
+}
+
+/// A number as it came out wrong, as it is right, and the one over the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Mistaken {
+    pub wrong: Option<Estimate>,
+    pub right: Option<Estimate>,
+    pub factor: Option<Estimate>,
 }
 
 /// The document `comparison`: what `firstlight compare` found.

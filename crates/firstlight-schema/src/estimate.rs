@@ -22,6 +22,8 @@ pub enum Method {
     SignedRankRatio,
     /// The mean of one series with a moving-block bootstrap: run-to-run variance not captured.
     BlockBootstrap,
+    /// The mean of the processes' values with a t interval.
+    Mean,
     /// A coefficient of a weighted least-squares line with its t interval.
     LeastSquares,
 }

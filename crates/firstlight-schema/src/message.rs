@@ -366,6 +366,8 @@ pub enum Part {
     WarmUp,
     /// What is measured in the warm regime.
     Window,
+    /// The baseline's calls, each right after the call of the window that it belongs to.
+    Baseline,
 }
 
 /// Calls after the window: begin, end as the workload has it, everything waited for, and everything

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache::CachePolicy;
 use crate::cold::Summary;
-use crate::comparison::{AgainResult, BreakEven, Comparison, SweepResult};
+use crate::comparison::{AgainResult, BreakEven, Comparison, PlantedResult, SweepResult};
 use crate::finding::Reason;
 use crate::machine::Machine;
 use crate::machine_state::MachineState;
@@ -136,6 +136,9 @@ pub struct CaseResult {
     pub comparisons: Vec<Comparison>,
     /// Every pair of arms, for each cold regime.
     pub break_evens: Vec<BreakEven>,
+    /// Where the case makes a known mistake; it has no verdicts then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planted: Option<PlantedResult>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,6 +5,7 @@ pub const FD: &str = "FIRSTLIGHT_FD";
 pub const PARENT: &str = "FIRSTLIGHT_PARENT";
 pub const ORIGINAL_PYTHONPATH: &str = "FIRSTLIGHT_PYTHONPATH";
 pub const RUNS: &str = "FIRSTLIGHT_RUNS";
+pub const ARTEFACTS: &str = "FIRSTLIGHT_ARTEFACTS";
 pub const CACHE: &str = "FIRSTLIGHT_CACHE";
 pub const PYTHONPATH: &str = "PYTHONPATH";
 pub const HOME: &str = "HOME";
@@ -14,7 +15,7 @@ pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
 pub const NO_COLOR: &str = "NO_COLOR";
 
 /// Each name with its meaning, for the reference.
-pub const ALL: [(&str, &str); 11] = [
+pub const ALL: [(&str, &str); 12] = [
     (RUNS, "read: the folder in which runs are kept, instead of the state folder"),
     (CACHE, "read: the folder for environments, suites and hooks, instead of the cache folder"),
     (NO_COLOR, "read: no colours when set"),
@@ -25,5 +26,6 @@ pub const ALL: [(&str, &str); 11] = [
     (PYTHONPATH, "set while the hooks are loaded, then put back to what it was"),
     (FD, "set for measured processes: the descriptor of the runner protocol"),
     (PARENT, "set for measured processes: the process that started them"),
+    (ARTEFACTS, "set for arms with `artefacts = true`: a folder that all their processes share"),
     (ORIGINAL_PYTHONPATH, "set for measured processes: `PYTHONPATH` as the user had it"),
 ];

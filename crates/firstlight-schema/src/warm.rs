@@ -23,6 +23,20 @@ pub struct Window {
     pub drift: Option<Drift>,
     /// Of the work of one call, how much was still running when the call had returned.
     pub unfinished_share: Option<f64>,
+    /// What a call took beyond the workload's baseline, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<Overhead>,
+}
+
+/// Calls against the baseline that was called right after each of them, in the steady part.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Overhead {
+    pub pairs: u32,
+    /// The median of the differences.
+    pub median_ns: f64,
+    /// The median of the baseline.
+    pub baseline_ns: f64,
 }
 
 /// The calls in a steady state.
@@ -68,6 +82,9 @@ pub struct WarmSummary {
     pub states: States,
     pub throughput: Option<Throughput>,
     pub memory: Option<WindowMemory>,
+    /// What a call takes beyond the baseline, in nanoseconds; the mean over the processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<Estimate>,
 }
 
 /// How many processes were in which state.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use firstlight_schema::cache::Policy;
-use firstlight_schema::suite::Regime;
+use firstlight_schema::suite::{Regime, Scalar};
 
 pub(crate) use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 
@@ -154,6 +154,15 @@ Examples:
 pub(crate) struct RunArgs {
     /// A folder with a suite.toml, or the name of a built-in suite
     pub(crate) suite: String,
+    /// One of the suite's own sizes, such as tiny or full
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// Another value for a parameter, in every case that has it; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
+    pub(crate) set: Vec<(String, Scalar)>,
+    /// Also measure the arms that need this extra, and install it; may be repeated
+    #[arg(long = "extra", value_name = "NAME")]
+    pub(crate) extras: Vec<String>,
     /// Processes per arm and regime, instead of the suite's own number
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) processes: Option<u32>,
@@ -187,9 +196,21 @@ fn regime(text: &str) -> Result<Regime, String> {
     text.parse()
 }
 
+/// `name=value`, the value as suite.toml would have it, or else a text.
+fn parameter(text: &str) -> Result<(String, Scalar), String> {
+    let (name, value) = text
+        .split_once('=')
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| format!("`{text}` is not NAME=VALUE"))?;
+    Ok((name.to_owned(), Scalar::typed(value)))
+}
+
 const RUN_EXAMPLES: &str = "\
 Examples:
   firstlight run quickstart
+  firstlight run generate --profile tiny
+  firstlight run generate --set layers=6 --set width=512
+  firstlight run short-runs --extra torch
   firstlight run ./my-suite --processes 20
   firstlight run ./my-suite --case small --python .venv/bin/python";
 

@@ -121,6 +121,7 @@ fn case_result(case: &ForeignCase, foreign: &Foreign) -> CaseResult {
         again: None,
         comparisons: Vec::new(),
         break_evens: Vec::new(),
+        planted: None,
     }
 }
 

@@ -98,6 +98,7 @@ fn check_case(
         .map(|arm| (arm.name.get_ref().as_str(), false))
         .chain(suite.control_of(case).map(|arm| (arm, true)))
         .collect();
+    let regimes = suite.regimes_of(case);
     let rounds = order(contenders.len(), records.len());
     let mut places = Vec::new();
     let mut last: Option<Turn> = None;
@@ -127,7 +128,7 @@ fn check_case(
             continue;
         }
         let turn = subject.regime.zip(subject.round).and_then(|(regime, round)| {
-            let regime = suite.regimes.iter().position(|&known| known == regime)?;
+            let regime = regimes.iter().position(|&known| known == regime)?;
             let round = usize::try_from(round).ok()?.checked_sub(1)?;
             let place = rounds.get(round)?.iter().position(|&one| one == who)?;
             Some((round, regime, place))

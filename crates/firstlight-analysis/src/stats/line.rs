@@ -10,7 +10,7 @@
 use firstlight_schema::estimate::{Estimate, Interval, Method};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-use super::{CONFIDENCE, count, mean, short, student};
+use super::{CONFIDENCE, count, mean, plain_mean, short, student};
 
 const REWEIGHTINGS: usize = 2;
 
@@ -37,6 +37,31 @@ pub fn line(points: &[(f64, f64)]) -> Option<Line> {
         let last = fit;
         fit = Fit::new(&groups, |group| last.at(group.x))?;
     }
+    fitted(points, &groups, fit)
+}
+
+/// The same for differences, which may be negative and differ in scatter from x to x: a line through
+/// the values of each round, and the mean of the rounds' lines with Student's interval. None unless
+/// every round has the same two or more x.
+pub fn line_by_rounds(rounds: &[Vec<(f64, f64)>]) -> Option<Line> {
+    let lines: Vec<Fit> =
+        rounds.iter().map(|points| Fit::new(&groups(points), |_| 1.0)).collect::<Option<_>>()?;
+    let usable = |fit: &Fit| fit.slope.is_finite();
+    if lines.is_empty() || !lines.iter().all(usable) {
+        return None;
+    }
+    let of = |value: fn(&Fit) -> f64| plain_mean(&lines.iter().map(value).collect::<Vec<_>>());
+    let (constant, slope) = (of(|fit| fit.at(0.0))?, of(|fit| fit.slope)?);
+    let all = groups(&rounds.concat());
+    let off = |group: &Group| {
+        let expected = constant.point + slope.point * group.x;
+        (group.mean / expected - 1.0).abs()
+    };
+    let largest_residual = all.iter().map(off).fold(0.0, f64::max);
+    Some(Line { constant, slope, straight: None, largest_residual })
+}
+
+fn fitted(points: &[(f64, f64)], groups: &[Group], fit: Fit) -> Option<Line> {
     let df = count(points.len() - 2);
     let s2 = (fit.lack + fit.pure) / df;
     let reach = student::reach(df)?;
@@ -50,7 +75,7 @@ pub fn line(points: &[(f64, f64)]) -> Option<Line> {
         constant: estimate(fit.at(0.0), 1.0 / fit.weight + fit.x * fit.x / fit.across),
         slope: estimate(fit.slope, 1.0 / fit.across),
         straight: straight(&fit, points.len(), groups.len()),
-        largest_residual: largest_residual(&fit, &groups),
+        largest_residual: largest_residual(&fit, groups),
     })
 }
 
@@ -187,6 +212,28 @@ mod tests {
     fn a_bend_shows_in_the_largest_residual() {
         let line = line(&points(1, |x| if x < 60.0 { 500.0 + 20.0 * x } else { 3_000.0 })).unwrap();
         assert!(line.largest_residual > 0.1, "{line:?}");
+    }
+
+    #[test]
+    fn a_line_by_rounds_takes_negative_values_and_covers_its_slope() {
+        let exact = vec![vec![(1.0, -4.0), (2.0, -11.0), (5.0, -32.0)]];
+        let line = line_by_rounds(&exact).unwrap();
+        assert!((line.slope.point + 7.0).abs() < 1e-9);
+        assert_eq!(line.slope.interval, None);
+        let covered = (0..1_000)
+            .filter(|seed| {
+                let mut noise = Noise::new(*seed);
+                let mut round = |_| {
+                    [1.0, 2.0, 4.0, 8.0]
+                        .map(|x| (x, -3.0 + 0.1 * x + (1.0 + x) * noise.normal()))
+                        .to_vec()
+                };
+                let rounds: Vec<_> = (0..5).map(&mut round).collect();
+                let interval = line_by_rounds(&rounds).unwrap().slope.interval.unwrap();
+                (interval.low..=interval.high).contains(&0.1)
+            })
+            .count();
+        assert!((925..=975).contains(&covered), "{covered}");
     }
 
     #[test]

@@ -62,6 +62,13 @@ impl Scratch {
         self.root.path().join("primed")
     }
 
+    /// A folder that no policy touches, for what an arm makes ahead of time.
+    pub fn artefacts(&self) -> Result<PathBuf, EngineError> {
+        let folder = self.root.path().join("artefacts");
+        fs::create_dir_all(&folder).map_err(EngineError::file("make", &folder))?;
+        Ok(folder)
+    }
+
     pub fn variables(&self, policy: CachePolicy) -> Vec<(OsString, Option<OsString>)> {
         variables(policy, &self.live())
     }

@@ -5,6 +5,7 @@ use firstlight_schema::nanos::Nanos;
 use firstlight_schema::patience::Patience;
 use firstlight_schema::reading::{SampleRole, Subject};
 use firstlight_schema::suite::{ArmFile, CaseFile, EnvironmentFile, Program, Regime};
+use firstlight_schema::variables;
 
 use super::command::priming;
 use super::session::{Observer, Session, Target};
@@ -45,11 +46,11 @@ impl<'a> Contender<'a> {
         let regimes = plan
             .suite
             .file
-            .regimes
-            .iter()
-            .map(|&regime| RegimeReadings {
+            .regimes_of(case)
+            .into_iter()
+            .map(|regime| RegimeReadings {
                 regime,
-                policy: plan.suite.file.policy(regime),
+                policy: plan.suite.file.policy(&name, regime),
                 samples: Vec::new(),
             })
             .collect();
@@ -115,7 +116,7 @@ impl<'a> Contender<'a> {
         session: &mut Session<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), EngineError> {
-        let policy = priming(self.plan.suite.file.policy(Regime::ColdPrimed));
+        let policy = priming(self.plan.suite.file.policy(&self.readings.arm, Regime::ColdPrimed));
         let subject = self.subject(None, None);
         observer.starting(SampleRole::Priming, Some(&subject));
         self.target.ask(&self.requests(Regime::ColdPrimed));
@@ -136,7 +137,7 @@ impl<'a> Contender<'a> {
         regime: Regime,
         observer: &mut dyn Observer,
     ) -> Result<(), EngineError> {
-        let policy = self.plan.suite.file.policy(regime);
+        let policy = self.plan.suite.file.policy(&self.readings.arm, regime);
         let subject = self.subject(Some(regime), Some(round));
         observer.starting(SampleRole::Measured, Some(&subject));
         self.target.ask(&self.requests(regime));
@@ -166,14 +167,16 @@ fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, EngineError> {
             (resolve(&typed)?.program, words[1..].iter().map(Into::into).collect(), false)
         }
     };
-    let variables = match &file.environment {
-        EnvironmentFile::AsFound => Vec::new(),
-        EnvironmentFile::Provisioned(provisioned) => provisioned
-            .variables
-            .iter()
-            .map(|(name, value)| (name.into(), Some(value.into())))
-            .collect(),
+    let of_all = match &file.environment {
+        EnvironmentFile::AsFound => None,
+        EnvironmentFile::Provisioned(provisioned) => Some(&provisioned.variables),
     };
+    let variables = of_all
+        .into_iter()
+        .flatten()
+        .chain(&arm.variables)
+        .map(|(name, value)| (name.into(), Some(value.into())))
+        .collect();
     let launch = Launch {
         program,
         arguments,
@@ -183,5 +186,11 @@ fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, EngineError> {
         timeout: file.sampling.timeout,
         show: Show::Tail,
     };
-    Target::new(launch, hooked, plan.suite.file.policy(file.regimes[0]), &[])
+    let policy = plan.suite.file.policy(arm.name.get_ref(), file.regimes[0]);
+    let mut target = Target::new(launch, hooked, policy, &[])?;
+    if arm.artefacts {
+        let folder = target.scratch.artefacts()?;
+        target.launch.variables.push((variables::ARTEFACTS.into(), Some(folder.into())));
+    }
+    Ok(target)
 }

@@ -90,12 +90,24 @@ impl SuitePlan<'_> {
     /// How many processes will be started if nothing fails and nothing needs more.
     pub fn processes_in_all(&self) -> u32 {
         let file = &self.suite.file;
-        let per_arm: u32 = file.regimes.iter().map(|&regime| file.least(regime)).sum();
-        let primings =
-            u32::from(file.regimes.iter().any(|&regime| file.policy(regime).needs_priming()));
-        let arms: usize = file.cases.iter().map(|case| file.arms_of(case).count()).sum();
-        let controls = file.cases.iter().filter(|case| file.control_of(case).is_some()).count();
-        u32::try_from(arms + controls).unwrap_or(u32::MAX) * (per_arm + primings)
+        let of_case = |case: &CaseFile| {
+            let per_arm: u32 =
+                file.regimes_of(case).into_iter().map(|regime| file.least(regime)).sum();
+            let arms = file.arms_of(case).count() + file.control_of(case).iter().count();
+            let each = per_arm + u32::from(self.needs_priming(case));
+            u32::try_from(arms).unwrap_or(u32::MAX).saturating_mul(each)
+        };
+        file.cases.iter().map(of_case).sum()
+    }
+
+    /// Whether anything of a case wants a cache that somebody has to fill first.
+    fn needs_priming(&self, case: &CaseFile) -> bool {
+        let file = &self.suite.file;
+        let regimes = file.regimes_of(case);
+        file.arms_of(case).any(|arm| {
+            let policy = |&regime: &Regime| file.policy(arm.name.get_ref(), regime);
+            regimes.iter().map(policy).any(CachePolicy::needs_priming)
+        })
     }
 }
 
@@ -115,6 +127,7 @@ pub fn sample_case(
 struct CaseSampler<'a, 'b> {
     session: &'a mut Session<'b>,
     plan: &'a SuitePlan<'a>,
+    case: &'a CaseFile,
     observer: &'a mut dyn Observer,
     /// The control is the last one, if there is one.
     contenders: Vec<Contender<'a>>,
@@ -139,13 +152,13 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
             .collect::<Result<Vec<_>, _>>()?;
         let rounds = Rounds::new(contenders.len(), file.sampling.seed);
         let has_control = control.is_some();
-        Ok(Self { session, plan, observer, contenders, rounds, has_control })
+        Ok(Self { session, plan, case, observer, contenders, rounds, has_control })
     }
 
     fn take_all(&mut self, guide: &mut Guide<'_>) -> Result<(), EngineError> {
         let began = now();
-        let regimes = &self.plan.suite.file.regimes;
-        if regimes.iter().any(|&regime| self.plan.suite.file.policy(regime).needs_priming()) {
+        let regimes = self.plan.suite.file.regimes_of(self.case);
+        if self.plan.needs_priming(self.case) {
             for contender in &mut self.contenders {
                 if !self.session.is_interrupted() {
                     contender.prime(self.session, self.observer)?;

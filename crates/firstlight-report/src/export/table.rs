@@ -141,7 +141,7 @@ fn calls<'a>(row: &Row<'a>, sample: &Sample, known: bool, rows: &mut Vec<Row<'a>
     for message in &sample.raw.messages {
         let Message::Iterations(block) = message else { continue };
         let (part, next) = match block.part {
-            Part::First => continue,
+            Part::First | Part::Baseline => continue,
             Part::WarmUp => (RowPart::WarmUp, &mut warm_ups),
             Part::Window => (RowPart::Window, &mut measured),
         };

@@ -1,10 +1,12 @@
 //! One case: from what is claimed to what was measured.
 
+use firstlight_schema::suite::Regime;
 use maud::{Markup, html};
 
 use super::table::{Cell, Head, Order, table};
 use super::{arm, break_even, findings, ledger, memory, name, processes, verdicts, warm};
 use crate::model::{Case, Row};
+use crate::tables;
 
 pub(super) fn case(index: usize, of: &Case<'_>) -> Markup {
     let id = format!("case-{index}");
@@ -14,7 +16,14 @@ pub(super) fn case(index: usize, of: &Case<'_>) -> Markup {
             @if !of.about.is_empty() { p class="soft" { (of.about) } }
             h3 { "Regimes side by side" }
             (table("Time of each arm in each regime", Order::Sortable, &HEADS, &rows(of)))
+            (answer("Overhead", "What calls take beyond the baseline of each arm", tables::overheads(of.of)))
+            (answer("The planted mistake", "What would have been published, and what is right", tables::planted(of.of)))
             (verdicts::forest(&id, of.of))
+            @for cold in [Regime::ColdClean, Regime::ColdPrimed] {
+                @if of.of.arms.len() > 2 {
+                    (answer(&format!("Which arm for how many calls, {cold}"), "The cheapest arm, start-up included", tables::cheapest(of.of, cold)))
+                }
+            }
             (break_even::break_evens(&id, of.of))
             (findings::findings("Findings", &of.findings))
             (ledger::ledgers(&id, of))
@@ -28,6 +37,18 @@ pub(super) fn case(index: usize, of: &Case<'_>) -> Markup {
                 "A suite of your own is named by its folder; the digest of its files is among the conditions."
             }
         }
+    }
+}
+
+/// One of the tables that answer the suite's question.
+pub(super) fn answer(title: &str, caption: &str, of: Option<tables::Table>) -> Markup {
+    let Some(of) = of else { return html! {} };
+    let heads: Vec<Head<'_>> = of.head.iter().map(|name| Head::Text(name)).collect();
+    let cell = |text: &String| Cell::text(text);
+    let rows: Vec<Vec<Cell>> = of.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+    html! {
+        h3 { (title) }
+        (table(caption, Order::Fixed, &heads, &rows))
     }
 }
 

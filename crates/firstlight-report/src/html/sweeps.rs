@@ -4,10 +4,12 @@ use firstlight_schema::comparison::{SweepLine, SweepResult};
 use firstlight_schema::suite::Regime;
 use maud::{Markup, html};
 
+use super::case::answer;
 use super::name;
 use super::table::{Cell, Head, Order, table};
 use crate::chart::{arm_class, sweep as picture};
 use crate::format::duration;
+use crate::tables;
 use crate::terminal::fit;
 
 pub(super) fn sweeps(all: &[SweepResult]) -> Markup {
@@ -28,6 +30,7 @@ fn sweep(index: usize, of: &SweepResult) -> Markup {
             @let lines = lines(of, regime);
             @if !lines.is_empty() { (of_regime(&format!("sweep-{index}-{regime}"), of, regime, &lines)) }
         }
+        (answer(&format!("Overhead against {}", of.parameter), "With the slope and its interval", tables::slopes(of)))
     }
 }
 

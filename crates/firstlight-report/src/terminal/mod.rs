@@ -1,5 +1,6 @@
 //! Results for a terminal, complete without colour and at any width.
 
+mod answers;
 mod cold;
 mod comparison;
 mod doctor;

@@ -3,6 +3,7 @@
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
+use super::answers::{cheapest, has_few_arms, overheads, planted, slopes};
 use super::findings::{findings, of_the_machine};
 use super::minimum::{facts, minimum};
 use super::page::{BOLD, Page};
@@ -38,12 +39,18 @@ pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
             sheets(page, case);
             windows(page, case);
         }
+        overheads(page, case);
+        planted(page, case);
         verdicts(page, &case.comparisons);
-        break_evens(page, case);
+        cheapest(page, case);
+        if report == Report::Full || has_few_arms(case) {
+            break_evens(page, case);
+        }
         findings(page, case);
     }
     for of in &document.sweeps {
         sweep(page, of);
+        slopes(page, of);
     }
     if let Some(of) = &document.control {
         control(page, of);

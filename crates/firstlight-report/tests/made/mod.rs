@@ -224,6 +224,7 @@ pub(crate) fn run() -> RunDocument {
             again: Some(arm("jax", vec![steady(1_001)], None)),
             comparisons: Vec::new(),
             break_evens: Vec::new(),
+            planted: None,
         }],
     };
     judge(&mut document);

@@ -1,13 +1,16 @@
 //! What was typed instead of the suite's own values.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file::{CaseFile, SuiteFile};
+use super::file::{ArmFile, CaseFile, SuiteFile};
 use super::regime::Regime;
+use super::scalar::Scalar;
 
 /// A part of a suite, and other numbers than its own; empty lists mean all.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Choice {
     /// Processes per arm and regime.
@@ -16,12 +19,26 @@ pub struct Choice {
     pub cases: Vec<String>,
     pub arms: Vec<String>,
     pub regimes: Vec<Regime>,
+    /// One of the suite's own sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// Values of parameters, for every case that has them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, Scalar>,
+    /// What else was asked for; arms that need anything else are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extras: Vec<String>,
 }
 
 impl Choice {
     /// Leaves of the suite what was chosen, with the numbers that were typed.
     pub fn apply(&self, suite: &mut SuiteFile) -> Result<(), String> {
+        if let Some(name) = &self.profile {
+            suite.apply_profile(name)?;
+        }
         self.check(suite)?;
+        self.set_parameters(suite)?;
+        suite.arms.retain(|arm| self.has_extra(arm));
         suite.cases.retain(|case| self.wants_case(case));
         suite.arms.retain(|arm| wants(&self.arms, arm.name.get_ref()));
         if !self.regimes.is_empty() {
@@ -30,14 +47,41 @@ impl Choice {
                 return Err("the suite measures none of these regimes".to_owned());
             }
         }
-        if let Some(processes) = self.processes {
-            suite.sampling.processes = processes;
-            (suite.warm.processes, suite.warm.most_processes) = (processes, processes);
-        }
+        suite.take_processes(self.processes);
         if let Some(seed) = self.seed {
             suite.sampling.seed = seed;
         }
+        let left: Vec<bool> = suite
+            .cases
+            .iter()
+            .map(|case| suite.arms_of(case).next().is_some() && !suite.regimes_of(case).is_empty())
+            .collect();
+        let mut left = left.into_iter();
+        suite.cases.retain(|_| left.next().unwrap_or(false));
+        if suite.cases.is_empty() {
+            return Err("nothing of the suite is left to measure".to_owned());
+        }
         Ok(())
+    }
+
+    fn set_parameters(&self, suite: &mut SuiteFile) -> Result<(), String> {
+        for (name, value) in &self.set {
+            let mut found = false;
+            for case in &mut suite.cases {
+                let swept = case.point.as_ref().is_some_and(|point| point.parameter == *name);
+                if let Some(own) = case.parameters.get_mut(name).filter(|_| !swept) {
+                    (*own, found) = (value.clone(), true);
+                }
+            }
+            if !found {
+                return Err(format!("no case has a parameter `{name}` to set"));
+            }
+        }
+        Ok(())
+    }
+
+    fn has_extra(&self, arm: &ArmFile) -> bool {
+        arm.extra.as_ref().is_none_or(|extra| self.extras.contains(extra.get_ref()))
     }
 
     fn check(&self, suite: &SuiteFile) -> Result<(), String> {
@@ -46,13 +90,28 @@ impl Choice {
             suite.cases.iter().map(|case| case.name.get_ref().as_str()).chain(swept).collect();
         cases.dedup();
         let arms: Vec<&str> = suite.arms.iter().map(|arm| arm.name.get_ref().as_str()).collect();
-        for (what, asked, known) in [("case", &self.cases, &cases), ("arm", &self.arms, &arms)] {
+        let extras: Vec<&str> = suite.extras().map(|(name, _)| name).collect();
+        let asked = [
+            ("case", &self.cases, &cases),
+            ("arm", &self.arms, &arms),
+            ("extra", &self.extras, &extras),
+        ];
+        for (what, asked, known) in asked {
             if let Some(name) = asked.iter().find(|name| !known.contains(&name.as_str())) {
-                let known = known.join(", ");
-                return Err(format!("the suite has no {what} `{name}`, only {known}"));
+                return Err(match known.as_slice() {
+                    [] => format!("the suite has no {what} `{name}`, nor any other"),
+                    known => format!("the suite has no {what} `{name}`, only {}", known.join(", ")),
+                });
             }
         }
-        Ok(())
+        let named = suite.arms.iter().filter(|arm| self.arms.contains(arm.name.get_ref()));
+        match named.clone().find(|arm| !self.has_extra(arm)).and_then(|arm| arm.extra.as_ref()) {
+            Some(extra) => {
+                let extra = extra.get_ref();
+                Err(format!("this arm needs `{extra}`: add `--extra {extra}`"))
+            }
+            None => Ok(()),
+        }
     }
 
     fn wants_case(&self, case: &CaseFile) -> bool {
@@ -67,7 +126,8 @@ fn wants(asked: &[String], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, SuiteFile};
+    use super::{Choice, Regime, Scalar, SuiteFile};
+    use crate::cache::Policy;
 
     const SUITE: &str = "name = \"s\"\n[[case]]\nname = \"a\"\n[[case]]\nname = \"b\"\n\
         sweep = { parameter = \"n\", values = [1, 2] }\n\
@@ -82,6 +142,76 @@ mod tests {
         let names: Vec<&str> = suite.cases.iter().map(|case| &**case.name.get_ref()).collect();
         assert_eq!(names, ["b.n-1", "b.n-2"]);
         assert_eq!((suite.sampling.processes, suite.warm.most_processes), (3, 3));
+    }
+
+    const SIZED: &str = "name = \"s\"\nparameters = { width = 8 }\n\
+        [environment]\nrequirements = \"r\"\n[environment.extra.big]\nabout = \"much\"\n\
+        [profile.tiny]\nprocesses = 2\nparameters = { width = 2 }\nsweeps = { b = [1, 3, 5] }\n\
+        [[case]]\nname = \"a\"\nregimes = [\"warm\"]\n\
+        [[case]]\nname = \"b\"\nsweep = { parameter = \"n\", values = [1, 2] }\n\
+        [[arm]]\nname = \"x\"\ncommand = [\"x\"]\ncache = \"disabled\"\n\
+        [[arm]]\nname = \"y\"\ncommand = [\"y\"]\nextra = \"big\"\n\
+        [[arm]]\nname = \"z\"\ncommand = [\"z\"]\nat-most = { n = 3 }\n";
+
+    fn arms(suite: &SuiteFile, case: usize) -> Vec<&str> {
+        suite.arms_of(&suite.cases[case]).map(|arm| arm.name.get_ref().as_str()).collect()
+    }
+
+    #[test]
+    fn a_profile_replaces_numbers_parameters_and_the_values_of_sweeps() {
+        let mut suite = SuiteFile::parse(SIZED).unwrap();
+        let set = [("width".to_owned(), Scalar::Integer(4))].into();
+        let choice = Choice { profile: Some("tiny".to_owned()), ..Choice::default() };
+        choice.apply(&mut suite).unwrap();
+        let names: Vec<&str> = suite.cases.iter().map(|case| &**case.name.get_ref()).collect();
+        assert_eq!(names, ["a", "b.n-1", "b.n-3", "b.n-5"]);
+        assert_eq!(suite.sampling.processes, 2);
+        assert_eq!(suite.cases[1].parameters["width"], Scalar::Integer(2));
+        assert_eq!(suite.regimes_of(&suite.cases[0]), [Regime::Warm]);
+        Choice { set, ..Choice::default() }.apply(&mut suite).unwrap();
+        assert_eq!(suite.cases[1].parameters["width"], Scalar::Integer(4));
+    }
+
+    #[test]
+    fn arms_are_left_out_where_they_do_not_apply_and_where_their_extra_was_not_asked_for() {
+        let mut suite = SuiteFile::parse(SIZED).unwrap();
+        let choice = Choice { profile: Some("tiny".to_owned()), ..Choice::default() };
+        choice.apply(&mut suite).unwrap();
+        assert_eq!((arms(&suite, 2), arms(&suite, 3)), (vec!["x", "z"], vec!["x"]));
+        let mut suite = SuiteFile::parse(SIZED).unwrap();
+        Choice { extras: vec!["big".to_owned()], ..Choice::default() }.apply(&mut suite).unwrap();
+        assert_eq!(arms(&suite, 0), ["x", "y", "z"]);
+        let typed = Choice { arms: vec!["y".to_owned()], ..Choice::default() };
+        let error = typed.apply(&mut SuiteFile::parse(SIZED).unwrap()).unwrap_err();
+        assert_eq!(error, "this arm needs `big`: add `--extra big`");
+    }
+
+    #[test]
+    fn an_arm_may_declare_its_own_state_of_the_caches() {
+        let suite = SuiteFile::parse(SIZED).unwrap();
+        let compilers = |arm| suite.policy(arm, Regime::ColdPrimed).compilers;
+        assert_eq!((compilers("x"), compilers("z")), (Policy::Disabled, Policy::Primed));
+    }
+
+    #[test]
+    fn what_no_case_has_cannot_be_set() {
+        let mut suite = SuiteFile::parse(SIZED).unwrap();
+        for name in ["depth", "n"] {
+            let set = [(name.to_owned(), Scalar::Integer(4))].into();
+            let error = Choice { set, ..Choice::default() }.apply(&mut suite).unwrap_err();
+            assert_eq!(error, format!("no case has a parameter `{name}` to set"));
+        }
+        let choice = Choice { profile: Some("tin".to_owned()), ..Choice::default() };
+        let error = choice.apply(&mut suite).unwrap_err();
+        assert_eq!(error, "the suite has no profile `tin`, only tiny");
+    }
+
+    #[test]
+    fn a_profile_that_sets_what_no_case_has_is_refused_with_its_line() {
+        let text = SIZED.replace("{ width = 2 }", "{ widht = 2 }");
+        let error = SuiteFile::parse(&text).unwrap_err();
+        assert_eq!(error.to_string(), "line 7: the profile `tiny` sets `widht`, which no case has");
+        assert_eq!(error.hint.as_deref(), Some("did you mean `width`?"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use toml::Spanned;
 
 use super::error::{SuiteError, nearest};
 use super::measure::{ComparisonFile, SweepFile, WarmFile, WorkFile};
+use super::profile::{PlantedFile, ProfileFile};
 use super::regime::Regime;
 use super::scalar::Scalar;
 use crate::cache::{CachePolicy, Policy};
@@ -40,8 +41,17 @@ pub struct SuiteFile {
     pub comparison: ComparisonFile,
     #[serde(default)]
     pub cache: CacheFile,
+    /// Parameters of every case that has no value of its own for them.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, Scalar>,
+    /// The same suite in other sizes, chosen with `--profile`.
+    #[serde(default, rename = "profile")]
+    pub profiles: BTreeMap<String, ProfileFile>,
     #[serde(rename = "case")]
     pub cases: Vec<CaseFile>,
+    /// The cases before their sweeps became cases of their own.
+    #[serde(skip)]
+    pub(super) written: Vec<CaseFile>,
     #[serde(rename = "arm")]
     pub arms: Vec<ArmFile>,
 }
@@ -68,6 +78,20 @@ pub struct Provisioned {
     /// Environment variables of every measured process.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
+    /// What only some arms need, and only `--extra` installs.
+    #[serde(default, rename = "extra")]
+    pub extras: BTreeMap<String, ExtraFile>,
+}
+
+/// Something that not everybody has: large packages, a device.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ExtraFile {
+    /// What it takes, in a sentence.
+    pub about: String,
+    /// Further requirements, all pinned, relative to the suite.
+    #[serde(default)]
+    pub requirements: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -124,6 +148,12 @@ pub struct CaseFile {
     /// Makes a case for each value of a parameter.
     #[serde(default)]
     pub sweep: Option<SweepFile>,
+    /// Only these regimes of the suite's.
+    #[serde(default)]
+    pub regimes: Option<Vec<Regime>>,
+    /// Says that the case makes a known mistake and has to be refused.
+    #[serde(default)]
+    pub planted: Option<PlantedFile>,
     /// The sweep that this case is a point of.
     #[serde(skip)]
     pub point: Option<SweepPoint>,
@@ -153,6 +183,22 @@ pub struct ArmFile {
     /// Given to `setup` beside the case's parameters.
     #[serde(default)]
     pub options: BTreeMap<String, Scalar>,
+    /// Environment variables of this arm's processes, beside the environment's own.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
+    /// The state of the compilers' caches in every regime, instead of the regime's own.
+    #[serde(default)]
+    pub cache: Option<Policy>,
+    /// What has to be asked for with `--extra` before this arm is measured.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub extra: Option<Spanned<String>>,
+    /// Leaves the arm out of cases in which a parameter is larger.
+    #[serde(default)]
+    pub at_most: BTreeMap<String, f64>,
+    /// Whether its processes share a folder, `FIRSTLIGHT_ARTEFACTS`, from the first one on.
+    #[serde(default)]
+    pub artefacts: bool,
 }
 
 /// What an arm starts.
@@ -163,6 +209,12 @@ pub enum Program<'a> {
 }
 
 impl ArmFile {
+    fn applies_to(&self, case: &CaseFile) -> bool {
+        self.at_most.iter().all(|(name, most)| {
+            case.parameters.get(name).and_then(Scalar::number).is_none_or(|value| value <= *most)
+        })
+    }
+
     pub fn program(&self) -> Program<'_> {
         match (&self.workload, &self.command) {
             (Some(workload), None) => Program::Workload(workload),
@@ -179,7 +231,12 @@ impl SuiteFile {
     pub fn parse(text: &str) -> Result<Self, SuiteError> {
         let mut suite: Self =
             toml::from_str(text).map_err(|error| SuiteError::from_toml(text, &error))?;
+        for case in &mut suite.cases {
+            case.inherit(&suite.parameters);
+        }
         suite.check(text)?;
+        suite.check_profiles(text)?;
+        suite.written = suite.cases.clone();
         suite.cases = suite.cases.into_iter().flat_map(CaseFile::expand).collect();
         check_names(text, "case", suite.cases.iter().map(|case| &case.name))?;
         Ok(suite)
@@ -194,16 +251,26 @@ impl SuiteFile {
 
     pub fn arms_of<'a>(&'a self, case: &'a CaseFile) -> impl Iterator<Item = &'a ArmFile> {
         self.arms.iter().filter(move |arm| {
-            case.arms
+            let named = case
+                .arms
                 .as_ref()
-                .is_none_or(|names| names.iter().any(|name| name.get_ref() == arm.name.get_ref()))
+                .is_none_or(|names| names.iter().any(|name| name.get_ref() == arm.name.get_ref()));
+            named && arm.applies_to(case)
         })
     }
 
-    /// What is declared of all caches in a regime.
-    pub fn policy(&self, regime: Regime) -> CachePolicy {
+    /// The regimes in which a case is measured, in the suite's order.
+    pub fn regimes_of(&self, case: &CaseFile) -> Vec<Regime> {
+        let wanted =
+            |regime: &Regime| case.regimes.as_ref().is_none_or(|only| only.contains(regime));
+        self.regimes.iter().copied().filter(wanted).collect()
+    }
+
+    /// What is declared of all caches of an arm in a regime.
+    pub fn policy(&self, arm: &str, regime: Regime) -> CachePolicy {
+        let own = self.arms.iter().find(|known| known.name.get_ref() == arm);
         CachePolicy {
-            compilers: regime.compilers(),
+            compilers: own.and_then(|arm| arm.cache).unwrap_or_else(|| regime.compilers()),
             bytecode: self.cache.bytecode,
             page_cache: Policy::AsFound,
         }
@@ -245,6 +312,7 @@ impl SuiteFile {
         check_names(text, "case", self.cases.iter().map(|case| &case.name))?;
         check_names(text, "arm", self.arms.iter().map(|arm| &arm.name))?;
         self.arms.iter().try_for_each(|arm| check_arm(text, arm))?;
+        self.arms.iter().try_for_each(|arm| self.check_extra(text, arm))?;
         self.cases.iter().try_for_each(|case| self.check_case(text, case))
     }
 
@@ -280,6 +348,26 @@ impl SuiteFile {
             .with_hint(hint.map(|name| format!("did you mean `{name}`?"))))
     }
 
+    fn check_extra(&self, text: &str, arm: &ArmFile) -> Result<(), SuiteError> {
+        let Some(extra) = &arm.extra else { return Ok(()) };
+        let known: Vec<&str> = self.extras().map(|(name, _)| name).collect();
+        if known.contains(&extra.get_ref().as_str()) {
+            return Ok(());
+        }
+        let message = format!("the environment has no extra `{}`", extra.get_ref());
+        let hint = format!("declare it: [environment.extra.{}]", extra.get_ref());
+        Err(SuiteError::at(text, extra.span().start, message).with_hint(Some(hint)))
+    }
+
+    /// What `--extra` can ask for.
+    pub fn extras(&self) -> impl Iterator<Item = (&str, &ExtraFile)> {
+        let extras = match &self.environment {
+            EnvironmentFile::Provisioned(provisioned) => Some(&provisioned.extras),
+            EnvironmentFile::AsFound => None,
+        };
+        extras.into_iter().flatten().map(|(name, extra)| (name.as_str(), extra))
+    }
+
     fn check_case(&self, text: &str, case: &CaseFile) -> Result<(), SuiteError> {
         for name in case.arms.iter().flatten() {
             self.check_arm_name(text, name)?;
@@ -297,6 +385,10 @@ impl SuiteFile {
                 return problem("sweeps over fewer than two different values".to_owned());
             }
         }
+        if case.regimes.as_ref().is_some_and(|only| !only.iter().any(|r| self.regimes.contains(r)))
+        {
+            return problem("is measured in none of the suite's regimes".to_owned());
+        }
         match &case.work {
             Some(work) if case.work_of(work).is_none() => {
                 problem(format!("has no number `{}` to count its {}", work.count, work.unit))
@@ -307,8 +399,18 @@ impl SuiteFile {
 }
 
 impl CaseFile {
+    /// Takes over what it has no value of its own for.
+    fn inherit(&mut self, parameters: &BTreeMap<String, Scalar>) {
+        let swept = self.sweep.as_ref().map(|sweep| sweep.parameter.clone());
+        for (name, value) in parameters {
+            if swept.as_ref() != Some(name) {
+                self.parameters.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+    }
+
     /// The case itself, or one for each value of its sweep.
-    fn expand(self) -> Vec<Self> {
+    pub(super) fn expand(self) -> Vec<Self> {
         let Some(sweep) = self.sweep.clone() else { return vec![self] };
         let point = |value: Scalar| {
             let mut case = self.clone();
@@ -383,6 +485,12 @@ fn check_arm(text: &str, arm: &ArmFile) -> Result<(), SuiteError> {
 
 fn all_regimes() -> Vec<Regime> {
     vec![Regime::ColdClean, Regime::ColdPrimed, Regime::Warm]
+}
+
+pub(super) fn optional_duration<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    duration(deserializer).map(Some)
 }
 
 pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {

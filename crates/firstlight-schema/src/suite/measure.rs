@@ -109,3 +109,14 @@ pub struct SweepFile {
     pub parameter: String,
     pub values: Vec<Scalar>,
 }
+
+/// What somebody who makes a mistake would have taken for the result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Takes {
+    /// The mean of all calls in the window.
+    #[default]
+    Window,
+    /// The first call in the window: a test that runs once.
+    FirstCall,
+}

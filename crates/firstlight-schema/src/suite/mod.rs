@@ -4,15 +4,17 @@ mod choice;
 mod error;
 mod file;
 mod measure;
+mod profile;
 mod regime;
 mod scalar;
 
 pub use choice::Choice;
 pub use error::SuiteError;
 pub use file::{
-    ArmFile, CacheFile, CaseFile, EnvironmentFile, Program, Provisioned, SamplingFile, SuiteFile,
-    SweepPoint,
+    ArmFile, CacheFile, CaseFile, EnvironmentFile, ExtraFile, Program, Provisioned, SamplingFile,
+    SuiteFile, SweepPoint,
 };
-pub use measure::{Agreement, ComparisonFile, SweepFile, WarmFile, WorkFile};
+pub use measure::{Agreement, ComparisonFile, SweepFile, Takes, WarmFile, WorkFile};
+pub use profile::{PlantedFile, ProfileFile};
 pub use regime::Regime;
 pub use scalar::Scalar;

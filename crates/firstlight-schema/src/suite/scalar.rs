@@ -16,6 +16,19 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// A value as it is typed: a boolean or a number where it looks like one, else a text.
+    pub fn typed(text: &str) -> Self {
+        match text {
+            "true" => Self::Bool(true),
+            "false" => Self::Bool(false),
+            _ => match (text.parse::<i64>(), text.parse::<f64>()) {
+                (Ok(value), _) => Self::Integer(value),
+                (_, Ok(value)) if value.is_finite() => Self::Float(value),
+                _ => Self::Text(text.to_owned()),
+            },
+        }
+    }
+
     /// Its value where it is a number.
     #[expect(clippy::cast_precision_loss, reason = "parameters are small")]
     pub fn number(&self) -> Option<f64> {
@@ -94,5 +107,19 @@ impl JsonSchema for Scalar {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": ["boolean", "number", "string"] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scalar;
+
+    #[test]
+    fn what_is_typed_is_what_a_suite_would_have() {
+        assert_eq!(Scalar::typed("true"), Scalar::Bool(true));
+        assert_eq!(Scalar::typed("12"), Scalar::Integer(12));
+        assert_eq!(Scalar::typed("1e-3"), Scalar::Float(0.001));
+        assert_eq!(Scalar::typed("inf"), Scalar::Text("inf".to_owned()));
+        assert_eq!(Scalar::typed("model.safetensors").to_string(), "model.safetensors");
     }
 }

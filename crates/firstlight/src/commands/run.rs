@@ -18,7 +18,7 @@ use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::run::{EnvironmentKind, EnvironmentRecord, RunDocument};
 use firstlight_schema::snapshot::Origin;
-use firstlight_schema::suite::{EnvironmentFile, Program};
+use firstlight_schema::suite::{ArmFile, EnvironmentFile, Program, SuiteFile};
 
 use super::harness;
 use super::results::guidance;
@@ -31,6 +31,7 @@ use crate::settings::RunSettings;
 
 pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit, Error> {
     let mut suite = suites::open(&settings.suite, &settings.destination.cache)?;
+    tell_left_out(&suite.file, settings, printer);
     settings.choice.apply(&mut suite.file).map_err(Error::Usage)?;
     output::open_export(&settings.destination)?;
     let interrupt = Interrupt::install()?;
@@ -96,9 +97,16 @@ fn environment(
     match &suite.file.environment {
         EnvironmentFile::Provisioned(wanted) if settings.python.is_none() => {
             let base = found.at_least(wanted.python.as_deref())?;
-            let lock = suite.folder.join(&wanted.requirements);
+            let extras = suite.file.extras().filter(|(name, _)| chosen(name, settings));
+            let further = extras.filter_map(|(_, extra)| extra.requirements.as_ref());
+            let locks: Vec<PathBuf> = [&wanted.requirements]
+                .into_iter()
+                .chain(further)
+                .map(|name| suite.folder.join(name))
+                .collect();
             let cache = &settings.destination.cache;
-            let ready = provision(&lock, &base, cache, interrupt, &mut |what| printer.aside(what))?;
+            let ready =
+                provision(&locks, &base, cache, interrupt, &mut |what| printer.aside(what))?;
             let record = EnvironmentRecord {
                 python: Some(ready.runtime),
                 lock_digest: Some(ready.lock_digest),
@@ -115,6 +123,23 @@ fn environment(
                 ..record(EnvironmentKind::AsFound)
             };
             Ok((Some(found.executable), record))
+        }
+    }
+}
+
+fn chosen(extra: &str, settings: &RunSettings) -> bool {
+    settings.choice.extras.iter().any(|asked| asked == extra)
+}
+
+/// Says which arms are not measured because nobody asked for what they need.
+fn tell_left_out(suite: &SuiteFile, settings: &RunSettings, printer: &mut Printer) {
+    for (name, extra) in suite.extras().filter(|(name, _)| !chosen(name, settings)) {
+        let needs = |arm: &&ArmFile| arm.extra.as_ref().is_some_and(|own| own.get_ref() == name);
+        let arms: Vec<&str> =
+            suite.arms.iter().filter(needs).map(|arm| arm.name.get_ref().as_str()).collect();
+        if !arms.is_empty() {
+            let (arms, about) = (arms.join(", "), &extra.about);
+            printer.aside(&format!("left out: {arms}; `--extra {name}` measures them ({about})"));
         }
     }
 }
@@ -151,10 +176,17 @@ fn exit(document: &RunDocument, interrupted: bool) -> Exit {
     let samples = || arms().flat_map(|arm| &arm.regimes).flat_map(|regime| &regime.samples);
     let failed =
         samples().flat_map(|sample| &sample.reasons).any(|reason| reason.finding.is_failure());
-    let nothing = arms().flat_map(|arm| &arm.regimes).any(|regime| regime.summary.is_none());
+    let honest = document.cases.iter().filter(|case| case.planted.is_none());
+    let nothing = honest
+        .flat_map(|case| &case.arms)
+        .flat_map(|arm| &arm.regimes)
+        .any(|of| of.summary.is_none());
+    // A planted mistake is meant to be refused.
+    let missed =
+        document.cases.iter().filter_map(|case| case.planted.as_ref()).any(|found| !found.refused);
     match () {
         () if interrupted => Exit::Interrupted,
-        () if stopped || failed || nothing => Exit::RunnerFailed,
+        () if stopped || failed || nothing || missed => Exit::RunnerFailed,
         () => Exit::Ok,
     }
 }

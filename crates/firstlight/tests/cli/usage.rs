@@ -53,7 +53,7 @@ fn a_python_that_is_none_is_refused() {
 fn an_unknown_suite_is_refused_with_the_known_ones() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(refused(&sandbox, &["run", "quickstrat"]), @r"
-    error: no suite `quickstrat`: neither a folder nor one of quickstart
+    error: no suite `quickstrat`: neither a folder nor one of generate, jit-overhead, quickstart, short-runs
 
     hint: a suite is a folder with a suite.toml
     ");
@@ -66,7 +66,7 @@ fn an_unknown_key_in_a_suite_is_refused_with_its_line_and_the_nearest_known_key(
         "name = \"s\"\n\n[[case]]\nname = \"a\"\n\n[[arm]]\nname = \"b\"\nworklaod = \"w.py\"\n";
     sandbox.file("suite/suite.toml", toml);
     insta::assert_snapshot!(refused(&sandbox, &["run", "suite"]), @r"
-    error: suite/suite.toml:line 8: unknown field `worklaod`, expected one of `name`, `workload`, `command`, `options`
+    error: suite/suite.toml:line 8: unknown field `worklaod`, expected one of `name`, `workload`, `command`, `options`, `variables`, `cache`, `extra`, `at-most`, `artefacts`
 
     hint: did you mean `workload`?
     ");

@@ -1,0 +1,154 @@
+//! Which arm for how many calls: the lower envelope of all arms' total costs.
+//!
+//! After n calls an arm has cost C + (n − 1) W, the medians' and means' own points. Where the cheapest
+//! arm changes, the break-even of the two arms has the interval.
+
+use firstlight_schema::comparison::{BreakEven, Pays};
+use firstlight_schema::run::{ArmResult, CaseResult};
+use firstlight_schema::suite::Regime;
+
+/// Numbers of calls for which one arm is the cheapest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stretch {
+    pub arm: String,
+    /// The first number of calls.
+    pub from: f64,
+    /// The last one; absent for ever.
+    pub to: Option<f64>,
+    /// Where the change from the last arm to this one may lie, with 95 % confidence.
+    pub change: Option<(Option<f64>, Option<f64>)>,
+    /// Arms that are not known to be dearer at `from`.
+    pub also: Vec<String>,
+}
+
+/// What so many calls cost, for one arm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    pub first_ns: f64,
+    pub call_ns: f64,
+}
+
+impl Cost {
+    pub fn of(self, calls: f64) -> f64 {
+        self.first_ns + (calls - 1.0) * self.call_ns
+    }
+}
+
+/// What an arm's calls cost when the first one is of this regime; none unless both were measured.
+pub fn cost(arm: &ArmResult, cold: Regime) -> Option<Cost> {
+    let of = |regime| arm.regimes.iter().find(|known| known.regime == regime);
+    let first_ns = of(cold)?.summary.as_ref()?.first_result?.point;
+    let call_ns = of(Regime::Warm)?.warm.as_ref()?.per_call.point;
+    Some(Cost { first_ns, call_ns })
+}
+
+/// The cheapest arm from one call to any number of them; empty unless two arms have both regimes.
+/// Arms whose results differ from the reference's are left out.
+pub fn cheapest(case: &CaseResult, cold: Regime) -> Vec<Stretch> {
+    let differs =
+        |arm: &ArmResult| matches!(arm.agreement, firstlight_schema::run::Agreed::Differs { .. });
+    let arms: Vec<(&str, Cost)> = case
+        .arms
+        .iter()
+        .filter(|arm| !differs(arm))
+        .filter_map(|arm| Some((arm.name.as_str(), cost(arm, cold)?)))
+        .collect();
+    let mut stretches: Vec<Stretch> = Vec::new();
+    if arms.len() < 2 {
+        return stretches;
+    }
+    let mut from = 1.0;
+    loop {
+        let at = |cost: Cost| (cost.of(from), cost.call_ns);
+        let best = arms.iter().min_by(|a, b| {
+            let (a, b) = (at(a.1), at(b.1));
+            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
+        let Some(&(arm, best)) = best else { return stretches };
+        let next = arms
+            .iter()
+            .filter(|(_, other)| other.call_ns < best.call_ns)
+            .map(|(_, other)| crossing(best, *other).max(from + 1.0))
+            .min_by(f64::total_cmp);
+        let change = stretches.last().and_then(|last| interval(case, cold, &last.arm, arm));
+        stretches.push(Stretch {
+            arm: arm.to_owned(),
+            from,
+            to: next.map(|next| next - 1.0),
+            change,
+            also: undecided(case, cold, arm, from, &arms),
+        });
+        match next {
+            Some(next) => from = next,
+            None => return stretches,
+        }
+    }
+}
+
+/// The first whole number of calls for which the one with the cheaper calls is cheaper.
+fn crossing(now: Cost, later: Cost) -> f64 {
+    let even = 1.0 + (later.first_ns - now.first_ns) / (now.call_ns - later.call_ns);
+    even.floor() + 1.0
+}
+
+fn between<'a>(case: &'a CaseResult, cold: Regime, a: &str, b: &str) -> Option<&'a BreakEven> {
+    case.break_evens.iter().find(|of| {
+        of.cold == cold && ((of.arm == a && of.against == b) || (of.arm == b && of.against == a))
+    })
+}
+
+fn interval(
+    case: &CaseResult,
+    cold: Regime,
+    a: &str,
+    b: &str,
+) -> Option<(Option<f64>, Option<f64>)> {
+    between(case, cold, a, b)?.calls.map(|calls| (calls.low, calls.high))
+}
+
+/// Arms of which it is not known that they cost more than the best one.
+fn undecided(
+    case: &CaseResult,
+    cold: Regime,
+    best: &str,
+    calls: f64,
+    arms: &[(&str, Cost)],
+) -> Vec<String> {
+    let others = arms.iter().map(|(arm, _)| *arm).filter(|arm| *arm != best);
+    others
+        .filter(|other| {
+            let found = between(case, cold, best, other).and_then(|of| cheaper(of, calls));
+            found != Some(best)
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The arm of the two that is cheaper for sure at so many calls.
+fn cheaper(of: &BreakEven, calls: f64) -> Option<&str> {
+    let early = |low: Option<f64>| low.is_some_and(|low| calls <= low);
+    let late = |high: Option<f64>| high.is_some_and(|high| calls >= high);
+    match (of.pays, of.calls) {
+        (Pays::FromTheFirstCall, _) => Some(&of.arm),
+        (Pays::Never, _) => Some(&of.against),
+        (Pays::Later, Some(at)) if early(at.low) => Some(&of.against),
+        (Pays::Later, Some(at)) if late(at.high) => Some(&of.arm),
+        (Pays::AtFirst, Some(at)) if early(at.low) => Some(&of.arm),
+        (Pays::AtFirst, Some(at)) if late(at.high) => Some(&of.against),
+        (Pays::Later | Pays::AtFirst | Pays::Undecided | Pays::TooFewRounds, _) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cost, crossing};
+
+    #[test]
+    fn the_crossing_is_the_first_whole_call_at_which_the_later_one_is_cheaper() {
+        let (now, later) =
+            (Cost { first_ns: 10.0, call_ns: 5.0 }, Cost { first_ns: 110.0, call_ns: 1.0 });
+        let calls = crossing(now, later);
+        assert!(later.of(calls) < now.of(calls));
+        assert!(later.of(calls - 1.0) >= now.of(calls - 1.0));
+    }
+}

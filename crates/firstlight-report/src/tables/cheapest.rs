@@ -1,0 +1,57 @@
+//! Which arm for how many calls.
+
+use firstlight_analysis::cheapest::{cheapest as stretches, cost};
+use firstlight_schema::run::CaseResult;
+use firstlight_schema::suite::Regime;
+
+use super::Table;
+use crate::format::{calls as counted, duration};
+
+/// The cheapest arm from one call on, with where it changes; none for fewer than two arms.
+pub fn cheapest(case: &CaseResult, cold: Regime) -> Option<Table> {
+    let stretches = stretches(case, cold);
+    if stretches.is_empty() {
+        return None;
+    }
+    let mut table = Table::new(&["calls", "cheapest", "changes within", "not known to be dearer"]);
+    for stretch in &stretches {
+        let from = counted(stretch.from);
+        let calls = match stretch.to {
+            Some(to) if (to - stretch.from).abs() < 0.5 => from,
+            Some(to) => format!("{:.0} to {}", stretch.from, counted(to)),
+            None => format!("{from} and more"),
+        };
+        let change = match stretch.change {
+            Some((Some(low), Some(high))) => format!("{low:.0} to {}", counted(high)),
+            Some((None, Some(high))) => format!("up to {}", counted(high)),
+            Some((Some(low), None)) => format!("{} or more", counted(low)),
+            Some((None, None)) => "cannot be told".to_owned(),
+            None => String::new(),
+        };
+        table.rows.push(vec![calls, stretch.arm.clone(), change, stretch.also.join(", ")]);
+    }
+    Some(table.without_empty_columns())
+}
+
+/// What so many calls cost with every arm, the cheapest one marked.
+pub fn totals(case: &CaseResult, cold: Regime, calls: &[f64]) -> Option<Table> {
+    let arms: Vec<_> =
+        case.arms.iter().filter_map(|arm| Some((&arm.name, cost(arm, cold)?))).collect();
+    if arms.is_empty() {
+        return None;
+    }
+    let mut table = Table::new(&["arm"]);
+    table.head.extend(calls.iter().map(|&calls| counted(calls)));
+    let best = |calls: f64| {
+        arms.iter().map(|(_, cost)| cost.of(calls)).min_by(f64::total_cmp).unwrap_or(f64::NAN)
+    };
+    for (name, cost) in &arms {
+        let totals = calls.iter().map(|&calls| {
+            let total = cost.of(calls);
+            let text = duration(total);
+            if total <= best(calls) { format!("**{text}**") } else { text }
+        });
+        table.rows.push([(*name).clone()].into_iter().chain(totals).collect());
+    }
+    Some(table)
+}

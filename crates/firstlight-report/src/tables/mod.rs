@@ -1,0 +1,89 @@
+//! What a run answers, as tables: for the terminal, for the report and for pages that quote a
+//! published result.
+
+mod cheapest;
+mod overhead;
+mod planted;
+mod programs;
+mod times;
+
+use std::fmt::Write as _;
+
+use firstlight_schema::estimate::Estimate;
+
+pub use cheapest::{cheapest, totals};
+pub use overhead::{overheads, slopes};
+pub use planted::planted;
+pub use programs::{memory, programs};
+pub use times::{phases, sweep_times, times};
+
+use crate::format::duration;
+
+/// A head and rows of equal length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    pub head: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new(head: &[&str]) -> Self {
+        Self { head: head.iter().map(|&name| name.to_owned()).collect(), rows: Vec::new() }
+    }
+
+    /// Leaves out columns in which no row has anything.
+    fn without_empty_columns(mut self) -> Self {
+        let used: Vec<bool> = (0..self.head.len())
+            .map(|at| self.rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty())))
+            .collect();
+        for cells in self.rows.iter_mut().chain([&mut self.head]) {
+            let mut used = used.iter();
+            cells.retain(|_| used.next().is_some_and(|used| *used));
+        }
+        self
+    }
+
+    /// As Markdown writes tables.
+    pub fn markdown(&self) -> String {
+        let mut text = String::new();
+        let mut line = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            writeln!(text, "| {} |", cells.join(" | ")).expect("writing to a string");
+        };
+        line(&self.head);
+        line(&vec!["---".to_owned(); self.head.len()]);
+        self.rows.iter().for_each(|row| line(row));
+        text
+    }
+
+    /// Head and rows in one, for columns of text.
+    pub(crate) fn lines(&self) -> Vec<Vec<String>> {
+        [self.head.clone()].into_iter().chain(self.rows.iter().cloned()).collect()
+    }
+}
+
+/// A duration that may be negative, with its interval.
+pub(crate) fn signed(of: &Estimate) -> String {
+    let one = |ns: f64| if ns < 0.0 { format!("−{}", duration(-ns)) } else { duration(ns) };
+    match of.interval {
+        Some(interval) => {
+            format!("{} ({} to {})", one(of.point), one(interval.low), one(interval.high))
+        }
+        None => one(of.point),
+    }
+}
+
+/// A factor with its interval.
+pub(crate) fn factor(of: &Estimate) -> String {
+    let one = |value: f64| match value {
+        value if value >= 100.0 => format!("{value:.0}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    };
+    match of.interval {
+        Some(interval) => {
+            format!("{} ({} to {})", one(of.point), one(interval.low), one(interval.high))
+        }
+        None => one(of.point),
+    }
+}

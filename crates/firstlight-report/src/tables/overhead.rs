@@ -1,0 +1,61 @@
+//! What calls take beyond their baseline, by itself and over a swept parameter.
+
+use firstlight_schema::comparison::SweepResult;
+use firstlight_schema::run::CaseResult;
+
+use super::{Table, signed};
+use crate::format::{duration, share};
+
+/// Time per call, the baseline's, and what lies between; none where no arm has a baseline.
+pub fn overheads(case: &CaseResult) -> Option<Table> {
+    let mut table =
+        Table::new(&["arm", "per call", "baseline", "overhead per call", "of the call"]);
+    for arm in &case.arms {
+        for regime in &arm.regimes {
+            let Some(warm) = &regime.warm else { continue };
+            let Some(overhead) = &warm.overhead else { continue };
+            let mut baselines: Vec<f64> = regime
+                .samples
+                .iter()
+                .filter(|sample| sample.valid)
+                .filter_map(|sample| Some(sample.window.as_ref()?.overhead?.baseline_ns))
+                .collect();
+            baselines.sort_unstable_by(f64::total_cmp);
+            let baseline = baselines.get(baselines.len() / 2).copied().unwrap_or(f64::NAN);
+            table.rows.push(vec![
+                arm.name.clone(),
+                duration(warm.per_call.point),
+                duration(baseline),
+                signed(overhead),
+                share(overhead.point / warm.per_call.point),
+            ]);
+        }
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// The overhead at every value of a sweep, and the slope with its interval.
+pub fn slopes(sweep: &SweepResult) -> Option<Table> {
+    let first = sweep.overheads.first()?;
+    let mut table = Table::new(&["arm"]);
+    table.head.extend(first.rows.iter().map(|row| format!("{} = {}", sweep.parameter, row.value)));
+    table.head.push(format!("per {}", sweep.parameter));
+    table.head.push("straight".to_owned());
+    for line in &sweep.overheads {
+        let cells = line.rows.iter().map(|row| {
+            row.time.map_or_else(String::new, |of| {
+                let sign = if of.point < 0.0 { "−" } else { "" };
+                format!("{sign}{}", duration(of.point.abs()))
+            })
+        });
+        let slope = line.slope.as_ref().map_or_else(|| "too little".to_owned(), signed);
+        let straight = match line.linear {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "",
+        };
+        let row = [line.arm.clone()].into_iter().chain(cells);
+        table.rows.push(row.chain([slope, straight.to_owned()]).collect());
+    }
+    Some(table.without_empty_columns())
+}

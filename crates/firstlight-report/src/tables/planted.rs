@@ -1,0 +1,53 @@
+//! A planted mistake: what would have been published, what is right, and the factor between them.
+
+use firstlight_schema::comparison::Mistaken;
+use firstlight_schema::estimate::Estimate;
+use firstlight_schema::run::CaseResult;
+
+use super::{Table, factor, signed};
+use crate::format::duration;
+
+/// None for cases without a planted mistake.
+pub fn planted(case: &CaseResult) -> Option<Table> {
+    let of = case.planted.as_ref()?;
+    let mut table = Table::new(&[
+        "arm",
+        "time, wrong",
+        "time, right",
+        "factor",
+        "overhead, wrong",
+        "overhead, right",
+        "factor of the overhead",
+        "speed-up, wrong",
+        "speed-up, right",
+        "factor of the speed-up",
+        "refused for",
+    ]);
+    let told = |of: Option<Estimate>, how: fn(&Estimate) -> String| {
+        of.as_ref().map_or_else(String::new, how)
+    };
+    for row in &of.rows {
+        let overhead = row.overhead.unwrap_or_default();
+        let speed_up = row.speed_up.unwrap_or_default();
+        let plain = |of: &Estimate| duration(of.point);
+        let refused = match row.findings.as_slice() {
+            [] => "nothing: not touched by the mistake".to_owned(),
+            names => names.join(", "),
+        };
+        let Mistaken { wrong, right, factor: apart } = row.time;
+        table.rows.push(vec![
+            row.arm.clone(),
+            told(wrong, plain),
+            told(right, plain),
+            told(apart, factor),
+            told(overhead.wrong, signed),
+            told(overhead.right, signed),
+            told(overhead.factor, factor),
+            told(speed_up.wrong, factor),
+            told(speed_up.right, factor),
+            told(speed_up.factor, factor),
+            refused,
+        ]);
+    }
+    Some(table.without_empty_columns())
+}

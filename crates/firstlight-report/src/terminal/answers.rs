@@ -1,0 +1,94 @@
+//! What a suite was made to answer: planted mistakes, overheads, and which arm for how many calls.
+
+use firstlight_schema::comparison::{Mistaken, SweepResult};
+use firstlight_schema::run::CaseResult;
+use firstlight_schema::suite::Regime;
+
+use super::page::{BOLD, Page};
+use crate::table::Align;
+use crate::tables::{self, Table, factor, signed};
+
+/// More arms than this make more pairs than anyone reads.
+const FEW_ARMS: usize = 3;
+
+/// Whether every pair of arms gets a sentence.
+pub(super) fn has_few_arms(case: &CaseResult) -> bool {
+    case.arms.len() <= FEW_ARMS
+}
+
+fn show(page: &mut Page, table: &Table) {
+    let mut align = vec![Align::Right; table.head.len()];
+    align[0] = Align::Left;
+    page.columns(&align, &table.lines());
+}
+
+/// Which arm for how many calls, for each cold regime.
+pub(super) fn cheapest(page: &mut Page, case: &CaseResult) {
+    if has_few_arms(case) {
+        return;
+    }
+    for cold in [Regime::ColdClean, Regime::ColdPrimed] {
+        if let Some(table) = tables::cheapest(case, cold) {
+            page.gap();
+            page.line(&format!("{BOLD}which arm for how many calls{BOLD:#}, {cold}"));
+            show(page, &table);
+        }
+    }
+}
+
+/// What calls take beyond their baseline.
+pub(super) fn overheads(page: &mut Page, case: &CaseResult) {
+    if let Some(table) = tables::overheads(case) {
+        page.gap();
+        page.line(&format!("{BOLD}overhead{BOLD:#}, beyond the baseline of each arm"));
+        show(page, &table);
+    }
+}
+
+/// The overhead over a swept parameter, with its slope.
+pub(super) fn slopes(page: &mut Page, sweep: &SweepResult) {
+    if let Some(table) = tables::slopes(sweep) {
+        page.gap();
+        page.line(&format!("{BOLD}overhead{BOLD:#} against {}", sweep.parameter));
+        show(page, &table);
+    }
+}
+
+/// A mistake that was made on purpose: the wrong number and the right one side by side.
+pub(super) fn planted(page: &mut Page, case: &CaseResult) {
+    let Some(of) = &case.planted else { return };
+    page.gap();
+    let found = if of.refused { "refused" } else { "NOT NOTICED" };
+    page.sentence(&format!(
+        "{BOLD}planted mistake, {found}{BOLD:#}: {} does what {} does, wrongly",
+        case.name, of.of
+    ));
+    for row in &of.rows {
+        let why = match row.findings.as_slice() {
+            [] => "not touched by it".to_owned(),
+            names => format!("refused for {}", names.join(", ")),
+        };
+        let mut said = vec![side_by_side("time per call", &row.time, signed)];
+        if let Some(overhead) = &row.overhead {
+            said.push(side_by_side("overhead", overhead, signed));
+        }
+        if let Some(speed_up) = &row.speed_up {
+            said.push(side_by_side(&format!("speed-up over {}", case.reference), speed_up, factor));
+        }
+        let said: Vec<String> = said.into_iter().flatten().collect();
+        page.sentence(&format!("  {BOLD}{}{BOLD:#}: {}; {why}", row.arm, said.join("; ")));
+    }
+}
+
+fn side_by_side(
+    what: &str,
+    of: &Mistaken,
+    how: fn(&firstlight_schema::estimate::Estimate) -> String,
+) -> Option<String> {
+    let (wrong, right) = (of.wrong.as_ref()?, of.right.as_ref()?);
+    let apart = of
+        .factor
+        .as_ref()
+        .map_or_else(String::new, |apart| format!(", a factor of {}", factor(apart)));
+    Some(format!("{what} {} wrong, {} right{apart}", how(wrong), how(right)))
+}
