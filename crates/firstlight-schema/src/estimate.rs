@@ -22,6 +22,8 @@ pub enum Method {
     SignedRankRatio,
     /// The mean of one series with a moving-block bootstrap: run-to-run variance not captured.
     BlockBootstrap,
+    /// The difference of two medians with a bootstrap over the values of each side.
+    MedianBootstrap,
     /// A coefficient of a weighted least-squares line with its t interval.
     LeastSquares,
 }
