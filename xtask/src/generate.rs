@@ -16,6 +16,8 @@ use firstlight_schema::run::RunDocument;
 use firstlight_schema::site::SiteDocument;
 use firstlight_schema::snapshot::Manifest;
 use firstlight_schema::suite::SuiteFile;
+use firstlight_schema::trace::TraceDocument;
+use firstlight_schema::trace_comparison::TraceComparisonDocument;
 use firstlight_schema::validation::{Rule, ValidationDocument};
 use firstlight_schema::variables;
 use schemars::{JsonSchema, schema_for};
@@ -59,6 +61,8 @@ fn files() -> Vec<(String, String)> {
         ("schemas/raw-record.json".to_owned(), schema::<RawRecord>()),
         ("schemas/site.json".to_owned(), schema::<SiteDocument>()),
         ("schemas/snapshot.json".to_owned(), schema::<Manifest>()),
+        ("schemas/trace.json".to_owned(), schema::<TraceDocument>()),
+        ("schemas/trace-comparison.json".to_owned(), schema::<TraceComparisonDocument>()),
         ("schemas/validation.json".to_owned(), schema::<ValidationDocument>()),
         ("schemas/suite.json".to_owned(), schema::<SuiteFile>()),
         ("schemas/protocol-message.json".to_owned(), schema::<Message>()),

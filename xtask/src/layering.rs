@@ -5,16 +5,23 @@ use serde_json::Value;
 use crate::shell::{Result, cargo, output};
 
 /// A crate and the crates of ours that it may use.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("firstlight-schema", &[]),
     ("firstlight-analysis", &["firstlight-schema"]),
     ("firstlight-engine", &["firstlight-schema"]),
     ("firstlight-report", &["firstlight-analysis", "firstlight-schema"]),
+    ("firstlight-trace", &["firstlight-analysis", "firstlight-schema"]),
     ("firstlight-runner", &["firstlight-schema"]),
     ("firstlight-replay", &["firstlight-schema"]),
     (
         "firstlight",
-        &["firstlight-analysis", "firstlight-engine", "firstlight-report", "firstlight-schema"],
+        &[
+            "firstlight-analysis",
+            "firstlight-engine",
+            "firstlight-report",
+            "firstlight-schema",
+            "firstlight-trace",
+        ],
     ),
     ("xtask", &["firstlight", "firstlight-schema"]),
 ];

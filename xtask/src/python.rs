@@ -23,11 +23,16 @@ pub(crate) fn environment() -> Result<PathBuf> {
     Ok(python)
 }
 
-fn make(folder: &Path, python: &Path) -> Result {
-    // A version manager's shim may stand in front of the interpreter; a virtual environment must
-    // be made by the interpreter itself.
+/// A version manager's shim may stand in front of the interpreter; a virtual environment must be made
+/// by the interpreter itself.
+pub(crate) fn real_interpreter() -> Result<String> {
     let real = output(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]))?;
-    let real = real.trim();
+    Ok(real.trim().to_owned())
+}
+
+fn make(folder: &Path, python: &Path) -> Result {
+    let real = real_interpreter()?;
+    let real = real.as_str();
     let lock = root().join(LOCK);
     if exists("uv") {
         step(

@@ -35,6 +35,10 @@ pub enum EngineError {
     NotASnapshot { path: PathBuf },
     #[error("`{}` is not a usable key: {reason}", path.display())]
     Key { path: PathBuf, reason: String },
+    #[error("the command did not end well ({outcome}); its last words:\n\n{tail}")]
+    Recording { outcome: String, tail: String },
+    #[error("the command marked no step")]
+    NoSteps,
     #[error("interrupted")]
     Interrupted,
     #[error("the page cache can be `clean` or `as-found`, not `{0}`")]
@@ -95,6 +99,12 @@ impl EngineError {
                  packages already"
                     .to_owned(),
             ),
+            Self::NoSteps => Some(
+                "put each step into `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`; of \
+                 PyTorch record with torch.profiler and give the file"
+                    .to_owned(),
+            ),
+            Self::Recording { .. } => Some("does the command end well by itself?".to_owned()),
             Self::Spawn { .. }
             | Self::File { .. }
             | Self::System { .. }

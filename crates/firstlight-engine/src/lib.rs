@@ -10,6 +10,7 @@ pub mod machine;
 pub mod process;
 pub mod provision;
 pub mod python;
+pub mod recording;
 pub mod sampling;
 pub mod snapshot;
 pub mod store;

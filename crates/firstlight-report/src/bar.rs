@@ -65,7 +65,7 @@ pub(crate) fn bar(phases: &[PhaseMean], cells: usize) -> String {
 }
 
 /// Whole cells for shares, by largest remainder: they always sum to the cells there are.
-fn apportion(shares: &[f64], cells: usize) -> Vec<usize> {
+pub(crate) fn apportion(shares: &[f64], cells: usize) -> Vec<usize> {
     let total: f64 = shares.iter().sum();
     if total <= 0.0 {
         return vec![0; shares.len()];

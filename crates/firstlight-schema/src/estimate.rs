@@ -24,6 +24,8 @@ pub enum Method {
     BlockBootstrap,
     /// The mean of the processes' values with a t interval.
     Mean,
+    /// The difference of two medians with a bootstrap over the values of each side.
+    MedianBootstrap,
     /// A coefficient of a weighted least-squares line with its t interval.
     LeastSquares,
 }

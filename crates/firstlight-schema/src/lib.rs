@@ -23,6 +23,8 @@ pub mod sample;
 pub mod site;
 pub mod snapshot;
 pub mod suite;
+pub mod trace;
+pub mod trace_comparison;
 pub mod validation;
 pub mod variables;
 pub mod version;

@@ -4,6 +4,8 @@
 pub const FD: &str = "FIRSTLIGHT_FD";
 pub const PARENT: &str = "FIRSTLIGHT_PARENT";
 pub const ORIGINAL_PYTHONPATH: &str = "FIRSTLIGHT_PYTHONPATH";
+pub const TRACE_FOLDER: &str = "FIRSTLIGHT_TRACE_FOLDER";
+pub const TRACE_LEVEL: &str = "FIRSTLIGHT_TRACE_LEVEL";
 pub const RUNS: &str = "FIRSTLIGHT_RUNS";
 pub const ARTEFACTS: &str = "FIRSTLIGHT_ARTEFACTS";
 pub const CACHE: &str = "FIRSTLIGHT_CACHE";
@@ -15,7 +17,7 @@ pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
 pub const NO_COLOR: &str = "NO_COLOR";
 
 /// Each name with its meaning, for the reference.
-pub const ALL: [(&str, &str); 12] = [
+pub const ALL: [(&str, &str); 14] = [
     (RUNS, "read: the folder in which runs are kept, instead of the state folder"),
     (CACHE, "read: the folder for environments, suites and hooks, instead of the cache folder"),
     (NO_COLOR, "read: no colours when set"),
@@ -27,5 +29,7 @@ pub const ALL: [(&str, &str); 12] = [
     (FD, "set for measured processes: the descriptor of the runner protocol"),
     (PARENT, "set for measured processes: the process that started them"),
     (ARTEFACTS, "set for arms with `artefacts = true`: a folder that all their processes share"),
+    (TRACE_FOLDER, "set by `firstlight trace --record`: where a run's recording goes"),
+    (TRACE_LEVEL, "set by `firstlight trace --record`: none, host or python"),
     (ORIGINAL_PYTHONPATH, "set for measured processes: `PYTHONPATH` as the user had it"),
 ];

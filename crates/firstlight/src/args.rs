@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod exchange;
+mod trace;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use firstlight_schema::cache::Policy;
 use firstlight_schema::suite::{Regime, Scalar};
 
 pub(crate) use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
+pub(crate) use trace::{TraceArgs, TraceExport};
 
 /// Measures code that is compiled while it runs (JAX, torch.compile, Numba): how long until the
 /// first result, how fast after that, and from how many calls on it pays.
@@ -42,6 +44,7 @@ Examples:
   firstlight export runs/today --to csv --output today.csv
   firstlight import hyperfine.json
   firstlight publish snapshots
+  firstlight trace profile/
 
 Exit codes: 0 ok, 1 unexpected, 2 usage or set-up, 3 gate failed, 4 inconclusive,
 5 a measured process failed, 6 verification failed, 130 interrupted.";
@@ -72,6 +75,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     Show(ShowArgs),
     Snapshot(SnapshotArgs),
+    Trace(TraceArgs),
     Verify(VerifyArgs),
 }
 

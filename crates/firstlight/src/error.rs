@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use firstlight_analysis::import::ImportError;
 use firstlight_engine::EngineError;
 use firstlight_schema::exit_code::Exit;
+use firstlight_trace::TraceError;
 use thiserror::Error;
 
 #[derive(Debug, Error)]
@@ -15,6 +16,8 @@ pub(crate) enum Error {
     Engine(#[from] EngineError),
     #[error("cannot import `{}`: {error}", path.display())]
     Import { path: PathBuf, error: ImportError },
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     #[error("cannot write the result as JSON")]
     Json(#[from] serde_json::Error),
 }
@@ -31,6 +34,7 @@ impl Error {
                     "another format can be named with --from; nothing was written".to_owned()
                 }
             }),
+            Self::Trace(error) => error.problem.hint().map(str::to_owned),
             Self::Json(_) => None,
         }
     }
@@ -39,7 +43,7 @@ impl Error {
         match self {
             Self::Engine(EngineError::Interrupted) => Exit::Interrupted,
             Self::Engine(EngineError::Snapshot { .. }) => Exit::VerificationFailed,
-            Self::Usage(_) | Self::Import { .. } | Self::Engine(_) => Exit::Usage,
+            Self::Usage(_) | Self::Import { .. } | Self::Trace(_) | Self::Engine(_) => Exit::Usage,
             Self::Json(_) => Exit::Unexpected,
         }
     }

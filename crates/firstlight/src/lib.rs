@@ -22,7 +22,7 @@ use error::Error;
 use printer::Printer;
 use settings::{
     ColdSettings, CompareSettings, DoctorSettings, ExportSettings, ImportSettings, PublishSettings,
-    ReportSettings, RunSettings, ShowSettings, SnapshotSettings, VerifySettings,
+    ReportSettings, RunSettings, ShowSettings, SnapshotSettings, TraceSettings, VerifySettings,
 };
 
 /// Runs the program with the given arguments, the first of which is its name.
@@ -65,6 +65,9 @@ fn run(args: Args, typed: Vec<String>, printer: &mut Printer) -> Result<Exit, Er
         Command::Run(run) => commands::run(&RunSettings::resolve(run, args.format, typed), printer),
         Command::Snapshot(snapshot) => {
             commands::snapshot(&SnapshotSettings::resolve(snapshot, args.format), printer)
+        }
+        Command::Trace(trace) => {
+            commands::trace(&TraceSettings::resolve(trace, args.format)?, printer)
         }
         Command::Verify(verify) => {
             commands::verify(&VerifySettings::resolve(verify, args.format), printer)

@@ -12,6 +12,7 @@ mod publish;
 mod report;
 mod spawn;
 mod torch;
+mod trace;
 mod verify;
 
 use std::path::PathBuf;
@@ -30,9 +31,12 @@ struct Workshop {
     folder: TempDir,
 }
 
+/// Benches that bring gigabytes along, and are run only when they are asked for by name.
+const LARGE: [&str; 2] = ["torch", "trace"];
+
 pub(crate) fn bench(names: &[String]) -> Result {
     type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 10] = [
+    let benches: [(&str, Bench); 11] = [
         ("spawn", spawn::bench),
         ("memory", memory::bench),
         ("ledger", ledger::bench),
@@ -43,6 +47,7 @@ pub(crate) fn bench(names: &[String]) -> Result {
         ("verify", verify::bench),
         ("publish", publish::bench),
         ("torch", torch::bench),
+        ("trace", trace::bench),
     ];
     if let Some(unknown) = names.iter().find(|name| !benches.iter().any(|(known, _)| known == name))
     {
@@ -56,7 +61,7 @@ pub(crate) fn bench(names: &[String]) -> Result {
     };
     for (name, bench) in benches {
         let wanted =
-            if names.is_empty() { name != "torch" } else { names.iter().any(|n| n == name) };
+            if names.is_empty() { !LARGE.contains(&name) } else { names.iter().any(|n| n == name) };
         if wanted {
             bench(&workshop)?;
         }

@@ -12,6 +12,7 @@ mod memory;
 mod points;
 mod scale;
 mod series;
+mod steps;
 mod sweep;
 
 pub(crate) use break_even::break_even;
@@ -23,6 +24,7 @@ pub(crate) use memory::memory_bar;
 pub(crate) use points::{points, points_scale};
 pub(crate) use scale::real;
 pub(crate) use series::{series, series_scale};
+pub(crate) use steps::{step_bar, step_swatch};
 pub(crate) use sweep::sweep;
 
 /// Colours for arms; beyond these they come round again.

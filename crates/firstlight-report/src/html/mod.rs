@@ -12,6 +12,7 @@ mod policy;
 mod processes;
 mod sweeps;
 pub(crate) mod table;
+mod trace;
 pub(crate) mod verdicts;
 mod warm;
 
@@ -20,6 +21,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::format::bytes;
 use crate::model::Model;
+
+pub use trace::trace_page;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");

@@ -13,6 +13,8 @@ mod rows;
 mod run;
 mod sheet;
 mod sweeps;
+mod trace;
+mod trace_comparison;
 mod validation;
 mod verdicts;
 mod windows;
@@ -21,6 +23,8 @@ use firstlight_schema::cold::ColdDocument;
 use firstlight_schema::comparison::ComparisonDocument;
 use firstlight_schema::health::HealthDocument;
 use firstlight_schema::run::RunDocument;
+use firstlight_schema::trace::TraceDocument;
+use firstlight_schema::trace_comparison::TraceComparisonDocument;
 
 use page::Page;
 
@@ -62,6 +66,18 @@ impl Terminal {
     pub fn run(self, document: &RunDocument, report: Report) -> String {
         let mut page = Page::new(self.width);
         run::run(&mut page, document, report);
+        page.finish()
+    }
+
+    pub fn trace_comparison(self, document: &TraceComparisonDocument, rows: usize) -> String {
+        let mut page = Page::new(self.width);
+        trace_comparison::trace_comparison(&mut page, document, rows);
+        page.finish()
+    }
+
+    pub fn trace(self, document: &TraceDocument, rows: usize) -> String {
+        let mut page = Page::new(self.width);
+        trace::trace(&mut page, document, rows);
         page.finish()
     }
 }

@@ -11,6 +11,7 @@ mod results;
 mod run;
 mod show;
 mod snapshot;
+mod trace;
 mod verify;
 
 pub(crate) use cold::cold;
@@ -23,6 +24,7 @@ pub(crate) use report::report;
 pub(crate) use run::run;
 pub(crate) use show::show;
 pub(crate) use snapshot::snapshot;
+pub(crate) use trace::trace;
 pub(crate) use verify::verify;
 
 use firstlight_engine::snapshot::binary_digest;

@@ -9,6 +9,7 @@ mod report;
 mod run;
 mod show;
 mod snapshot;
+mod trace;
 
 pub(crate) use cold::ColdSettings;
 pub(crate) use compare::{CompareSettings, Sides};
@@ -19,6 +20,7 @@ pub(crate) use report::{ReportSettings, Wanted};
 pub(crate) use run::RunSettings;
 pub(crate) use show::ShowSettings;
 pub(crate) use snapshot::{SnapshotSettings, VerifySettings};
+pub(crate) use trace::{Made, TraceSettings, TraceSource};
 
 use std::path::PathBuf;
 

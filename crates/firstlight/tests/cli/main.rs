@@ -16,5 +16,6 @@ mod report;
 mod run;
 mod snapshot;
 mod support;
+mod trace;
 mod usage;
 mod warm;

@@ -1,0 +1,344 @@
+//! The document `trace` as text: its steps with their buckets, the steady ones in sum, what was
+//! compiled and why, what the host did, and the events by name.
+
+use anstyle::{AnsiColor, Color, Style};
+use firstlight_schema::trace::{
+    Bucket, Compilation, Frame, FrameKind, Framework, Recording, Served, Step, StepsBy,
+    TraceDocument, Turn,
+};
+
+use super::page::{BOLD, Page};
+use crate::format::{bytes, count, duration, fit, share};
+use crate::table::Align;
+use unicode_width::UnicodeWidthStr;
+
+/// More steps than these are shown as the first, the last and all that compiled.
+const MOST_STEPS: usize = 24;
+const EDGE: usize = 8;
+const BAR: usize = 30;
+const NARROWEST_BAR: usize = 8;
+
+pub(super) fn trace(page: &mut Page, document: &TraceDocument, rows: usize) {
+    head(page, document);
+    steps(page, document);
+    steady(page, document);
+    inflation(page, document);
+    compilations(page, &document.compilations);
+    frames(page, document, rows);
+    events(page, document, rows);
+    notices(page, document);
+}
+
+fn head(page: &mut Page, document: &TraceDocument) {
+    let of = &document.recording;
+    page.line(&format!("{BOLD}{}{BOLD:#}", fit(&of.file, page.width())));
+    let mut facts = vec![framework(of)];
+    facts.extend(of.devices.iter().cloned());
+    facts.push(format!("{} of {}", of.format.name(), bytes(of.bytes)));
+    facts.push(format!("{} in {}", count(of.events, "event"), duration(of.span_ns.as_f64())));
+    if let Some(levels) = of.tracer {
+        facts.push(format!(
+            "tracer levels: host {}, device {}, Python {}",
+            levels.host, levels.device, levels.python
+        ));
+    }
+    page.sentence(&facts.join(", "));
+}
+
+fn framework(of: &Recording) -> String {
+    let version = |name: &str| of.versions.iter().find(|version| version.name == name);
+    match of.framework {
+        Framework::Jax => match version("jaxlib").or_else(|| version("jax")) {
+            Some(version) => format!("JAX {}", version.version),
+            None => "JAX".to_owned(),
+        },
+        Framework::Torch => "PyTorch".to_owned(),
+        _ => "unknown framework".to_owned(),
+    }
+}
+
+fn steps_by(by: StepsBy) -> &'static str {
+    match by {
+        StepsBy::Annotation => "marked in the program",
+        StepsBy::RepeatedCall => "guessed, from call to call",
+        StepsBy::RepeatedModule => "guessed, from run to run of a program",
+        _ => "the whole recording as one",
+    }
+}
+
+fn steps(page: &mut Page, document: &TraceDocument) {
+    page.gap();
+    page.line(&format!(
+        "{BOLD}{}{BOLD:#}, {}, on {}",
+        count(document.steps.len() as u64, "step"),
+        steps_by(document.steps_by),
+        document.thread
+    ));
+    let shown = shown(&document.steps);
+    let used: Vec<Bucket> = Bucket::ALL
+        .into_iter()
+        .filter(|bucket| document.steps.iter().any(|step| step.bucket(*bucket).0 > 0))
+        .collect();
+    let mut header = vec!["step".to_owned(), "wall".to_owned()];
+    header.extend(used.iter().map(|bucket| bucket.name().to_owned()));
+    header.push("(hidden)".to_owned());
+    let mut lines = vec![header];
+    for index in &shown {
+        let Some(index) = *index else {
+            let rest = vec![String::new(); used.len() + 2];
+            lines.push(std::iter::once("…".to_owned()).chain(rest).collect());
+            continue;
+        };
+        let step = &document.steps[index];
+        let mut line = vec![step.number.to_string(), duration(step.duration_ns.as_f64())];
+        line.extend(used.iter().map(|bucket| duration(step.bucket(*bucket).as_f64())));
+        line.push(duration(step.overlapped_host_ns.as_f64()));
+        lines.push(line);
+    }
+    let align = vec![Align::Right; used.len() + 3];
+    let lines = crate::table::columns(&align, &lines, page.width() - 2);
+    // The bars get what room is left.
+    let widest = lines.iter().map(|line| line.width()).max().unwrap_or(0);
+    let cells = page.width().saturating_sub(widest + 4).min(BAR);
+    let bars = std::iter::once(None).chain(shown);
+    for (line, index) in lines.iter().zip(bars) {
+        let bar = match index {
+            Some(index) if cells >= NARROWEST_BAR => bar(&document.steps[index], cells),
+            _ => String::new(),
+        };
+        page.line(&format!("  {line}  {bar}"));
+    }
+    page.sentence(
+        "  wall is the sum of the columns behind it; (hidden) is host time while the program ran, in no sum",
+    );
+}
+
+/// The steps to show; a gap where some are left out.
+fn shown(steps: &[Step]) -> Vec<Option<usize>> {
+    if steps.len() <= MOST_STEPS {
+        return (0..steps.len()).map(Some).collect();
+    }
+    let mut shown = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        if index < EDGE || index + EDGE >= steps.len() || step.compiled {
+            shown.push(Some(index));
+        } else if shown.last() != Some(&None) {
+            shown.push(None);
+        }
+    }
+    shown
+}
+
+pub(super) fn letter(bucket: Bucket) -> char {
+    match bucket {
+        Bucket::Compile => 'C',
+        Bucket::Execute => 'X',
+        Bucket::Transfer => 'T',
+        Bucket::Dispatch => 'd',
+        Bucket::Wait => 'w',
+        Bucket::Host => 'h',
+    }
+}
+
+fn style(bucket: Bucket) -> Style {
+    let color = match bucket {
+        Bucket::Compile => AnsiColor::Red,
+        Bucket::Execute => AnsiColor::Green,
+        Bucket::Transfer => AnsiColor::Magenta,
+        Bucket::Dispatch => AnsiColor::Blue,
+        Bucket::Wait => AnsiColor::BrightBlack,
+        Bucket::Host => AnsiColor::Yellow,
+    };
+    Style::new().fg_color(Some(Color::Ansi(color)))
+}
+
+/// The shares of a step as one line of letters.
+fn bar(step: &Step, cells: usize) -> String {
+    let shares: Vec<f64> = Bucket::ALL.iter().map(|bucket| step.bucket(*bucket).as_f64()).collect();
+    let cells = crate::bar::apportion(&shares, cells);
+    Bucket::ALL
+        .iter()
+        .zip(cells)
+        .map(|(bucket, cells)| letter(*bucket).to_string().repeat(cells))
+        .collect()
+}
+
+fn steady(page: &mut Page, document: &TraceDocument) {
+    let n = document.steps.iter().filter(|step| !step.compiled).count();
+    if n == 0 {
+        return;
+    }
+    page.gap();
+    page.line(&format!(
+        "{BOLD}a steady step{BOLD:#}, median of {} that compiled nothing",
+        count(n as u64, "step")
+    ));
+    let mut lines = Vec::new();
+    for row in &document.steady {
+        let parts = document.steady.iter().filter(|other| other.bucket == row.bucket).count();
+        // A bucket of one part is that part.
+        if row.part.is_some() && parts == 2 {
+            continue;
+        }
+        let interval = row.median.interval.map_or_else(String::new, |interval| {
+            format!("{} to {}", duration(interval.low), duration(interval.high))
+        });
+        let name = match row.part {
+            None => format!("{} {}", letter(row.bucket), row.bucket),
+            Some(part) => format!("    {part}"),
+        };
+        let filled = "█".repeat(cells(row.share));
+        lines.push(vec![
+            name,
+            duration(row.median.point),
+            share(row.share),
+            interval,
+            if row.part.is_none() {
+                let style = style(row.bucket);
+                format!("{style}{filled}{style:#}")
+            } else {
+                String::new()
+            },
+        ]);
+    }
+    let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+    page.columns(&align, &lines);
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of few cells")]
+fn cells(share: f64) -> usize {
+    (share * 30.0).round().clamp(0.0, 30.0) as usize
+}
+
+/// What recording costs, beside what was recorded.
+fn inflation(page: &mut Page, document: &TraceDocument) {
+    let Some(inflation) = &document.inflation else { return };
+    page.gap();
+    page.line(&format!("{BOLD}what recording costs{BOLD:#}, medians of a steady step"));
+    let header = ["run", "step", "host", "whole process"].map(str::to_owned).to_vec();
+    let point = |of: Option<firstlight_schema::estimate::Estimate>| {
+        of.map_or_else(|| "unknown".to_owned(), |estimate| duration(estimate.point))
+    };
+    let rows = inflation.runs.iter().map(|run| {
+        vec![
+            run.tracing.name().to_owned(),
+            point(run.step),
+            if run.file.is_some() { point(run.host) } else { String::new() },
+            duration(run.wall_ns.as_f64()),
+        ]
+    });
+    let rows: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
+    page.columns(&[Align::Left, Align::Right, Align::Right, Align::Right], &rows);
+    let times = |factor: Option<f64>| {
+        factor.map_or_else(|| "an unknown factor".to_owned(), |factor| format!("{factor:.2} times"))
+    };
+    page.sentence(&format!(
+        "  With Python frames a step takes {} what it takes untraced, and host time is {} that of the \
+         recording without. Times above are those without Python frames; names below are those with, \
+         scaled to the same sum.",
+        times(inflation.factor),
+        times(inflation.host_factor)
+    ));
+}
+
+fn compilations(page: &mut Page, all: &[Compilation]) {
+    if all.is_empty() {
+        return;
+    }
+    page.gap();
+    page.line(&format!("{BOLD}{}{BOLD:#}", count(all.len() as u64, "compilation")));
+    for one in all {
+        let place = one
+            .step
+            .map_or_else(|| "outside of all steps".to_owned(), |step| format!("step {step}"));
+        let turn = match one.turn {
+            Turn::First => "for the first time",
+            Turn::Again => "again",
+            Turn::Unknown => "first or again is unknown",
+        };
+        let served = match one.served {
+            Served::Compiler => "by the compiler",
+            Served::DiskCache => "from a cache on disk",
+            Served::Unknown => "whether by the compiler or a cache is unknown",
+        };
+        let parts: Vec<String> = one
+            .parts
+            .iter()
+            .map(|row| format!("{} {}", row.part, duration(row.ns.as_f64())))
+            .collect();
+        page.sentence(&format!(
+            "  {place}: `{}` {turn}, {served}, {} ({})",
+            one.function,
+            duration(one.duration_ns.as_f64()),
+            parts.join(", ")
+        ));
+        page.sentence(&format!("    why: {}", one.cause.text));
+    }
+}
+
+fn frames(page: &mut Page, document: &TraceDocument, rows: usize) {
+    let frames: Vec<&Frame> = document.frames.iter().take(rows).collect();
+    if frames.is_empty() {
+        return;
+    }
+    page.gap();
+    page.line(&format!(
+        "{BOLD}what the host did{BOLD:#} outside of the compiled program, per steady step"
+    ));
+    let header = ["with calls", "alone", "times", "kind", "event"].map(str::to_owned).to_vec();
+    let line = |frame: &&Frame| {
+        vec![
+            duration(frame.inclusive_ns),
+            duration(frame.exclusive_ns),
+            frame.count.to_string(),
+            kind(frame.kind).to_owned(),
+            frame.name.clone(),
+        ]
+    };
+    let lines: Vec<Vec<String>> = std::iter::once(header).chain(frames.iter().map(line)).collect();
+    let align = [Align::Right, Align::Right, Align::Right, Align::Left, Align::Left];
+    page.columns(&align, &lines);
+}
+
+fn kind(kind: FrameKind) -> &'static str {
+    match kind {
+        FrameKind::Annotation => "annotation",
+        FrameKind::Python => "Python",
+        FrameKind::Framework => "framework",
+        _ => "",
+    }
+}
+
+fn events(page: &mut Page, document: &TraceDocument, rows: usize) {
+    page.gap();
+    page.line(&format!("{BOLD}events{BOLD:#} of the whole recording, the longest in sum"));
+    let header = ["total", "count", "mean", "on", "event"].map(str::to_owned).to_vec();
+    let lines = document.events.iter().take(rows).map(|row| {
+        vec![
+            duration(row.total_ns.as_f64()),
+            row.count.to_string(),
+            duration(row.mean_ns),
+            if row.on_device { "device" } else { "host" }.to_owned(),
+            row.name.clone(),
+        ]
+    });
+    let lines: Vec<Vec<String>> = std::iter::once(header).chain(lines).collect();
+    let align = [Align::Right, Align::Right, Align::Right, Align::Left, Align::Left];
+    page.columns(&align, &lines);
+}
+
+fn notices(page: &mut Page, document: &TraceDocument) {
+    if !document.notices.is_empty() {
+        page.gap();
+    }
+    for notice in &document.notices {
+        page.sentence(&format!("{BOLD}{}{BOLD:#}: {}", notice.name.name(), notice.text));
+    }
+    for finding in &document.findings {
+        page.gap();
+        page.sentence(&format!("{BOLD}{}{BOLD:#}: {}", finding.finding, finding.text));
+        if let Some(advice) = finding.finding.advice() {
+            page.sentence(&format!("  → {advice}"));
+        }
+    }
+}

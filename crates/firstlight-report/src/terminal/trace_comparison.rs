@@ -1,0 +1,136 @@
+//! The document `trace-comparison` as text: rows by bucket, and a waterfall from one wall time to the
+//! other.
+
+use firstlight_schema::trace::Bucket;
+use firstlight_schema::trace_comparison::{Fall, Row, TraceComparisonDocument};
+
+use super::page::{BOLD, Page};
+use crate::format::{count, difference, duration, fit};
+use crate::table::Align;
+
+const CELLS: usize = 40;
+
+pub(super) fn trace_comparison(page: &mut Page, document: &TraceComparisonDocument, rows: usize) {
+    let (first, second) = (&document.first, &document.second);
+    page.line(&format!("{BOLD}{}{BOLD:#}", fit(&second.recording.file, page.width())));
+    page.line(&fit(&format!("against {}", first.recording.file), page.width()));
+    page.line(&format!(
+        "{} against {} in which nothing was compiled",
+        count(second.steady_steps.into(), "step"),
+        first.steady_steps
+    ));
+    for reason in &document.not_comparable {
+        page.sentence(&format!("{BOLD}not comparable{BOLD:#}: {reason}"));
+    }
+    let Some(wall) = &document.wall else {
+        page.gap();
+        page.sentence("A side has no steady step, so there is nothing to compare.");
+        return;
+    };
+    table(page, wall, &document.buckets);
+    waterfall(page, wall, &document.waterfall);
+    frames(page, document, rows);
+    for finding in &document.findings {
+        page.gap();
+        page.sentence(&format!("{BOLD}{}{BOLD:#}: {}", finding.finding, finding.text));
+    }
+}
+
+fn table(page: &mut Page, wall: &Row, buckets: &[Row]) {
+    page.gap();
+    page.line(&format!("{BOLD}a steady step{BOLD:#}, medians"));
+    let header = ["", "first", "second", "difference", "95 % interval"].map(str::to_owned).to_vec();
+    let line = |row: &Row| {
+        let interval = row.difference.interval.map_or_else(
+            || "too few steps".to_owned(),
+            |interval| format!("{} to {}", difference(interval.low), difference(interval.high)),
+        );
+        vec![
+            name(row),
+            duration(row.first_ns),
+            duration(row.second_ns),
+            difference(row.difference.point),
+            interval,
+        ]
+    };
+    let lines: Vec<Vec<String>> =
+        std::iter::once(header).chain(std::iter::once(wall).chain(buckets).map(line)).collect();
+    let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+    page.columns(&align, &lines);
+}
+
+fn name(row: &Row) -> String {
+    match (row.bucket, row.part) {
+        (None, _) => "wall".to_owned(),
+        (Some(bucket), None) => bucket.name().to_owned(),
+        (Some(_), Some(part)) => format!("  {part}"),
+    }
+}
+
+fn waterfall(page: &mut Page, wall: &Row, falls: &[Fall]) {
+    page.gap();
+    page.line(&format!("{BOLD}from the first to the second{BOLD:#}"));
+    let most = falls
+        .iter()
+        .flat_map(|fall| [fall.from_ns, fall.from_ns + fall.by_ns])
+        .chain([wall.first_ns, wall.second_ns])
+        .fold(1.0, f64::max);
+    let mut lines = vec![vec![
+        "first".to_owned(),
+        duration(wall.first_ns),
+        filled(0.0, wall.first_ns, most, '█'),
+    ]];
+    for fall in falls {
+        let (low, high) = match fall.by_ns {
+            by if by < 0.0 => (fall.from_ns + by, fall.from_ns),
+            by => (fall.from_ns, fall.from_ns + by),
+        };
+        let mark = if fall.by_ns < 0.0 { '◂' } else { '▸' };
+        lines.push(vec![
+            fall.bucket.map_or("rest: medians do not add up", Bucket::name).to_owned(),
+            difference(fall.by_ns),
+            filled(low, high, most, mark),
+        ]);
+    }
+    lines.push(vec![
+        "second".to_owned(),
+        duration(wall.second_ns),
+        filled(0.0, wall.second_ns, most, '█'),
+    ]);
+    page.columns(&[Align::Left, Align::Right, Align::Left], &lines);
+}
+
+/// A bar between two times; something that is there has at least one cell.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a place among few cells"
+)]
+fn filled(low: f64, high: f64, most: f64, mark: char) -> String {
+    let place = |ns: f64| (ns / most * CELLS as f64).round().clamp(0.0, CELLS as f64) as usize;
+    let (from, to) = (place(low), place(high));
+    let cells = (to - from).max(usize::from(high > low));
+    format!("{}{}", " ".repeat(from.min(CELLS - 1)), mark.to_string().repeat(cells))
+}
+
+fn frames(page: &mut Page, document: &TraceComparisonDocument, rows: usize) {
+    if document.frames.is_empty() || rows == 0 {
+        return;
+    }
+    page.gap();
+    page.line(&format!(
+        "{BOLD}what the host did{BOLD:#} outside of the compiled program, per steady step"
+    ));
+    let header = ["first", "second", "difference", "event"].map(str::to_owned).to_vec();
+    let lines = document.frames.iter().take(rows).map(|row| {
+        vec![
+            duration(row.first_ns),
+            duration(row.second_ns),
+            difference(row.second_ns - row.first_ns),
+            row.name.clone(),
+        ]
+    });
+    let lines: Vec<Vec<String>> = std::iter::once(header).chain(lines).collect();
+    page.columns(&[Align::Right, Align::Right, Align::Right, Align::Left], &lines);
+}

@@ -1,0 +1,554 @@
+//! The document `trace`: where each step's time went in a profiler's recording, what was compiled in
+//! it, and why.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::estimate::Estimate;
+use crate::finding::Reason;
+use crate::nanos::Nanos;
+use crate::version::{Build, SchemaId, Version};
+
+pub const NAME: &str = "trace";
+pub const VERSION: Version = Version { major: 1, minor: 0 };
+
+/// A recording, attributed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct TraceDocument {
+    pub schema: SchemaId,
+    pub firstlight: Build,
+    pub recording: Recording,
+    /// What is wrong with the file, or was made of it.
+    pub notices: Vec<Notice>,
+    /// How steps were told from one another.
+    pub steps_by: StepsBy,
+    /// The thread that the steps are on.
+    pub thread: String,
+    pub steps: Vec<Step>,
+    /// Medians over the steps in which nothing was compiled.
+    pub steady: Vec<SteadyRow>,
+    /// What the host did outside of the compiled program, over the same steps.
+    pub frames: Vec<Frame>,
+    pub compilations: Vec<Compilation>,
+    /// Every event by its name, the longest in sum first.
+    pub events: Vec<EventRow>,
+    pub findings: Vec<Reason>,
+    /// The observer's cost, where the same work was also recorded with less or no tracing.
+    pub inflation: Option<Inflation>,
+}
+
+impl TraceDocument {
+    pub fn schema_id() -> SchemaId {
+        SchemaId::new(NAME, VERSION)
+    }
+
+    /// A document without steps, to be filled in.
+    pub fn new(firstlight: Build, recording: Recording, steps_by: StepsBy, thread: String) -> Self {
+        Self {
+            schema: Self::schema_id(),
+            firstlight,
+            recording,
+            notices: Vec::new(),
+            steps_by,
+            thread,
+            steps: Vec::new(),
+            steady: Vec::new(),
+            frames: Vec::new(),
+            compilations: Vec::new(),
+            events: Vec::new(),
+            findings: Vec::new(),
+            inflation: None,
+        }
+    }
+}
+
+/// What a recording says about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Recording {
+    /// The file that was read.
+    pub file: String,
+    pub format: TraceFormat,
+    /// Bytes of it, unpacked.
+    pub bytes: u64,
+    pub events: u64,
+    pub lines: u64,
+    pub framework: Framework,
+    /// By name: jax, jaxlib, cuda-driver, …
+    pub versions: Vec<NamedVersion>,
+    pub devices: Vec<String>,
+    pub hosts: Vec<String>,
+    /// Unknown where the format does not say.
+    pub tracer: Option<TracerLevels>,
+    /// Whether Python frames were recorded: by the levels, or because some are there.
+    pub python_traced: bool,
+    /// From the first event to the end of the last.
+    pub span_ns: Nanos,
+    /// The rules by which names of events were understood.
+    pub rules: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct NamedVersion {
+    pub name: String,
+    pub version: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum TraceFormat {
+    Xplane,
+    /// PyTorch's.
+    Kineto,
+    /// Chrome JSON as JAX's converter writes it.
+    JaxJson,
+    /// Any other Chrome JSON.
+    ChromeJson,
+}
+
+impl TraceFormat {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Xplane => "xplane",
+            Self::Kineto => "Kineto JSON",
+            Self::JaxJson => "JAX's Chrome JSON",
+            Self::ChromeJson => "Chrome JSON",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Framework {
+    Jax,
+    Torch,
+    Unknown,
+}
+
+/// How much the profiler of JAX was told to record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct TracerLevels {
+    pub host: u32,
+    pub device: u32,
+    pub python: u32,
+}
+
+/// Something about the file that a reader should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Notice {
+    pub name: NoticeName,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum NoticeName {
+    /// The profiler itself wrote this.
+    ErrorInFile,
+    WarningInFile,
+    /// The converter's cap on events was reached.
+    EventCap,
+    InvalidJson,
+    Truncated,
+    NegativeDuration,
+    NoTime,
+    /// Another file than the named one was read.
+    XplaneInstead,
+    OtherRuns,
+    /// Steps were not marked in the program.
+    StepsGuessed,
+    /// Kernels of a CUDA graph cannot be told apart by operation.
+    CudaGraphs,
+    /// Steps on more than one thread.
+    OtherThreads,
+    /// The framework's version has no rules of its own.
+    UnknownVersion,
+}
+
+impl NoticeName {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ErrorInFile => "error-in-file",
+            Self::WarningInFile => "warning-in-file",
+            Self::EventCap => "event-cap",
+            Self::InvalidJson => "invalid-json",
+            Self::Truncated => "truncated",
+            Self::NegativeDuration => "negative-duration",
+            Self::NoTime => "no-time",
+            Self::XplaneInstead => "xplane-instead",
+            Self::OtherRuns => "other-runs",
+            Self::StepsGuessed => "steps-guessed",
+            Self::CudaGraphs => "cuda-graphs",
+            Self::OtherThreads => "other-threads",
+            Self::UnknownVersion => "unknown-version",
+        }
+    }
+}
+
+/// How steps were told from one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum StepsBy {
+    /// The program marked them.
+    Annotation,
+    /// From one call of the most called compiled function to the next.
+    RepeatedCall,
+    /// From one run of the most run program to the next.
+    RepeatedModule,
+    /// There is but one: the whole recording.
+    WholeTrace,
+}
+
+/// Where an instant of a step went; the first that applies.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bucket {
+    Compile,
+    Execute,
+    Transfer,
+    Dispatch,
+    Wait,
+    Host,
+}
+
+impl Bucket {
+    pub const ALL: [Self; 6] =
+        [Self::Compile, Self::Execute, Self::Transfer, Self::Dispatch, Self::Wait, Self::Host];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compile => "compile",
+            Self::Execute => "execute",
+            Self::Transfer => "transfer",
+            Self::Dispatch => "dispatch",
+            Self::Wait => "wait",
+            Self::Host => "host",
+        }
+    }
+}
+
+impl fmt::Display for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A part of a bucket.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Kernels that the compiler tries out.
+    Autotune,
+    /// Python to the framework's own representation.
+    Trace,
+    /// That representation to the compiler's input.
+    Lower,
+    /// The compiler.
+    Compile,
+    /// The compiled program runs.
+    Compiled,
+    /// Kernels launched outside of any compiled program.
+    Eager,
+    Transfer,
+    /// Inside a call of a compiled function, and nothing of it runs yet.
+    Call,
+    /// torch: looking for the compiled code that fits the arguments.
+    Guards,
+    /// torch: what runs before and after the compiled graph, in the compiled region.
+    Prologue,
+    /// The host waits for the device.
+    Blocked,
+    /// The host waits for a result to be copied to it.
+    Fetch,
+    /// The host outside of compiled calls: before the step's first call …
+    Before,
+    Between,
+    After,
+}
+
+impl Part {
+    pub const ALL: [Self; 15] = [
+        Self::Autotune,
+        Self::Trace,
+        Self::Lower,
+        Self::Compile,
+        Self::Compiled,
+        Self::Eager,
+        Self::Transfer,
+        Self::Call,
+        Self::Guards,
+        Self::Prologue,
+        Self::Blocked,
+        Self::Fetch,
+        Self::Before,
+        Self::Between,
+        Self::After,
+    ];
+
+    pub fn bucket(self) -> Bucket {
+        match self {
+            Self::Autotune | Self::Trace | Self::Lower | Self::Compile => Bucket::Compile,
+            Self::Compiled | Self::Eager => Bucket::Execute,
+            Self::Transfer => Bucket::Transfer,
+            Self::Call | Self::Guards | Self::Prologue => Bucket::Dispatch,
+            Self::Blocked | Self::Fetch => Bucket::Wait,
+            Self::Before | Self::Between | Self::After => Bucket::Host,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Autotune => "autotune",
+            Self::Trace => "trace",
+            Self::Lower => "lower",
+            Self::Compile => "compile",
+            Self::Compiled => "compiled",
+            Self::Eager => "eager",
+            Self::Transfer => "transfer",
+            Self::Call => "call",
+            Self::Guards => "guards",
+            Self::Prologue => "prologue",
+            Self::Blocked => "blocked",
+            Self::Fetch => "fetch",
+            Self::Before => "before",
+            Self::Between => "between",
+            Self::After => "after",
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One step: its parts sum to its duration, to the nanosecond.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Step {
+    pub name: String,
+    pub number: i64,
+    /// From the recording's first event.
+    pub start_ns: Nanos,
+    pub duration_ns: Nanos,
+    /// Between the step before and this one.
+    pub gap_ns: Nanos,
+    /// Whether something was traced, lowered or compiled in it.
+    pub compiled: bool,
+    /// Only parts that took any time.
+    pub parts: Vec<PartTime>,
+    /// What the host did outside of compiled calls while the program ran or data moved: part of no sum.
+    pub overlapped_host_ns: Nanos,
+    /// While any kernel or program ran, whatever the host did: part of no sum.
+    pub device_busy_ns: Nanos,
+    /// Inside calls of compiled functions on any thread: part of no sum.
+    pub region_ns: Nanos,
+    pub calls: u32,
+    /// For drawing: stretches too short to be seen are left out.
+    pub timeline: Vec<Stretch>,
+}
+
+impl Step {
+    pub fn part(&self, part: Part) -> Nanos {
+        self.parts.iter().filter(|row| row.part == part).map(|row| row.ns).sum()
+    }
+
+    pub fn bucket(&self, bucket: Bucket) -> Nanos {
+        self.parts.iter().filter(|row| row.part.bucket() == bucket).map(|row| row.ns).sum()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct PartTime {
+    pub part: Part,
+    pub ns: Nanos,
+}
+
+/// A stretch of a step, from the step's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Stretch {
+    pub part: Part,
+    pub start_ns: Nanos,
+    pub duration_ns: Nanos,
+}
+
+/// A bucket, or a part of one, over the steady steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct SteadyRow {
+    pub bucket: Bucket,
+    /// Nothing for the whole bucket.
+    pub part: Option<Part>,
+    pub median: Estimate,
+    /// Of the mean step.
+    pub share: f64,
+}
+
+/// A Python frame, an annotation or another event around what the host did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Frame {
+    pub name: String,
+    pub kind: FrameKind,
+    pub count: u64,
+    /// Per steady step on average, in host time outside of the compiled program: with what it called …
+    pub inclusive_ns: f64,
+    /// … and as the innermost.
+    pub exclusive_ns: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FrameKind {
+    Annotation,
+    Python,
+    /// An operator or an event of the framework itself.
+    Framework,
+    /// No event lies around it.
+    Nothing,
+}
+
+/// A function that was traced, lowered or compiled, or taken from a cache instead.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Compilation {
+    pub function: String,
+    /// The number of the step it happened in; none outside of all steps.
+    pub step: Option<i64>,
+    pub start_ns: Nanos,
+    pub duration_ns: Nanos,
+    pub parts: Vec<PartTime>,
+    pub turn: Turn,
+    pub served: Served,
+    /// The program's number, or torch's compile id.
+    pub program: Option<String>,
+    /// The program that it replaces.
+    pub previous: Option<String>,
+    pub cause: Cause,
+}
+
+/// Whether the function had been compiled before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Turn {
+    First,
+    Again,
+    Unknown,
+}
+
+/// What the program came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Served {
+    Compiler,
+    DiskCache,
+    Unknown,
+}
+
+/// Why a function was compiled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Cause {
+    pub kind: CauseKind,
+    /// One line for people.
+    pub text: String,
+    pub changes: Vec<Change>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum CauseKind {
+    FirstUse,
+    Shape,
+    Type,
+    Rank,
+    ArgumentCount,
+    /// The framework's own log says why.
+    Guard,
+    /// The arguments are the same: a new function object, another static argument, sharding or setting.
+    SameSignature,
+    Unknown,
+}
+
+/// An argument that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Change {
+    pub parameter: u32,
+    pub name: Option<String>,
+    pub before: String,
+    pub after: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct EventRow {
+    pub name: String,
+    pub on_device: bool,
+    pub count: u64,
+    pub total_ns: Nanos,
+    pub mean_ns: f64,
+}
+
+/// The same work, recorded with more and with less tracing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Inflation {
+    /// The least traced first.
+    pub runs: Vec<TracedRun>,
+    /// Time of a step in the most traced run over the least traced one.
+    pub factor: Option<f64>,
+    /// The same of host time outside of the compiled program, between the recordings.
+    pub host_factor: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct TracedRun {
+    pub tracing: Tracing,
+    /// Of a steady step.
+    pub step: Option<Estimate>,
+    /// Host time of a steady step outside of the compiled program, where there is a recording.
+    pub host: Option<Estimate>,
+    /// Of the whole process.
+    pub wall_ns: Nanos,
+    pub file: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tracing {
+    Untraced,
+    HostOnly,
+    Python,
+}
+
+impl Tracing {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Untraced => "untraced",
+            Self::HostOnly => "host only",
+            Self::Python => "with Python frames",
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The document `trace-comparison`: two recordings, bucket by bucket and frame by frame.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::estimate::Estimate;
+use crate::finding::Reason;
+use crate::trace::{Bucket, Part, Recording};
+use crate::version::{Build, SchemaId, Version};
+
+pub const NAME: &str = "trace-comparison";
+pub const VERSION: Version = Version { major: 1, minor: 0 };
+
+/// What a steady step costs in the second recording and not in the first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct TraceComparisonDocument {
+    pub schema: SchemaId,
+    pub firstlight: Build,
+    /// What the others are compared with.
+    pub first: ComparedTrace,
+    pub second: ComparedTrace,
+    /// Why the two should not be compared, one reason each; none when they may be.
+    pub not_comparable: Vec<String>,
+    /// Of the whole step, in nanoseconds; none where a side has no steady step.
+    pub wall: Option<Row>,
+    /// Buckets, each followed by its parts.
+    pub buckets: Vec<Row>,
+    /// Differences that sum to that of the wall, in order.
+    pub waterfall: Vec<Fall>,
+    /// The largest differences first.
+    pub frames: Vec<FrameRow>,
+    pub findings: Vec<Reason>,
+}
+
+impl TraceComparisonDocument {
+    pub fn new(firstlight: Build, first: ComparedTrace, second: ComparedTrace) -> Self {
+        Self {
+            schema: SchemaId::new(NAME, VERSION),
+            firstlight,
+            first,
+            second,
+            not_comparable: Vec::new(),
+            wall: None,
+            buckets: Vec::new(),
+            waterfall: Vec::new(),
+            frames: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct ComparedTrace {
+    pub recording: Recording,
+    pub steps: u32,
+    /// In which nothing was compiled; only these are compared.
+    pub steady_steps: u32,
+}
+
+/// Medians over the steady steps of both sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Row {
+    /// Nothing for the whole step.
+    pub bucket: Option<Bucket>,
+    /// Nothing for the whole bucket.
+    pub part: Option<Part>,
+    pub first_ns: f64,
+    pub second_ns: f64,
+    /// Second minus first.
+    pub difference: Estimate,
+}
+
+/// A step of the waterfall: from where the one before ended, by this much.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Fall {
+    /// Nothing for what medians leave over: they do not add up as means do.
+    pub bucket: Option<Bucket>,
+    pub from_ns: f64,
+    pub by_ns: f64,
+}
+
+/// Host time around an event outside of the compiled program, per steady step on average.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct FrameRow {
+    pub name: String,
+    pub first_ns: f64,
+    pub second_ns: f64,
+}

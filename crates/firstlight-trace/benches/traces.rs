@@ -1,0 +1,62 @@
+//! How fast traces are read and attributed on one core, and what they take in memory. `make FOLDER`
+//! writes the files that `cargo xtask bench trace` also gives to the peers; `read FILE` measures one.
+#![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
+
+#[path = "../tests/made/mod.rs"]
+mod made;
+
+use std::path::Path;
+use std::time::Instant;
+
+use firstlight_schema::version::Build;
+use firstlight_trace::{Limits, document, open};
+
+const TIMES: usize = 5;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|one| one != "--bench").collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["make", folder] => make(Path::new(folder)),
+        ["read", file] => read(Path::new(file)),
+        _ => println!("make FOLDER | read FILE"),
+    }
+}
+
+fn make(folder: &Path) {
+    let write = |name: &str, bytes: &[u8]| {
+        std::fs::write(folder.join(name), bytes).expect("the folder can be written");
+        println!("{name}: {} bytes", bytes.len());
+    };
+    let python = made::fixture("jax-cpu-manual-python.xplane.pb.gz");
+    write("frames.xplane.pb", &made::longer_xplane(&python, 45_000_000));
+    let gpu = made::fixture("jax-gpu.xplane.pb.gz");
+    write("gpu.xplane.pb", &made::longer_xplane(&gpu, 30_000_000));
+    let kineto = made::fixture("torch-gpu.json.gz");
+    write("gpu.pt.trace.json", &made::longer_kineto(&kineto, 100_000_000));
+    write("stacks.pt.trace.json", &made::kineto_with_stacks(105_000_000));
+}
+
+/// Seconds to read and to attribute, the best of a few; then the peak of the process.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+fn read(file: &Path) {
+    let (mut reading, mut attributing) = (f64::MAX, f64::MAX);
+    let (mut events, mut steps, mut bytes) = (0, 0, 0);
+    for _ in 0..TIMES {
+        let start = Instant::now();
+        let opened = open(file, &Limits::default()).expect("the file is a trace");
+        reading = reading.min(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        let document = document(&opened.trace, "bench", None, Build::new("0", None));
+        attributing = attributing.min(start.elapsed().as_secs_f64());
+        (events, steps, bytes) = (opened.trace.events(), document.steps.len(), opened.trace.bytes);
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).map_or(0.0, |rest| {
+        rest.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or(0.0) * 1024.0
+    });
+    println!(
+        "{{\"bytes\":{bytes},\"events\":{events},\"steps\":{steps},\"read-s\":{reading},\
+         \"attribute-s\":{attributing},\"megabytes-per-s\":{},\"peak-bytes\":{peak}}}",
+        bytes as f64 / 1e6 / reading
+    );
+}

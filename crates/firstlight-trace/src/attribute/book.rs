@@ -1,0 +1,128 @@
+//! The booking: layer by layer each takes what is left of a step, and the host gets the rest, so the
+//! parts sum to the step by construction.
+
+use firstlight_schema::nanos::Nanos;
+use firstlight_schema::trace::{Bucket, Part, PartTime, Step, Stretch};
+
+use super::{Findings, Mark};
+use crate::intervals::{Set, Span};
+
+/// Stretches shorter than this share of their step cannot be seen in a drawing of it.
+const VISIBLE: i64 = 1_500;
+
+/// A step, and what of it was the host's outside of the compiled program.
+pub(crate) struct Booked {
+    pub(crate) step: Step,
+    pub(crate) host: Set,
+}
+
+pub(crate) fn book(found: &Findings) -> Vec<Booked> {
+    let mut before = None;
+    found
+        .steps
+        .iter()
+        .map(|mark| {
+            let booked = one(found, mark, before);
+            before = Some(mark.span.1);
+            booked
+        })
+        .collect()
+}
+
+fn one(found: &Findings, mark: &Mark, before: Option<i64>) -> Booked {
+    let mut left = Set::one(mark.span);
+    let mut taken: Vec<(Part, Set)> = Vec::new();
+    for (part, layer) in &found.layers {
+        let own = left.and(&layer.within(mark.span));
+        if !own.is_empty() {
+            left = left.without(&own);
+            taken.push((*part, own));
+        }
+    }
+    let calls = found.calls.within(mark.span);
+    taken.extend(divide(&left, &calls));
+    let parts: Vec<PartTime> = Part::ALL
+        .into_iter()
+        .map(|part| {
+            let own = taken.iter().filter(|(of, _)| *of == part);
+            PartTime { part, ns: nanos(own.map(|(_, set)| set.total()).sum()) }
+        })
+        .filter(|row| row.ns > Nanos::ZERO)
+        .collect();
+    let compiled = parts.iter().any(|row| row.part.bucket() == Bucket::Compile);
+    let step = Step {
+        name: mark.name.clone(),
+        number: mark.number,
+        start_ns: nanos(mark.span.0),
+        duration_ns: nanos(mark.span.1 - mark.span.0),
+        gap_ns: nanos(before.map_or(0, |before| mark.span.0 - before)),
+        compiled,
+        parts,
+        overlapped_host_ns: nanos(overlapped(found, mark.span)),
+        device_busy_ns: nanos(found.busy.within(mark.span).total()),
+        region_ns: nanos(found.region.within(mark.span).total()),
+        calls: u32::try_from(calls.spans().len()).unwrap_or(u32::MAX),
+        timeline: timeline(&taken, mark.span),
+    };
+    Booked { step, host: left }
+}
+
+/// The host's time by where it lies to the step's calls.
+fn divide(host: &Set, calls: &Set) -> [(Part, Set); 3] {
+    let (Some(first), Some(last)) = (calls.spans().first(), calls.spans().last()) else {
+        return [
+            (Part::Before, Set::default()),
+            (Part::Between, host.clone()),
+            (Part::After, Set::default()),
+        ];
+    };
+    [
+        (Part::Before, host.within((i64::MIN, first.0))),
+        (Part::Between, host.within((first.0, last.1))),
+        (Part::After, host.within((last.1, i64::MAX))),
+    ]
+}
+
+/// What the host did on its own while something ran or moved.
+fn overlapped(found: &Findings, span: Span) -> i64 {
+    let mut host = Set::one(span);
+    let mut running = Set::default();
+    for (part, layer) in &found.layers {
+        let own = layer.within(span);
+        match part.bucket() {
+            Bucket::Execute | Bucket::Transfer => running = running.or(&own),
+            Bucket::Compile | Bucket::Dispatch | Bucket::Wait | Bucket::Host => {
+                host = host.without(&own);
+            }
+        }
+    }
+    host.and(&running).total()
+}
+
+fn timeline(taken: &[(Part, Set)], span: Span) -> Vec<Stretch> {
+    let shortest = ((span.1 - span.0) / VISIBLE).max(1);
+    let mut stretches: Vec<(Span, Part)> = taken
+        .iter()
+        .flat_map(|(part, set)| set.spans().iter().map(|span| (*span, *part)))
+        .collect();
+    stretches.sort_unstable();
+    let mut drawn: Vec<(Span, Part)> = Vec::new();
+    for (own, part) in stretches {
+        match drawn.last_mut() {
+            // Across a stretch that is not drawn, equal neighbours become one.
+            Some((last, of)) if *of == part && own.0 - last.1 < shortest => last.1 = own.1,
+            _ if own.1 - own.0 >= shortest => drawn.push((own, part)),
+            _ => {}
+        }
+    }
+    let stretch = |(own, part): (Span, Part)| Stretch {
+        part,
+        start_ns: nanos(own.0 - span.0),
+        duration_ns: nanos(own.1 - own.0),
+    };
+    drawn.into_iter().map(stretch).collect()
+}
+
+pub(crate) fn nanos(ns: i64) -> Nanos {
+    Nanos(u64::try_from(ns).unwrap_or(0))
+}

@@ -1,0 +1,89 @@
+//! The difference of two medians with an interval from resampling.
+//!
+//! The steps of each side are drawn with replacement, as many as there are, and the medians of both
+//! draws subtracted; the interval lies between percentiles of such differences. (Efron and Tibshirani,
+//! An Introduction to the Bootstrap, chapter 13.) Steps of one recording come from one process: the
+//! interval says nothing of another run of it.
+
+use firstlight_analysis::stats::CONFIDENCE;
+use firstlight_schema::estimate::{Estimate, Interval, Method};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+const ROUNDS: usize = 2_000;
+/// Fewer values on a side can repeat themselves only.
+const FEWEST: usize = 5;
+
+/// Second minus first; none where a side has no value.
+pub(super) fn difference_of_medians(first: &[f64], second: &[f64], seed: u64) -> Option<Estimate> {
+    let point = middle(second)? - middle(first)?;
+    let n = first.len().min(second.len());
+    let interval = (n >= FEWEST).then(|| interval(first, second, seed));
+    Some(Estimate {
+        point,
+        interval,
+        n: u32::try_from(n).unwrap_or(u32::MAX),
+        method: Method::MedianBootstrap,
+    })
+}
+
+fn interval(first: &[f64], second: &[f64], seed: u64) -> Interval {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut draw = |values: &[f64]| {
+        let mut drawn: Vec<f64> =
+            values.iter().map(|_| values[random.random_range(0..values.len())]).collect();
+        median(&mut drawn)
+    };
+    let mut differences: Vec<f64> = (0..ROUNDS).map(|_| -draw(first) + draw(second)).collect();
+    differences.sort_unstable_by(f64::total_cmp);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a share of the rounds"
+    )]
+    let outside = ((1.0 - CONFIDENCE) / 2.0 * ROUNDS as f64).floor() as usize;
+    Interval {
+        low: differences[outside],
+        high: differences[ROUNDS - 1 - outside],
+        confidence: CONFIDENCE,
+    }
+}
+
+pub(super) fn middle(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| median(&mut values.to_vec()))
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let half = values.len() / 2;
+    if values.len().is_multiple_of(2) {
+        f64::midpoint(values[half - 1], values[half])
+    } else {
+        values[half]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::difference_of_medians;
+
+    #[test]
+    fn the_interval_holds_the_difference_and_is_repeatable() {
+        let first: Vec<f64> = (0..40).map(|i| 100.0 + f64::from(i % 7)).collect();
+        let second: Vec<f64> = first.iter().map(|value| value + 20.0).collect();
+        let one = difference_of_medians(&first, &second, 1).unwrap();
+        let interval = one.interval.unwrap();
+        assert!((one.point - 20.0).abs() < 1e-9);
+        assert!(interval.low > 15.0 && interval.low <= 20.0 && interval.high >= 20.0);
+        assert_eq!(Some(one), difference_of_medians(&first, &second, 1));
+        let same = difference_of_medians(&first, &first, 1).unwrap().interval.unwrap();
+        assert!(same.low <= 0.0 && 0.0 <= same.high);
+    }
+
+    #[test]
+    fn few_steps_have_no_interval() {
+        assert_eq!(difference_of_medians(&[1.0], &[3.0, 4.0, 5.0], 1).unwrap().interval, None);
+        assert_eq!(difference_of_medians(&[], &[3.0], 1), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! Why two recordings should not be compared.
+
+use firstlight_schema::trace::{Recording, TraceDocument};
+
+/// More often than this on one side, the steps are hardly the same ones.
+const TIMES: usize = 2;
+
+pub(super) fn reasons(first: &TraceDocument, second: &TraceDocument) -> Vec<String> {
+    let (a, b) = (&first.recording, &second.recording);
+    let mut reasons = Vec::new();
+    let mut differ = |what: &str, one: String, other: String| {
+        if one != other {
+            reasons.push(format!("{what}: {one} against {other}"));
+        }
+    };
+    differ("framework", format!("{:?}", a.framework), format!("{:?}", b.framework));
+    differ("format", a.format.name().to_owned(), b.format.name().to_owned());
+    for name in names(a, b) {
+        differ(name, version(a, name), version(b, name));
+    }
+    differ("device", devices(a), devices(b));
+    differ("tracer levels", levels(a), levels(b));
+    differ("Python frames", python(a), python(b));
+    differ("steps", format!("{:?}", first.steps_by), format!("{:?}", second.steps_by));
+    let counts = (steady(first), steady(second));
+    if counts.0 == 0 || counts.1 == 0 {
+        reasons.push(format!("steady steps: {} against {}", counts.0, counts.1));
+    } else if counts.0.max(counts.1) > TIMES * counts.0.min(counts.1) {
+        reasons.push(format!("many more steps on one side: {} against {}", counts.0, counts.1));
+    }
+    reasons
+}
+
+fn steady(of: &TraceDocument) -> usize {
+    of.steps.iter().filter(|step| !step.compiled).count()
+}
+
+/// All that either side has a version of.
+fn names<'a>(a: &'a Recording, b: &'a Recording) -> Vec<&'a str> {
+    let mut names: Vec<&str> =
+        a.versions.iter().chain(&b.versions).map(|version| version.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn version(of: &Recording, name: &str) -> String {
+    let known = of.versions.iter().find(|version| version.name == name);
+    known.map_or_else(|| "unknown".to_owned(), |version| version.version.clone())
+}
+
+fn devices(of: &Recording) -> String {
+    if of.devices.is_empty() { "none".to_owned() } else { of.devices.join(", ") }
+}
+
+fn levels(of: &Recording) -> String {
+    of.tracer.map_or_else(
+        || "unknown".to_owned(),
+        |levels| {
+            format!("host {}, device {}, Python {}", levels.host, levels.device, levels.python)
+        },
+    )
+}
+
+fn python(of: &Recording) -> String {
+    if of.python_traced { "recorded" } else { "not recorded" }.to_owned()
+}

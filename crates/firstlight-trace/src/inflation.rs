@@ -1,0 +1,73 @@
+//! The observer's cost: the same work untraced, recorded, and recorded with Python frames.
+
+use firstlight_analysis::stats::median;
+use firstlight_schema::estimate::Estimate;
+use firstlight_schema::finding::Finding;
+use firstlight_schema::nanos::Nanos;
+use firstlight_schema::trace::{Bucket, Inflation, TraceDocument, TracedRun, Tracing};
+
+/// A run of the work: its steps by its own clock, and what the recorder made of it.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub tracing: Tracing,
+    /// Nanoseconds of each step, in order.
+    pub steps: Vec<f64>,
+    pub wall: Nanos,
+    pub document: Option<TraceDocument>,
+}
+
+/// One document of all runs: times of the least traced recording, names of the most traced one.
+pub fn combined(runs: &[Run]) -> Option<TraceDocument> {
+    let recorded = || runs.iter().filter_map(|run| run.document.as_ref());
+    let mut document = recorded().next()?.clone();
+    let most = recorded().next_back()?.clone();
+    let told: Vec<TracedRun> = runs.iter().map(|run| traced(run, &document)).collect();
+    let ratio = |of: fn(&TracedRun) -> Option<Estimate>| {
+        let mut points = told.iter().filter_map(of).map(|estimate| estimate.point);
+        let first = points.next().filter(|first| *first > 0.0)?;
+        points.next_back().map(|last| last / first)
+    };
+    let inflation =
+        Inflation { factor: ratio(|run| run.step), host_factor: ratio(|run| run.host), runs: told };
+    document.frames = scaled(&document, most);
+    document.findings.retain(|reason| reason.finding != Finding::TracerInflated);
+    document.inflation = Some(inflation);
+    Some(document)
+}
+
+/// Steps that compile in the recording compile in every run, which knows nothing of it.
+fn traced(run: &Run, recorded: &TraceDocument) -> TracedRun {
+    let compiled = |index: usize| recorded.steps.get(index).is_some_and(|step| step.compiled);
+    let steady: Vec<f64> = run
+        .steps
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| !compiled(*index))
+        .map(|(_, ns)| *ns)
+        .collect();
+    let host = run.document.as_ref().and_then(|document| {
+        let steps = document.steps.iter().filter(|step| !step.compiled);
+        median(&steps.map(|step| step.bucket(Bucket::Host).as_f64()).collect::<Vec<f64>>())
+    });
+    TracedRun {
+        tracing: run.tracing,
+        step: median(&steady),
+        host,
+        wall_ns: run.wall,
+        file: run.document.as_ref().map(|document| document.recording.file.clone()),
+    }
+}
+
+/// The frames of the most traced recording, as large in sum as the host time of the least traced one.
+fn scaled(least: &TraceDocument, most: TraceDocument) -> Vec<firstlight_schema::trace::Frame> {
+    let host =
+        |of: &TraceDocument| -> f64 { of.frames.iter().map(|frame| frame.exclusive_ns).sum() };
+    let (small, large) = (host(least), host(&most));
+    let scale = if large > 0.0 { small / large } else { 1.0 };
+    let mut frames = most.frames;
+    for frame in &mut frames {
+        frame.inclusive_ns *= scale;
+        frame.exclusive_ns *= scale;
+    }
+    frames
+}

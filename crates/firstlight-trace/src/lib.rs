@@ -1,0 +1,27 @@
+//! Profiler traces: read them, book every instant of a step, say why something was compiled, compare
+//! two. Pure but for reading the file.
+
+mod attribute;
+mod compare;
+mod document;
+mod error;
+mod inflation;
+mod intervals;
+mod limits;
+mod model;
+mod names;
+mod read;
+mod recompile;
+mod rules;
+mod speedscope;
+
+pub use compare::compare;
+pub use document::document;
+pub use error::{Problem, TraceError};
+pub use inflation::{Run, combined};
+pub use limits::Limits;
+pub use model::{Detail, Events, Facts, Line, Parameter, Place, Program, Trace};
+pub use names::{Category, NameId, Names};
+pub use read::{Opened, open, read_bytes};
+pub use recompile::TorchTrace;
+pub use speedscope::speedscope;

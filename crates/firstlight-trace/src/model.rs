@@ -1,0 +1,165 @@
+//! A trace as it lies in memory: lines of events in nanoseconds, whatever format they came from.
+
+use firstlight_schema::trace::{Notice, NoticeName, TraceFormat, TracerLevels};
+
+use crate::names::{NameId, Names};
+
+/// What an event takes in memory.
+pub(crate) const EVENT_BYTES: u64 = 24;
+
+/// A recording.
+#[derive(Debug)]
+pub struct Trace {
+    pub format: TraceFormat,
+    pub names: Names,
+    pub lines: Vec<Line>,
+    /// What few events have beside name and time; events hold an index, the first is nothing.
+    pub details: Vec<Detail>,
+    pub facts: Facts,
+    pub programs: Vec<Program>,
+    pub notices: Vec<Notice>,
+    /// Bytes of the unpacked file.
+    pub bytes: u64,
+}
+
+impl Trace {
+    pub fn events(&self) -> usize {
+        self.lines.iter().map(|line| line.events.len()).sum()
+    }
+
+    pub(crate) fn detail(&self, line: &Line, index: usize) -> &Detail {
+        &self.details[line.events.detail[index] as usize]
+    }
+
+    pub(crate) fn notice(&mut self, name: NoticeName, text: impl Into<String>) {
+        self.notices.push(Notice { name, text: text.into() });
+    }
+}
+
+/// What a recording says about itself.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Names and versions, such as `jaxlib` and `0.10.2`.
+    pub versions: Vec<(String, String)>,
+    pub devices: Vec<String>,
+    pub hosts: Vec<String>,
+    pub tracer: Option<TracerLevels>,
+    /// Whether operators have their input shapes.
+    pub shapes: Option<bool>,
+    /// Nanoseconds since 1970 at which the clock of the events began.
+    pub began: Option<i64>,
+}
+
+impl Facts {
+    pub fn version(&self, of: &str) -> Option<&str> {
+        self.versions.iter().find(|(name, _)| name == of).map(|(_, version)| version.as_str())
+    }
+}
+
+/// Whether a line belongs to a thread or to a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Host,
+    Device,
+}
+
+/// A thread of a host, or a stream of a device.
+#[derive(Debug)]
+pub struct Line {
+    /// The plane or the process.
+    pub group: String,
+    pub name: String,
+    /// The number by which the format knows it within its group.
+    pub id: i64,
+    pub place: Place,
+    pub events: Events,
+}
+
+/// The events of a line, column by column; after reading they are in the order of their starts,
+/// enclosing events first.
+#[derive(Debug, Default)]
+pub struct Events {
+    pub name: Vec<NameId>,
+    pub start: Vec<i64>,
+    pub duration: Vec<i64>,
+    pub detail: Vec<u32>,
+}
+
+impl Events {
+    pub(crate) fn push(&mut self, name: NameId, start: i64, duration: i64, detail: u32) {
+        self.name.push(name);
+        self.start.push(start);
+        self.duration.push(duration);
+        self.detail.push(detail);
+    }
+
+    pub fn len(&self) -> usize {
+        self.name.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.name.is_empty()
+    }
+
+    pub(crate) fn end(&self, index: usize) -> i64 {
+        self.start[index].saturating_add(self.duration[index])
+    }
+
+    /// Brings the events into order: by start, and of equal starts the longer first.
+    pub(crate) fn sort(&mut self) {
+        let key = |i: usize| (self.start[i], std::cmp::Reverse(self.duration[i]));
+        if (1..self.len()).all(|i| key(i - 1) <= key(i)) {
+            return;
+        }
+        let count = u32::try_from(self.len()).expect("fewer events than 2^32 on a line");
+        let mut order: Vec<u32> = (0..count).collect();
+        // Stable, so that equal events stay in the file's order.
+        order.sort_by_key(|&i| key(i as usize));
+        permute(&mut self.name, &order);
+        permute(&mut self.start, &order);
+        permute(&mut self.duration, &order);
+        permute(&mut self.detail, &order);
+    }
+}
+
+fn permute<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
+    *column = order.iter().map(|&i| column[i as usize]).collect();
+}
+
+/// What few events have beside a name and a time; of each the one thing that is needed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Detail {
+    Nothing,
+    /// It is a step, and this is its number.
+    Step(i64),
+    /// It belongs to a compiled program.
+    Program {
+        id: Option<i64>,
+        module: Option<NameId>,
+    },
+    /// It begins a wait that ends with the event that has the same number.
+    Produces(u64),
+    Consumes(u64),
+    /// A launch and what it launched have the same number.
+    Correlation(u64),
+    /// Input shapes and types of an operator, as text.
+    Inputs(NameId),
+}
+
+/// A compiled program whose code is in the trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    pub id: i64,
+    /// `jit_step`
+    pub module: String,
+    pub parameters: Vec<Parameter>,
+}
+
+/// A parameter of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The argument's own name, where the compiler kept it.
+    pub name: String,
+    /// `f32[64,128]`
+    pub shape: String,
+}

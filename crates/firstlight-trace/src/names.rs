@@ -1,0 +1,169 @@
+//! Every name once. An event holds a number; the texts lie one after another in a single string.
+
+use std::hash::{BuildHasher, Hasher};
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+
+/// What kind of event a name stands for, as far as the format says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Category {
+    /// The format does not say.
+    #[default]
+    None,
+    CpuOp,
+    UserAnnotation,
+    GpuUserAnnotation,
+    PythonFunction,
+    CudaRuntime,
+    Kernel,
+    Memcpy,
+    Memset,
+    Overhead,
+    Other,
+}
+
+impl Category {
+    pub(crate) fn of(text: &str) -> Self {
+        match text {
+            "" => Self::None,
+            "cpu_op" => Self::CpuOp,
+            "user_annotation" => Self::UserAnnotation,
+            "gpu_user_annotation" => Self::GpuUserAnnotation,
+            "python_function" => Self::PythonFunction,
+            "cuda_runtime" | "cuda_driver" | "privateuse1_runtime" | "privateuse1_driver" => {
+                Self::CudaRuntime
+            }
+            "kernel" => Self::Kernel,
+            "gpu_memcpy" => Self::Memcpy,
+            "gpu_memset" => Self::Memset,
+            "overhead" => Self::Overhead,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether events of this kind lie on a device.
+    pub fn on_device(self) -> bool {
+        match self {
+            Self::Kernel | Self::Memcpy | Self::Memset | Self::GpuUserAnnotation => true,
+            Self::None
+            | Self::CpuOp
+            | Self::UserAnnotation
+            | Self::PythonFunction
+            | Self::CudaRuntime
+            | Self::Overhead
+            | Self::Other => false,
+        }
+    }
+}
+
+/// A name with its category.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NameId(pub(crate) u32);
+
+impl NameId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// All names of a trace.
+#[derive(Debug, Default)]
+pub struct Names {
+    texts: String,
+    ends: Vec<(usize, Category)>,
+    table: HashTable<u32>,
+}
+
+impl Names {
+    pub(crate) fn intern(&mut self, category: Category, text: &str) -> NameId {
+        let hashed = hash(category, text);
+        let same =
+            |&id: &u32| self.text(NameId(id)) == text && self.category(NameId(id)) == category;
+        if let Some(&id) = self.table.find(hashed, same) {
+            return NameId(id);
+        }
+        let id = u32::try_from(self.ends.len()).expect("fewer names than 2^32");
+        self.texts.push_str(text);
+        self.ends.push((self.texts.len(), category));
+        let (texts, ends) = (&self.texts, &self.ends);
+        self.table.insert_unique(hashed, id, |&id| {
+            let index = id as usize;
+            hash(ends[index].1, slice(texts, ends, index))
+        });
+        NameId(id)
+    }
+
+    pub fn text(&self, id: NameId) -> &str {
+        slice(&self.texts, &self.ends, id.index())
+    }
+
+    pub fn category(&self, id: NameId) -> Category {
+        self.ends[id.index()].1
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub fn ids(&self) -> impl Iterator<Item = NameId> + use<> {
+        (0..u32::try_from(self.ends.len()).expect("fewer names than 2^32")).map(NameId)
+    }
+
+    /// What an attribute makes of every name, to be looked up by its number.
+    pub(crate) fn map<T>(&self, of: impl Fn(Category, &str) -> T) -> ByName<T> {
+        ByName(self.ids().map(|id| of(self.category(id), self.text(id))).collect())
+    }
+}
+
+fn hash(category: Category, text: &str) -> u64 {
+    let mut hasher = FxBuildHasher.build_hasher();
+    hasher.write_u8(category as u8);
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+fn slice<'a>(texts: &'a str, ends: &[(usize, Category)], index: usize) -> &'a str {
+    let from = if index == 0 { 0 } else { ends[index - 1].0 };
+    &texts[from..ends[index].0]
+}
+
+/// Something known of every name.
+#[derive(Debug)]
+pub(crate) struct ByName<T>(Vec<T>);
+
+impl<T> std::ops::Index<NameId> for ByName<T> {
+    type Output = T;
+
+    fn index(&self, id: NameId) -> &T {
+        &self.0[id.index()]
+    }
+}
+
+impl<T> std::ops::IndexMut<NameId> for ByName<T> {
+    fn index_mut(&mut self, id: NameId) -> &mut T {
+        &mut self.0[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Category, Names};
+
+    #[test]
+    fn a_name_is_kept_once_per_category() {
+        let mut names = Names::default();
+        let a = names.intern(Category::CpuOp, "add");
+        let b = names.intern(Category::Kernel, "add");
+        assert_ne!(a, b);
+        for round in 0..1_000 {
+            assert_eq!(names.intern(Category::CpuOp, "add"), a);
+            names.intern(Category::None, &format!("name {}", round % 100));
+        }
+        assert_eq!((names.len(), names.text(b), names.category(b)), (102, "add", Category::Kernel));
+    }
+}

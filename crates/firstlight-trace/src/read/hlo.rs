@@ -1,0 +1,129 @@
+//! The signature of a compiled program from its `HloProto`: the parameters' shapes and names. The
+//! body, which is nearly all of it, is skipped by its lengths.
+
+use prost::Message;
+
+use super::messages::{Instruction, ProgramShape, Shape};
+use super::wire::{Field, Fields, signed};
+use crate::error::Result;
+use crate::model::Parameter;
+
+/// A module's name and parameters; nothing if the bytes hold no module.
+pub(crate) fn signature(proto: &[u8], base: u64) -> Result<Option<(String, Vec<Parameter>)>> {
+    let mut fields = Fields::new(proto, base);
+    while let Some(field) = fields.next_field()? {
+        if let Field::Bytes(1, module) = field {
+            return module_signature(module, base).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+fn module_signature(module: &[u8], base: u64) -> Result<(String, Vec<Parameter>)> {
+    let mut name = String::new();
+    let mut entry = None;
+    let mut shape = ProgramShape::default();
+    let mut computations = Vec::new();
+    let mut fields = Fields::new(module, base);
+    while let Some(field) = fields.next_field()? {
+        match field {
+            Field::Bytes(1, text) => name = lossy(text),
+            Field::Bytes(3, computation) => computations.push(computation),
+            Field::Bytes(4, bytes) => shape = ProgramShape::decode(bytes).unwrap_or_default(),
+            Field::Varint(6, id) => entry = Some(signed(id)),
+            Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
+        }
+    }
+    let mut parameters: Vec<Parameter> = shape
+        .parameters
+        .iter()
+        .map(|shape| Parameter { name: String::new(), shape: text(shape) })
+        .collect();
+    for (parameter, known) in parameters.iter_mut().zip(&shape.parameter_names) {
+        parameter.name = lossy(known);
+    }
+    for computation in computations {
+        if entry.is_some() && computation_id(computation, base)? == entry {
+            name_arguments(computation, base, &mut parameters)?;
+        }
+    }
+    Ok((name, parameters))
+}
+
+fn computation_id(computation: &[u8], base: u64) -> Result<Option<i64>> {
+    let mut fields = Fields::new(computation, base);
+    while let Some(field) = fields.next_field()? {
+        if let Field::Varint(5, id) = field {
+            return Ok(Some(signed(id)));
+        }
+    }
+    Ok(None)
+}
+
+/// JAX writes an argument's path, `model.layers[0].weight`, into the metadata of its parameter.
+fn name_arguments(computation: &[u8], base: u64, parameters: &mut [Parameter]) -> Result<()> {
+    let mut fields = Fields::new(computation, base);
+    while let Some(field) = fields.next_field()? {
+        let Field::Bytes(2, bytes) = field else { continue };
+        let Ok(instruction) = Instruction::decode(bytes) else { continue };
+        let Some(metadata) = instruction.metadata else { continue };
+        if instruction.opcode != b"parameter" || metadata.op_name.is_empty() {
+            continue;
+        }
+        let index = usize::try_from(instruction.parameter_number).unwrap_or(usize::MAX);
+        if let Some(parameter) = parameters.get_mut(index) {
+            parameter.name = lossy(&metadata.op_name);
+        }
+    }
+    Ok(())
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// `f32[64,128]`, as XLA itself writes shapes.
+fn text(shape: &Shape) -> String {
+    if !shape.tuple_shapes.is_empty() {
+        let parts: Vec<String> = shape.tuple_shapes.iter().map(text).collect();
+        return format!("({})", parts.join(", "));
+    }
+    let dimensions: Vec<String> = shape.dimensions.iter().map(i64::to_string).collect();
+    format!("{}[{}]", element_type(shape.element_type), dimensions.join(","))
+}
+
+/// `PrimitiveType` of `xla_data.proto`.
+fn element_type(number: i32) -> &'static str {
+    match number {
+        1 => "pred",
+        2 => "s8",
+        3 => "s16",
+        4 => "s32",
+        5 => "s64",
+        6 => "u8",
+        7 => "u16",
+        8 => "u32",
+        9 => "u64",
+        10 => "f16",
+        11 => "f32",
+        12 => "f64",
+        13 => "tuple",
+        14 => "opaque",
+        15 => "c64",
+        16 => "bf16",
+        17 => "token",
+        18 => "c128",
+        19 => "f8e5m2",
+        20 => "f8e4m3fn",
+        21 => "s4",
+        22 => "u4",
+        23 => "f8e4m3b11fnuz",
+        24 => "f8e5m2fnuz",
+        25 => "f8e4m3fnuz",
+        26 => "s2",
+        27 => "u2",
+        28 => "f8e4m3",
+        29 => "f8e3m4",
+        _ => "?",
+    }
+}

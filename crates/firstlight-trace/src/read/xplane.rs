@@ -1,0 +1,613 @@
+//! `xplane.pb`, the JAX profiler's own format (`XSpace` of tsl's `xplane.proto`).
+//!
+//! A plane's lines come before the names of their events, so each plane is walked twice: once over
+//! everything but the lines, then line by line. Only one event's bytes are held at a time, besides
+//! what is kept of them.
+
+use std::io::{Read, Seek};
+
+use firstlight_schema::trace::{NoticeName, TraceFormat, TracerLevels};
+use prost::Message;
+use rustc_hash::FxHashMap;
+
+use super::hlo;
+use super::messages::{ProfileOptions, StatValue, XStat, XStatMetadata};
+use super::pieces::Pieces;
+use super::wire::{Field, Fields, signed};
+use crate::error::{Problem, Result};
+use crate::limits::{Limits, Meter};
+use crate::model::{Detail, Events, Facts, Line, Place, Program, Trace};
+use crate::names::{Category, NameId, Names};
+
+/// An entry longer than this is not a name with its constants; programs are the longest.
+const LONGEST_ENTRY: u64 = 1 << 30;
+/// An event longer than this is none.
+const LONGEST_EVENT: u64 = 1 << 24;
+
+pub(crate) fn read(source: impl Read + Seek, bytes: u64, limits: &Limits) -> Result<Trace> {
+    let mut reader = Reader {
+        pieces: Pieces::new(source),
+        bytes,
+        meter: Meter::new(limits),
+        negative: 0,
+        trace: Trace {
+            format: TraceFormat::Xplane,
+            names: Names::default(),
+            lines: Vec::new(),
+            details: vec![Detail::Nothing],
+            facts: Facts::default(),
+            programs: Vec::new(),
+            notices: Vec::new(),
+            bytes,
+        },
+    };
+    reader.space()?;
+    if reader.negative > 0 {
+        let text = format!("{} events last less than no time; taken as none", reader.negative);
+        reader.trace.notice(NoticeName::NegativeDuration, text);
+    }
+    Ok(reader.trace)
+}
+
+struct Reader<R> {
+    pieces: Pieces<R>,
+    bytes: u64,
+    meter: Meter,
+    negative: u64,
+    trace: Trace,
+}
+
+/// A field of a message that is too long to be held: its number, and where its content lies.
+enum Head {
+    Number(u32, u64),
+    Stretch { number: u32, from: u64, to: u64 },
+}
+
+/// What a plane says besides its lines.
+#[derive(Default)]
+struct Plane {
+    name: String,
+    /// An event's name by its metadata's id.
+    names: FxHashMap<i64, NameId>,
+    /// What all events of a metadata's id have.
+    constants: FxHashMap<i64, Found>,
+    stats: FxHashMap<i64, Wanted>,
+    texts: FxHashMap<i64, String>,
+    lines: Vec<(u64, u64)>,
+    /// The programs' numbers by details that were already made of them.
+    details: FxHashMap<(Option<i64>, Option<NameId>), u32>,
+}
+
+/// The stats that are used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    StepNum,
+    ProgramId,
+    HloModule,
+    Produces,
+    Consumes,
+}
+
+impl Wanted {
+    fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "step_num" => Self::StepNum,
+            "program_id" => Self::ProgramId,
+            "hlo_module" => Self::HloModule,
+            "_p" => Self::Produces,
+            "_c" => Self::Consumes,
+            _ => return None,
+        })
+    }
+}
+
+/// What was found among an event's stats.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    step: Option<i64>,
+    program: Option<i64>,
+    module: Option<NameId>,
+    produces: Option<u64>,
+    consumes: Option<u64>,
+}
+
+impl<R: Read + Seek> Reader<R> {
+    fn space(&mut self) -> Result<()> {
+        while let Some(head) = self.head(self.bytes)? {
+            match head {
+                Head::Stretch { number: 1, from, to } => self.plane(from, to)?,
+                Head::Stretch { number, from, to } => {
+                    let text = self.text(from, to)?;
+                    match number {
+                        2 => self.trace.notice(NoticeName::ErrorInFile, text),
+                        3 => self.trace.notice(NoticeName::WarningInFile, text),
+                        4 => self.trace.facts.hosts.push(text),
+                        _ => {}
+                    }
+                }
+                Head::Number(..) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn plane(&mut self, from: u64, to: u64) -> Result<()> {
+        let mut plane = Plane::default();
+        let (mut events, mut own) = (Vec::new(), Vec::new());
+        self.pieces.seek(from)?;
+        while let Some(head) = self.head(to)? {
+            let Head::Stretch { number, from, to } = head else { continue };
+            match number {
+                2 => plane.name = self.text(from, to)?,
+                3 => {
+                    plane.lines.push((from, to));
+                    self.pieces.seek(to)?;
+                }
+                4 => {
+                    events.push((from, to));
+                    self.pieces.seek(to)?;
+                }
+                5 => {
+                    let bytes = self.entry(from, to)?;
+                    self.stat_metadata(&mut plane, &bytes, from)?;
+                }
+                6 => own.push(self.entry(from, to)?),
+                _ => self.pieces.seek(to)?,
+            }
+        }
+        // Entries of the map come in any order, and an event's constants need the stats' names.
+        for (from, to) in events {
+            let bytes = self.entry(from, to)?;
+            self.event_metadata(&mut plane, &bytes, from)?;
+        }
+        self.facts(&plane, &own);
+        for (from, to) in std::mem::take(&mut plane.lines) {
+            self.line(&mut plane, from, to)?;
+        }
+        self.pieces.seek(to)
+    }
+
+    fn stat_metadata(&mut self, plane: &mut Plane, entry: &[u8], base: u64) -> Result<()> {
+        let (key, value) = map_entry(entry, base)?;
+        let Ok(metadata) = XStatMetadata::decode(value) else {
+            return Err(Problem::Corrupt { at: base, what: "a stat's metadata".to_owned() });
+        };
+        let id = if metadata.id == 0 { key } else { metadata.id };
+        let name = String::from_utf8_lossy(&metadata.name).into_owned();
+        if let Some(wanted) = Wanted::of(&name) {
+            plane.stats.insert(id, wanted);
+        }
+        self.meter.bytes(name.len() as u64 + 48, base)?;
+        plane.texts.insert(id, name);
+        Ok(())
+    }
+
+    fn event_metadata(&mut self, plane: &mut Plane, entry: &[u8], base: u64) -> Result<()> {
+        let (key, value) = map_entry(entry, base)?;
+        let mut id = key;
+        let (mut name, mut display) = (None, None);
+        let mut found = Found::default();
+        let mut proto = None;
+        let mut fields = Fields::new(value, base);
+        while let Some(field) = fields.next_field()? {
+            match field {
+                Field::Varint(1, value) => id = signed(value),
+                Field::Bytes(2, text) => name = Some(text),
+                Field::Bytes(4, text) => display = Some(text),
+                Field::Bytes(5, stat) => {
+                    self.stat(plane, stat, fields.offset(), &mut found)?;
+                    if let Some(bytes) = hlo_proto(plane, stat) {
+                        proto = Some(bytes);
+                    }
+                }
+                Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
+            }
+        }
+        if let Some(bytes) = proto {
+            self.program(found.program, &bytes, base)?;
+        }
+        let text = name.filter(|name| !name.is_empty()).or(display).unwrap_or_default();
+        let text = String::from_utf8_lossy(text);
+        self.meter.bytes(text.len() as u64 + 48, base)?;
+        plane.names.insert(id, self.trace.names.intern(Category::None, &text));
+        if found.program.is_some() || found.module.is_some() || found.step.is_some() {
+            plane.constants.insert(id, found);
+        }
+        Ok(())
+    }
+
+    fn program(&mut self, id: Option<i64>, proto: &[u8], base: u64) -> Result<()> {
+        // A program that cannot be understood costs its explanation, not the trace.
+        if let Ok(Some((module, parameters))) = hlo::signature(proto, base) {
+            let kept: usize = parameters.iter().map(|p| p.name.len() + p.shape.len() + 64).sum();
+            self.meter.bytes(kept as u64, base)?;
+            self.trace.programs.push(Program { id: id.unwrap_or(-1), module, parameters });
+        }
+        Ok(())
+    }
+
+    fn facts(&mut self, plane: &Plane, stats: &[Vec<u8>]) {
+        let facts = &mut self.trace.facts;
+        for bytes in stats {
+            let Ok(stat) = XStat::decode(bytes.as_slice()) else { continue };
+            let Some(name) = plane.texts.get(&stat.metadata_id) else { continue };
+            let text = match &stat.value {
+                Some(StatValue::Text(text)) => String::from_utf8_lossy(text).into_owned(),
+                Some(StatValue::Reference(id)) => {
+                    plane.texts.get(&signed(*id)).cloned().unwrap_or_default()
+                }
+                Some(StatValue::Signed(number)) => number.to_string(),
+                Some(StatValue::Unsigned(number)) => number.to_string(),
+                Some(StatValue::Bytes(bytes)) if name == "profile_options" => {
+                    facts.tracer =
+                        ProfileOptions::decode(bytes.as_slice()).ok().as_ref().map(levels);
+                    continue;
+                }
+                Some(StatValue::Bytes(_) | StatValue::Double(_)) | None => continue,
+            };
+            match name.as_str() {
+                "profile_start_time" => facts.began = text.parse().ok(),
+                "gpu_device_name" | "device_type_string" => facts.devices.push(text),
+                _ => {
+                    if let Some(of) = name.strip_suffix("_version") {
+                        facts.versions.push((of.replace('_', "-"), text));
+                    }
+                }
+            }
+        }
+    }
+
+    fn line(&mut self, plane: &mut Plane, from: u64, to: u64) -> Result<()> {
+        let mut line = Line {
+            group: plane.name.clone(),
+            name: String::new(),
+            id: 0,
+            place: if plane.name.starts_with("/device:") { Place::Device } else { Place::Host },
+            events: Events::default(),
+        };
+        let mut began = 0_i64;
+        // The line's time may stand behind its events; those before it are read with none.
+        let (mut timed, mut late) = (false, 0);
+        self.pieces.seek(from)?;
+        while let Some(head) = self.head(to)? {
+            match head {
+                Head::Number(1, id) => line.id = signed(id),
+                Head::Number(3, ns) => (began, timed) = (signed(ns), true),
+                Head::Number(..) => {}
+                Head::Stretch { number: 2, from, to } => line.name = self.text(from, to)?,
+                Head::Stretch { number: 11, from, to } => {
+                    let name = self.text(from, to)?;
+                    if !name.is_empty() {
+                        line.name = name;
+                    }
+                }
+                Head::Stretch { number: 4, from, to } => {
+                    self.event(plane, &mut line.events, began, from, to)?;
+                    if !timed {
+                        late = line.events.len();
+                    }
+                }
+                Head::Stretch { to, .. } => self.pieces.seek(to)?,
+            }
+        }
+        for start in &mut line.events.start[..late] {
+            *start = start.saturating_add(began);
+        }
+        self.join(line);
+        Ok(())
+    }
+
+    /// A line that appears twice is one line.
+    fn join(&mut self, line: Line) {
+        let known = self.trace.lines.iter_mut().find(|known| {
+            known.group == line.group && known.id == line.id && known.name == line.name
+        });
+        match known {
+            Some(known) => {
+                known.events.name.extend(line.events.name);
+                known.events.start.extend(line.events.start);
+                known.events.duration.extend(line.events.duration);
+                known.events.detail.extend(line.events.detail);
+            }
+            None => self.trace.lines.push(line),
+        }
+    }
+
+    fn event(
+        &mut self,
+        plane: &mut Plane,
+        events: &mut Events,
+        began: i64,
+        from: u64,
+        to: u64,
+    ) -> Result<()> {
+        let length = self.hold(from, to, LONGEST_EVENT, "an event")?;
+        let bytes = &self.pieces.window()[..length];
+        let (mut metadata, mut offset, mut duration) = (0, Some(0), 0);
+        let mut stats = Stats::default();
+        let mut fields = Fields::new(bytes, from);
+        while let Some(field) = fields.next_field()? {
+            match field {
+                Field::Varint(1, value) => metadata = signed(value),
+                Field::Varint(2, value) => offset = Some(signed(value)),
+                Field::Varint(3, value) => duration = signed(value),
+                // How often something happened, without a time.
+                Field::Varint(5, _) => offset = None,
+                Field::Bytes(4, stat) => stats.look(plane, stat, fields.offset())?,
+                Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
+            }
+        }
+        let found = if stats.any || !plane.constants.is_empty() {
+            stats.over(plane.constants.get(&metadata), &mut self.trace.names, plane)
+        } else {
+            Found::default()
+        };
+        self.pieces.advance(length);
+        let Some(offset) = offset else { return Ok(()) };
+        if duration < 0 {
+            self.negative += 1;
+            duration = 0;
+        }
+        self.meter.event(from)?;
+        let name = match plane.names.get(&metadata) {
+            Some(&name) => name,
+            None => *plane
+                .names
+                .entry(metadata)
+                .or_insert_with(|| self.trace.names.intern(Category::None, "(no name)")),
+        };
+        // Whole nanoseconds of both ends, so that what was nested stays nested.
+        let start = began.saturating_add(offset.div_euclid(1000));
+        let end = began.saturating_add(offset.saturating_add(duration).div_euclid(1000));
+        let detail = self.detail(plane, &found, name, from)?;
+        events.push(name, start, end.saturating_sub(start).max(0), detail);
+        Ok(())
+    }
+
+    fn detail(&mut self, plane: &mut Plane, found: &Found, name: NameId, at: u64) -> Result<u32> {
+        let trace = &mut self.trace;
+        let detail = if let Some(step) = found.step {
+            Detail::Step(step)
+        } else if found.program.is_some() || found.module.is_some() {
+            let key = (found.program, found.module);
+            if let Some(&known) = plane.details.get(&key) {
+                return Ok(known);
+            }
+            Detail::Program { id: found.program, module: found.module }
+        } else {
+            // Thousands of operators produce something; only waits are told by it.
+            let waits = || trace.names.text(name).contains("Await");
+            match (found.produces, found.consumes) {
+                (Some(id), _) if waits() => Detail::Produces(id),
+                (_, Some(id)) if waits() => Detail::Consumes(id),
+                _ => return Ok(0),
+            }
+        };
+        self.meter.bytes(size_of::<Detail>() as u64, at)?;
+        let index = u32::try_from(trace.details.len()).expect("fewer details than 2^32");
+        trace.details.push(detail);
+        if let Detail::Program { id, module } = detail {
+            plane.details.insert((id, module), index);
+        }
+        Ok(index)
+    }
+
+    fn stat(&mut self, plane: &Plane, stat: &[u8], base: u64, found: &mut Found) -> Result<()> {
+        let mut stats = Stats::default();
+        stats.look(plane, stat, base)?;
+        if stats.any {
+            *found = stats.over(Some(found), &mut self.trace.names, plane);
+        }
+        Ok(())
+    }
+
+    /// The next field's head, of a message that ends at `end`; nothing at its end.
+    #[inline]
+    fn head(&mut self, end: u64) -> Result<Option<Head>> {
+        let at = self.pieces.offset();
+        if at >= end {
+            return Ok(None);
+        }
+        self.pieces.want(20)?;
+        let left = usize::try_from(end - at).unwrap_or(usize::MAX);
+        let window = self.pieces.window();
+        let window = &window[..window.len().min(left).min(20)];
+        let (key, used) = varint(window, at, self.bytes)?;
+        let number = u32::try_from(key >> 3).unwrap_or(0);
+        if number == 0 {
+            return Err(Problem::Corrupt { at, what: format!("no field has the key {key}") });
+        }
+        match key & 7 {
+            0 => {
+                let (value, more) = varint(&window[used..], at, self.bytes)?;
+                self.pieces.advance(used + more);
+                Ok(Some(Head::Number(number, value)))
+            }
+            2 => {
+                let (length, more) = varint(&window[used..], at, self.bytes)?;
+                let from = at + (used + more) as u64;
+                let to = from.checked_add(length).filter(|&to| to <= end).ok_or_else(|| {
+                    if from.saturating_add(length) > self.bytes {
+                        Problem::Truncated { at: self.bytes, inside: inside(end == self.bytes) }
+                    } else {
+                        let left = end - from;
+                        let what = format!("a field of {length} bytes where {left} are left");
+                        Problem::Corrupt { at, what }
+                    }
+                })?;
+                self.pieces.advance(used + more);
+                Ok(Some(Head::Stretch { number, from, to }))
+            }
+            wire @ (1 | 5) => {
+                let width = if wire == 1 { 8 } else { 4 };
+                if window.len() < used + width {
+                    return Err(Problem::Truncated {
+                        at: at + window.len() as u64,
+                        inside: "a number",
+                    });
+                }
+                self.pieces.advance(used + width);
+                Ok(Some(Head::Number(number, 0)))
+            }
+            other => Err(Problem::Corrupt { at, what: format!("wire type {other}") }),
+        }
+    }
+
+    /// Brings a stretch into the window, from its beginning.
+    #[inline]
+    fn hold(&mut self, from: u64, to: u64, longest: u64, what: &'static str) -> Result<usize> {
+        if to - from > longest {
+            let what = format!("{what} of {} bytes", to - from);
+            return Err(Problem::Corrupt { at: from, what });
+        }
+        self.pieces.seek(from)?;
+        let length = usize::try_from(to - from).expect("shorter than the longest");
+        self.pieces.want(length)?;
+        if self.pieces.window().len() < length {
+            let at = from + self.pieces.window().len() as u64;
+            return Err(Problem::Truncated { at, inside: what });
+        }
+        Ok(length)
+    }
+
+    fn entry(&mut self, from: u64, to: u64) -> Result<Vec<u8>> {
+        let length = self.hold(from, to, LONGEST_ENTRY, "an entry")?;
+        let bytes = self.pieces.window()[..length].to_vec();
+        self.pieces.advance(length);
+        Ok(bytes)
+    }
+
+    fn text(&mut self, from: u64, to: u64) -> Result<String> {
+        let length = self.hold(from, to, LONGEST_EVENT, "a text")?;
+        let text = String::from_utf8_lossy(&self.pieces.window()[..length]).into_owned();
+        self.meter.bytes(text.len() as u64, from)?;
+        self.pieces.advance(length);
+        Ok(text)
+    }
+}
+
+fn inside(space: bool) -> &'static str {
+    if space { "a plane" } else { "a field" }
+}
+
+fn levels(options: &ProfileOptions) -> TracerLevels {
+    TracerLevels { host: options.host, device: options.device, python: options.python }
+}
+
+/// Key and value of a map's entry.
+fn map_entry(entry: &[u8], base: u64) -> Result<(i64, &[u8])> {
+    let (mut key, mut value) = (0, &[][..]);
+    let mut fields = Fields::new(entry, base);
+    while let Some(field) = fields.next_field()? {
+        match field {
+            Field::Varint(1, number) => key = signed(number),
+            Field::Bytes(2, bytes) => value = bytes,
+            Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
+        }
+    }
+    Ok((key, value))
+}
+
+fn hlo_proto(plane: &Plane, stat: &[u8]) -> Option<Vec<u8>> {
+    let stat = XStat::decode(stat).ok()?;
+    let name = plane.texts.get(&stat.metadata_id)?;
+    match stat.value {
+        Some(StatValue::Bytes(bytes)) if name == "Hlo Proto" || name == "hlo_proto" => Some(bytes),
+        _ => None,
+    }
+}
+
+/// The wanted ones among an event's stats, before names are looked up.
+#[derive(Default)]
+struct Stats<'a> {
+    any: bool,
+    found: Found,
+    module: Option<&'a [u8]>,
+    module_reference: Option<i64>,
+}
+
+impl<'a> Stats<'a> {
+    #[inline]
+    fn look(&mut self, plane: &Plane, stat: &'a [u8], base: u64) -> Result<()> {
+        let mut fields = Fields::new(stat, base);
+        let mut wanted = None;
+        while let Some(field) = fields.next_field()? {
+            match field {
+                Field::Varint(1, id) => {
+                    wanted = plane.stats.get(&signed(id)).copied();
+                    if wanted.is_none() {
+                        return Ok(());
+                    }
+                }
+                Field::Varint(7, id) if wanted == Some(Wanted::HloModule) => {
+                    self.module_reference = Some(signed(id));
+                    self.any = true;
+                }
+                Field::Varint(3 | 4, value) => self.number(wanted, value),
+                Field::Bytes(5, text) => self.text(wanted, text),
+                Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, wanted: Option<Wanted>, value: u64) {
+        match wanted {
+            Some(Wanted::StepNum) => self.found.step = Some(signed(value)),
+            Some(Wanted::ProgramId) => self.found.program = Some(signed(value)),
+            Some(Wanted::Produces) => self.found.produces = Some(value),
+            Some(Wanted::Consumes) => self.found.consumes = Some(value),
+            Some(Wanted::HloModule) | None => return,
+        }
+        self.any = true;
+    }
+
+    fn text(&mut self, wanted: Option<Wanted>, text: &'a [u8]) {
+        let number = || std::str::from_utf8(text).ok()?.parse().ok();
+        match wanted {
+            Some(Wanted::HloModule) => self.module = Some(text),
+            Some(Wanted::StepNum) => self.found.step = number(),
+            Some(Wanted::ProgramId) => self.found.program = number(),
+            Some(Wanted::Produces | Wanted::Consumes) | None => return,
+        }
+        self.any = true;
+    }
+
+    /// These, and what all events of the kind have.
+    fn over(&self, constants: Option<&Found>, names: &mut Names, plane: &Plane) -> Found {
+        let below = constants.copied().unwrap_or_default();
+        let mut name = |text: &str| names.intern(Category::None, text);
+        let module = match (self.module, self.module_reference) {
+            (Some(text), _) => Some(name(&String::from_utf8_lossy(text))),
+            (None, Some(id)) => plane.texts.get(&id).map(|text| name(text)),
+            (None, None) => None,
+        };
+        Found {
+            step: self.found.step.or(below.step),
+            program: self.found.program.or(below.program),
+            module: module.or(below.module),
+            produces: self.found.produces.or(below.produces),
+            consumes: self.found.consumes.or(below.consumes),
+        }
+    }
+}
+
+/// A varint of a stream, and how many bytes it took.
+#[inline]
+fn varint(window: &[u8], at: u64, end: u64) -> Result<(u64, usize)> {
+    let mut value = 0_u64;
+    for (index, &byte) in window.iter().take(10).enumerate() {
+        let bits = u64::from(byte & 0x7f);
+        if index == 9 && bits > 1 {
+            break;
+        }
+        value |= bits << (7 * index);
+        if byte < 0x80 {
+            return Ok((value, index + 1));
+        }
+    }
+    if window.len() < 10 && at + window.len() as u64 >= end {
+        return Err(Problem::Truncated { at: end, inside: "a varint" });
+    }
+    Err(Problem::Corrupt { at, what: "a varint that does not end".to_owned() })
+}

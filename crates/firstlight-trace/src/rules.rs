@@ -1,0 +1,221 @@
+//! What the names of events mean, by framework and version. Names move between releases; this table is
+//! the only place that knows them.
+
+use firstlight_schema::trace::Part;
+
+use crate::names::Category;
+
+/// How a name is recognised.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Is {
+    Exactly(&'static str),
+    Begins(&'static str),
+    Holds(&'static str),
+    /// Begins with the first and holds the second.
+    Both(&'static str, &'static str),
+}
+
+impl Is {
+    fn of(self, name: &str) -> bool {
+        match self {
+            Self::Exactly(text) => name == text,
+            Self::Begins(text) => name.starts_with(text),
+            Self::Holds(text) => name.contains(text),
+            Self::Both(begin, text) => name.starts_with(begin) && name.contains(text),
+        }
+    }
+}
+
+/// What an event of JAX's host lines means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JaxRole {
+    /// A call of a compiled function.
+    Call,
+    Lower,
+    Compile,
+    /// The first run of a fresh program.
+    FirstRun,
+    /// A program runs on the processor.
+    Run,
+    Blocked,
+    Fetch,
+    Python,
+    Other,
+}
+
+/// The names of one range of jaxlib versions.
+#[derive(Debug)]
+pub(crate) struct JaxRules {
+    /// The first version that they hold for.
+    since: (u32, u32),
+    pub(crate) name: &'static str,
+    roles: &'static [(JaxRole, Is)],
+}
+
+/// Newest first.
+const JAX: [JaxRules; 2] = [
+    JaxRules {
+        since: (0, 10),
+        name: "jax from 0.10",
+        roles: &[
+            (JaxRole::Call, Is::Begins("PjitFunction(")),
+            (JaxRole::Lower, Is::Exactly("lower_sharding_computation")),
+            (JaxRole::Compile, Is::Exactly("backend_compile_and_load")),
+            (JaxRole::Compile, Is::Both("PjRt", "Client::Compile")),
+            (JaxRole::FirstRun, Is::Exactly("ExecuteReplicated.__call__")),
+            (JaxRole::Run, Is::Exactly("ThunkExecutor::Execute")),
+            (JaxRole::Blocked, Is::Begins("block_until_ready")),
+            (JaxRole::Blocked, Is::Exactly("BlockHostUntilReady")),
+            (JaxRole::Fetch, Is::Begins("np.asarray(jax.Array)")),
+            (JaxRole::Python, Is::Begins("$")),
+        ],
+    },
+    JaxRules {
+        since: (0, 0),
+        name: "jax before 0.10",
+        roles: &[
+            (JaxRole::Call, Is::Begins("PjitFunction(")),
+            (JaxRole::Lower, Is::Exactly("lower_sharding_computation")),
+            (JaxRole::Compile, Is::Begins("backend_compile")),
+            (JaxRole::Compile, Is::Both("PjRt", "Client::Compile")),
+            (JaxRole::Compile, Is::Both("TfrtCpuClient::", "Compile")),
+            (JaxRole::FirstRun, Is::Exactly("ExecuteReplicated.__call__")),
+            (JaxRole::Run, Is::Exactly("ThunkExecutor::Execute")),
+            (JaxRole::Run, Is::Begins("TfrtCpuExecutable::Execute")),
+            (JaxRole::Blocked, Is::Begins("block_until_ready")),
+            (JaxRole::Blocked, Is::Exactly("BlockHostUntilReady")),
+            (JaxRole::Fetch, Is::Begins("np.asarray(jax.Array)")),
+            (JaxRole::Python, Is::Begins("$")),
+        ],
+    },
+];
+
+impl JaxRules {
+    /// The rules for a version, and whether the version was known at all.
+    pub(crate) fn of(version: Option<&str>) -> (&'static Self, bool) {
+        let Some(version) = version.and_then(parse) else { return (&JAX[0], false) };
+        let fits = JAX.iter().find(|rules| version >= rules.since);
+        (fits.expect("the oldest rules hold from the beginning"), true)
+    }
+
+    pub(crate) fn role(&self, name: &str) -> JaxRole {
+        let fits = self.roles.iter().find(|(_, is)| is.of(name));
+        fits.map_or(JaxRole::Other, |(role, _)| *role)
+    }
+}
+
+fn parse(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split('.').map_while(|part| part.parse::<u32>().ok());
+    Some((numbers.next()?, numbers.next()?))
+}
+
+/// What an event of PyTorch means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TorchRole {
+    Step,
+    Compile(Part),
+    /// Part of compiling, as what lies around it.
+    Compiling,
+    Region,
+    /// The compiled graph itself.
+    Graph,
+    Guards,
+    Prologue,
+    Blocked,
+    Python,
+    Annotation,
+    Other,
+}
+
+pub(crate) const TORCH: &str = "torch.compile from 2.4";
+
+/// A disk cache served the graph instead of the compiler.
+pub(crate) const TORCH_CACHE: [&str; 2] = ["AOTAutogradCache.inductor_load", "FxGraphCache.load"];
+/// The compiler itself was at work.
+pub(crate) const TORCH_COMPILER: &str = "GraphLowering.";
+
+const TORCH_ROLES: &[(TorchRole, Is)] = &[
+    (TorchRole::Compile(Part::Autotune), Is::Holds("benchmark_all_configs")),
+    (TorchRole::Compile(Part::Autotune), Is::Begins("CachingAutotuner.coordinate_descent")),
+    (TorchRole::Compile(Part::Compile), Is::Begins("async_compile.")),
+    (TorchRole::Compile(Part::Compile), Is::Begins("PyCodeCache.")),
+    (TorchRole::Compile(Part::Compile), Is::Begins("CppCodeCache")),
+    (TorchRole::Compile(Part::Compile), Is::Begins("TritonBundler.")),
+    (TorchRole::Compile(Part::Compile), Is::Begins("CachingAutotuner.precompile")),
+    (TorchRole::Compile(Part::Compile), Is::Begins("AOTAutogradCache.")),
+    (TorchRole::Compile(Part::Lower), Is::Begins("create_aot_dispatcher_function")),
+    (TorchRole::Compile(Part::Lower), Is::Begins("aot_")),
+    (TorchRole::Compile(Part::Lower), Is::Begins("compile_fx")),
+    (TorchRole::Compile(Part::Lower), Is::Begins("inductor_compile")),
+    (TorchRole::Compile(Part::Lower), Is::Begins("fx_codegen_and_compile")),
+    (TorchRole::Compile(Part::Lower), Is::Begins("GraphLowering.")),
+    (TorchRole::Compile(Part::Lower), Is::Begins("Scheduler.")),
+    (TorchRole::Compile(Part::Lower), Is::Begins("backend_compile")),
+    (TorchRole::Compile(Part::Lower), Is::Begins("OutputGraph.call_user_compiler")),
+    (TorchRole::Compile(Part::Lower), Is::Begins("entire_backward_compile")),
+    (TorchRole::Compile(Part::Trace), Is::Exactly("dynamo")),
+    (TorchRole::Compile(Part::Trace), Is::Begins("dynamo_data:")),
+    (TorchRole::Compile(Part::Trace), Is::Begins("entire_frame_compile")),
+    (TorchRole::Compile(Part::Trace), Is::Begins("_compile.compile_inner")),
+    (TorchRole::Compile(Part::Trace), Is::Begins("compile_attempt")),
+    (TorchRole::Compile(Part::Trace), Is::Begins("bytecode_tracing")),
+    (TorchRole::Compile(Part::Trace), Is::Begins("build_guards")),
+    (TorchRole::Compiling, Is::Holds("(dynamo_timed)")),
+    (TorchRole::Compiling, Is::Holds("compile_id=")),
+    (TorchRole::Guards, Is::Exactly("TorchDynamo Cache Lookup")),
+    (TorchRole::Prologue, Is::Begins("Pregraph bytecode")),
+    (TorchRole::Prologue, Is::Begins("AOTDispatcher Runtime Wrapper")),
+    (TorchRole::Graph, Is::Begins("## Call CompiledFxGraph")),
+    (TorchRole::Graph, Is::Begins("CUDAGraph replay")),
+    (TorchRole::Region, Is::Begins("Torch-Compiled Region")),
+    (TorchRole::Region, Is::Begins("CompiledFunction")),
+    (TorchRole::Blocked, Is::Exactly("cudaStreamSynchronize")),
+    (TorchRole::Blocked, Is::Exactly("cudaDeviceSynchronize")),
+    (TorchRole::Blocked, Is::Exactly("cudaEventSynchronize")),
+    (TorchRole::Blocked, Is::Exactly("hipStreamSynchronize")),
+    (TorchRole::Blocked, Is::Exactly("hipDeviceSynchronize")),
+];
+
+pub(crate) fn torch_role(category: Category, name: &str) -> TorchRole {
+    match category {
+        Category::UserAnnotation if name.starts_with("ProfilerStep#") => return TorchRole::Step,
+        Category::PythonFunction => return TorchRole::Python,
+        Category::GpuUserAnnotation | Category::Overhead | Category::Other => {
+            return TorchRole::Other;
+        }
+        Category::Kernel | Category::Memcpy | Category::Memset => return TorchRole::Other,
+        Category::None | Category::CpuOp | Category::UserAnnotation | Category::CudaRuntime => {}
+    }
+    if let Some((role, _)) = TORCH_ROLES.iter().find(|(_, is)| is.of(name)) {
+        return *role;
+    }
+    if category == Category::UserAnnotation { TorchRole::Annotation } else { TorchRole::Other }
+}
+
+/// A copy or a fill on a device, by the name that JAX gives it.
+pub(crate) fn moves_data(name: &str) -> bool {
+    name.starts_with("Memcpy") || name.starts_with("Memset")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{JaxRole, JaxRules};
+
+    #[test]
+    fn rules_go_by_version_and_an_unknown_one_gets_the_newest() {
+        let named = |version| JaxRules::of(version).0.name;
+        assert_eq!(named(Some("0.11.2")), "jax from 0.10");
+        assert_eq!(named(Some("0.4.38")), "jax before 0.10");
+        assert_eq!(named(Some("0.10.0.dev20260101")), "jax from 0.10");
+        assert_eq!((named(None), JaxRules::of(Some("main")).1), ("jax from 0.10", false));
+    }
+
+    #[test]
+    fn the_wait_for_completion_is_no_execution() {
+        let (rules, _) = JaxRules::of(Some("0.10.2"));
+        assert_eq!(rules.role("ThunkExecutor::Execute"), JaxRole::Run);
+        assert_eq!(rules.role("ThunkExecutor::Execute (wait for completion)"), JaxRole::Other);
+        assert_eq!(rules.role("PjRtCpuClient::Compile"), JaxRole::Compile);
+        assert_eq!(rules.role("PjRtCApiClient::CompileAndLoad(jit_step)"), JaxRole::Compile);
+    }
+}

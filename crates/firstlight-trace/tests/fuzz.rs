@@ -1,0 +1,131 @@
+//! A seeded fuzzer that needs no nightly compiler: recordings are cut, flipped, doubled and joined, and
+//! whatever comes of it must be a trace or an error. A panic, a step whose parts do not sum to it or a
+//! broken budget fail the test, which names the seed and the round.
+//!
+//! In CI it runs a few hundred rounds; `FIRSTLIGHT_FUZZ_SECONDS=3600 cargo test --release --package
+//! firstlight-trace --test fuzz` runs for an hour, and `FIRSTLIGHT_FUZZ_SEED` repeats a run.
+
+mod made;
+
+use std::time::{Duration, Instant};
+
+use firstlight_schema::version::Build;
+use firstlight_trace::{Limits, document, read_bytes};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+const ROUNDS: u32 = 150;
+/// A length that is enough to hold every kind of field, and short enough for many rounds.
+const LONGEST: usize = 60_000;
+
+/// What the readers begin from: recordings, and small texts around what a reader decides.
+fn corpus(of: &str) -> Vec<Vec<u8>> {
+    let head = |name: &str| {
+        let mut bytes = made::fixture(name);
+        bytes.truncate(LONGEST);
+        bytes
+    };
+    match of {
+        "xplane" => vec![
+            made::fixture("jax-cpu-filter-jit.xplane.pb.gz"),
+            made::fixture("jax-gpu.xplane.pb.gz"),
+            vec![0x0a, 0x02, 0x12, 0x00],
+        ],
+        "kineto" => vec![
+            head("torch-cpu.json.gz"),
+            head("torch-gpu.json.gz"),
+            br#"{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1.5,"dur":2,"args":{"correlation":1}}]}"#.to_vec(),
+        ],
+        _ => vec![
+            head("jax-gpu.trace.json.gz"),
+            br#"[{"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},{"ph":"X","pid":701,"tid":1,"ts":1,"dur":2,"name":"train","args":{"step_num":"0"}},{}]"#.to_vec(),
+        ],
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "how far it came is for whoever let it run for an hour")]
+fn fuzz(of: &str) {
+    let seed = number("FIRSTLIGHT_FUZZ_SEED").unwrap_or(1);
+    let until =
+        number("FIRSTLIGHT_FUZZ_SECONDS").map(|s| Instant::now() + Duration::from_secs(s / 3));
+    let corpus = corpus(of);
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut round = 0;
+    while until.map_or(round < ROUNDS, |until| Instant::now() < until) {
+        let input = mutated(&corpus, &mut random);
+        let result = std::panic::catch_unwind(|| check(&input));
+        if result.is_err() {
+            let path = std::env::temp_dir().join(format!("firstlight-fuzz-{of}-{seed}-{round}"));
+            let _ = std::fs::write(&path, &input);
+            panic!("{of}: seed {seed}, round {round}; the input is {}", path.display());
+        }
+        round += 1;
+    }
+    println!("{of}: {round} rounds from seed {seed}");
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+fn check(input: &[u8]) {
+    let limits = Limits { memory: 64 << 20, ..Limits::default() };
+    let Ok(trace) = read_bytes(input, &limits) else { return };
+    let of = document(&trace, "fuzz", None, Build::new("0", None));
+    for step in &of.steps {
+        let sum: u64 = step.parts.iter().map(|row| row.ns.0).sum();
+        assert_eq!(sum, step.duration_ns.0, "step {}", step.number);
+    }
+    serde_json::to_string(&of).expect("every document is JSON");
+}
+
+fn mutated(corpus: &[Vec<u8>], random: &mut Pcg64Mcg) -> Vec<u8> {
+    let mut bytes = corpus[random.random_range(0..corpus.len())].clone();
+    for _ in 0..random.random_range(1..12) {
+        if bytes.is_empty() {
+            break;
+        }
+        let at = random.random_range(0..bytes.len());
+        let to = (at + random.random_range(1..64)).min(bytes.len());
+        match random.random_range(0..8) {
+            0 => bytes[at] ^= 1 << random.random_range(0..8),
+            1 => {
+                let telling = [0x00, 0x7f, 0x80, 0xff, b'"', b'{', b'}', b'\n'];
+                bytes[at] = telling[random.random_range(0..telling.len())];
+            }
+            2 => bytes.truncate(at),
+            3 => drop(bytes.drain(at..to)),
+            4 => {
+                let piece = bytes[at..to].to_vec();
+                bytes.splice(at..at, piece);
+            }
+            5 => bytes[at..to].fill(0xff),
+            6 => {
+                let other = &corpus[random.random_range(0..corpus.len())];
+                let from = random.random_range(0..other.len());
+                let end = (from + random.random_range(1..2_000)).min(other.len());
+                bytes.splice(at..at, other[from..end].iter().copied());
+            }
+            _ => {
+                let number = random.random::<u64>().to_string();
+                bytes.splice(at..at, number.bytes());
+            }
+        }
+    }
+    bytes
+}
+
+#[test]
+fn the_xplane_reader_survives() {
+    fuzz("xplane");
+}
+
+#[test]
+fn the_kineto_reader_survives() {
+    fuzz("kineto");
+}
+
+#[test]
+fn the_reader_of_converted_json_survives() {
+    fuzz("chrome");
+}

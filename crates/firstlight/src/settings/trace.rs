@@ -1,0 +1,67 @@
+//! Settings of `firstlight trace`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use firstlight_trace::Limits;
+
+use crate::args::{Format, TraceArgs, TraceExport};
+use crate::error::Error;
+
+#[derive(Debug)]
+pub(crate) struct TraceSettings {
+    pub(crate) source: TraceSource,
+    /// What the trace is compared with.
+    pub(crate) against: Option<PathBuf>,
+    pub(crate) torch_trace: Option<PathBuf>,
+    pub(crate) limits: Limits,
+    pub(crate) rows: usize,
+    pub(crate) made: Vec<Made>,
+    pub(crate) format: Format,
+}
+
+/// Where the trace comes from.
+#[derive(Debug)]
+pub(crate) enum TraceSource {
+    File(PathBuf),
+    Record { command: Vec<String>, timeout: Duration, keep: Option<PathBuf> },
+}
+
+/// A file that is made besides what is printed.
+#[derive(Debug)]
+pub(crate) enum Made {
+    Page(PathBuf),
+    Speedscope(PathBuf),
+}
+
+impl TraceSettings {
+    pub(crate) fn resolve(args: TraceArgs, format: Format) -> Result<Self, Error> {
+        let source = match (args.trace, args.record) {
+            (Some(trace), false) => TraceSource::File(trace),
+            (None, true) if !args.command.is_empty() => TraceSource::Record {
+                command: args.command,
+                timeout: args.timeout,
+                keep: args.keep,
+            },
+            (None, true) => {
+                return Err(Error::Usage("no command to record: it follows `--`".to_owned()));
+            }
+            (_, _) => {
+                return Err(Error::Usage("give a trace, or --record and a command".to_owned()));
+            }
+        };
+        let mut made: Vec<Made> = args.html.into_iter().map(Made::Page).collect();
+        if let (Some(TraceExport::Speedscope), Some(path)) = (args.export, args.output) {
+            made.push(Made::Speedscope(path));
+        }
+        Ok(Self {
+            source,
+            against: args.against,
+            torch_trace: args.torch_trace,
+            limits: Limits { memory: args.memory << 20, ..Limits::default() },
+            rows: args.rows,
+            made,
+            format,
+        })
+    }
+}

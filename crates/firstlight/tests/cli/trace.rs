@@ -1,0 +1,124 @@
+//! `firstlight trace`, through the command line.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use firstlight_schema::trace::{Bucket, TraceDocument};
+use firstlight_schema::trace_comparison::TraceComparisonDocument;
+use serde_json::Value;
+
+use crate::support::{Finished, Sandbox};
+
+fn trace(sandbox: &Sandbox, arguments: &[&str]) -> Finished {
+    let mut command = sandbox.firstlight();
+    command.arg("trace").args(arguments);
+    Finished::of(command)
+}
+
+fn fixture(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces");
+    folder.join(name).display().to_string()
+}
+
+#[test]
+fn a_recording_shows_its_steps_and_why_it_compiled_again() {
+    let sandbox = Sandbox::new();
+    let finished = trace(&sandbox, &[&fixture("jax-gpu.xplane.pb.gz")]);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    for words in [
+        "8 steps, marked in the program",
+        "step 5: `step` again, by the compiler",
+        "why: argument 8 `x`: f32[512,1024] → f32[520,1024]",
+        "cuda-graphs: ",
+    ] {
+        assert!(finished.stdout.contains(words), "{words}\n{}", finished.stdout);
+    }
+}
+
+#[test]
+fn the_document_and_the_files_besides_can_be_read() {
+    let sandbox = Sandbox::new();
+    let (page, scope) = ("steps.html", "steps.json");
+    let finished = trace(
+        &sandbox,
+        &[
+            &fixture("torch-gpu.json.gz"),
+            "--format",
+            "json",
+            "--html",
+            page,
+            "--export",
+            "speedscope",
+            "--output",
+            scope,
+        ],
+    );
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    let document: TraceDocument = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!((document.schema.name.as_str(), document.steps.len()), ("trace", 6));
+    let html = fs::read_to_string(sandbox.path().join(page)).unwrap();
+    assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>"));
+    assert!(html.contains("Timeline of step 4") && html.contains("float[520,1024]"));
+    let scope = fs::read(sandbox.path().join(scope)).unwrap();
+    let scope: Value = serde_json::from_slice(&scope).unwrap();
+    assert!(scope["profiles"].as_array().unwrap().len() > 2);
+}
+
+#[test]
+fn two_recordings_are_compared_and_what_differs_is_said() {
+    let sandbox = Sandbox::new();
+    let (first, second) =
+        (fixture("jax-cpu-manual-python.xplane.pb.gz"), fixture("jax-cpu-filter-jit.xplane.pb.gz"));
+    let finished = trace(&sandbox, &[&second, "--against", &first, "--format", "json"]);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    let of: TraceComparisonDocument = serde_json::from_str(&finished.stdout).unwrap();
+    let wall = of.wall.unwrap();
+    let sum: f64 = of.waterfall.iter().map(|fall| fall.by_ns).sum();
+    assert!((sum - (wall.second_ns - wall.first_ns)).abs() < 1.0);
+    assert!(of.not_comparable.iter().any(|reason| reason.starts_with("tracer levels")));
+    assert_eq!(of.findings[0].finding.name(), "tracer-inflated");
+    let host = of.buckets.iter().find(|row| row.bucket == Some(Bucket::Host)).unwrap();
+    assert!(host.second_ns > host.first_ns);
+
+    let text = trace(&sandbox, &[&second, "--against", &first]).stdout;
+    assert!(text.contains("not comparable: tracer levels"), "{text}");
+    assert!(text.contains("from the first to the second"), "{text}");
+    let same = trace(&sandbox, &[&first, "--against", &first]).stdout;
+    assert!(!same.contains("not comparable"), "{same}");
+}
+
+#[test]
+fn what_is_no_trace_is_told_with_a_hint() {
+    let sandbox = Sandbox::new();
+    let empty = sandbox.file("host.xplane.pb", "");
+    let cases: [(PathBuf, &str); 4] = [
+        (empty, "is empty"),
+        (sandbox.file("notes.txt", "hello"), "is not a trace that firstlight knows"),
+        (sandbox.file("cut.json", "{\"schemaVersion\": 1, \"tr"), "ends at byte"),
+        (sandbox.path().join("nowhere"), "cannot be read"),
+    ];
+    for (path, words) in cases {
+        let finished = trace(&sandbox, &[&path.display().to_string()]);
+        assert_eq!(finished.code, 2, "{}", finished.stderr);
+        assert!(finished.stderr.contains(words), "{}", finished.stderr);
+        assert!(
+            words == "cannot be read" || finished.stderr.contains("hint: "),
+            "{}",
+            finished.stderr
+        );
+    }
+    let nothing = trace(&sandbox, &[]);
+    assert_eq!(nothing.code, 2);
+    assert!(nothing.stderr.contains("give a trace"), "{}", nothing.stderr);
+}
+
+#[test]
+fn a_command_without_steps_is_told_how_to_mark_them() {
+    let sandbox = Sandbox::new();
+    let finished = trace(&sandbox, &["--record", "--", "true"]);
+    assert_eq!(finished.code, 2, "{}", finished.stderr);
+    assert!(finished.stderr.contains("marked no step"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("StepTraceAnnotation"), "{}", finished.stderr);
+    let failing = trace(&sandbox, &["--record", "--", "sh", "-c", "echo oh >&2; exit 3"]);
+    assert!(failing.stderr.contains("oh"), "{}", failing.stderr);
+}
