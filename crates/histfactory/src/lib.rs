@@ -1,0 +1,5 @@
+//! HistFactory models: workspaces as pyhf writes them, and inference on them.
+
+pub mod workspace;
+
+pub use workspace::Workspace;
