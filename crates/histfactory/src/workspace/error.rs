@@ -3,6 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::Channel;
+use super::nearest::nearest;
+
 /// A workspace that could not be read, or is not one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -13,6 +16,57 @@ pub enum WorkspaceError {
     Syntax(#[source] serde_json::Error),
     #[error("{}", list(.0))]
     Invalid(Vec<Problem>),
+    #[error("there is no measurement in the workspace")]
+    NoMeasurement,
+    #[error("there is no {what} `{name}` in the workspace")]
+    Unknown { what: &'static str, name: String, known: Vec<String> },
+    #[error("the workspaces cannot be combined: {0}")]
+    Combine(String),
+    #[error("`{op}` at `{path}`, operation {index} of the patch, cannot be done: {reason}")]
+    Patch { index: usize, op: String, path: String, reason: String },
+    #[error("not a JSON patch: {0}")]
+    NoPatch(String),
+    #[error("not a patch set: {0}")]
+    NoPatchSet(String),
+    #[error("the {algorithm} of the workspace is {found}, the patch set was made for {expected}")]
+    Digest { algorithm: String, expected: String, found: String },
+}
+
+impl WorkspaceError {
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown { what, name, known } => {
+                Some(match nearest(name, known.iter().map(String::as_str)) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("the {what}s are {}", quoted(known)),
+                })
+            }
+            Self::Combine(_) => {
+                Some("rename what clashes, or join with `outer` or `left outer`".to_owned())
+            }
+            Self::Patch { .. } => Some("is it a patch of this workspace?".to_owned()),
+            Self::Digest { .. } => {
+                Some("take the background-only workspace that it was published with".to_owned())
+            }
+            Self::Syntax(_) => Some("a workspace is a JSON file as pyhf writes it".to_owned()),
+            Self::Read { .. }
+            | Self::Invalid(_)
+            | Self::NoMeasurement
+            | Self::NoPatch(_)
+            | Self::NoPatchSet(_) => None,
+        }
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let mut quoted: Vec<String> =
+        names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    if names.len() > SHOWN {
+        quoted.push("…".to_owned());
+    }
+    quoted.join(", ")
 }
 
 /// Something that is wrong, and where.
@@ -32,6 +86,19 @@ pub struct Place {
     pub measurement: Option<String>,
     pub parameter: Option<String>,
     pub observation: Option<String>,
+}
+
+impl Place {
+    pub(super) fn of_channel(channel: &Channel) -> Self {
+        Self { channel: Some(channel.name.clone()), ..Self::default() }
+    }
+}
+
+impl Problem {
+    /// A problem of the workspace as a whole.
+    pub(super) fn anywhere(what: String) -> Self {
+        Self { place: Place::default(), what }
+    }
 }
 
 impl fmt::Display for Place {

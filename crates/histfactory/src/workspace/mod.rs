@@ -1,13 +1,28 @@
 //! Workspaces as pyhf writes them: channels of samples with modifiers, observations, measurements.
 
+mod combine;
+mod diagnose;
+mod digest;
 mod error;
 mod json;
+mod measurement;
 mod modifier;
+mod nearest;
+mod patch;
+mod patch_set;
+mod select;
+mod sharing;
+mod validate;
 
 use serde::{Deserialize, Serialize};
 
+pub use combine::Join;
+pub use digest::{Algorithm, digest};
 pub use error::{Place, Problem, WorkspaceError};
 pub use modifier::{Effect, Modifier, ModifierType};
+pub use patch::Patch;
+pub use patch_set::{PatchSet, PatchSetEntry, PatchSetMetadata};
+pub use select::{Pruning, Renaming};
 
 /// The version of the format that is read and written.
 pub const VERSION: &str = "1.0.0";
