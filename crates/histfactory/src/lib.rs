@@ -1,6 +1,14 @@
 //! HistFactory models: workspaces as pyhf writes them, and inference on them.
 
+pub mod interpolation;
+mod kernel;
+pub mod likelihood;
+pub mod model;
+pub mod special;
 pub mod synthetic;
 pub mod workspace;
 
+pub use interpolation::Interpolation;
+pub use likelihood::Evaluator;
+pub use model::{Data, EvaluationError, Model, ModelError, ModelOptions};
 pub use workspace::Workspace;
