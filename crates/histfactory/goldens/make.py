@@ -150,8 +150,7 @@ def cls(likelihood, data, fits, mu=1.0):
     }
 
 
-def golden(name):
-    text = twin(name)
+def golden(name, text):
     workspace = pyhf.Workspace(json.loads(text))
     likelihoods = {mode: Likelihood(workspace, settings) for mode, settings in MODES.items()}
     likelihood = likelihoods["code4_code4p"]
@@ -168,8 +167,8 @@ def golden(name):
         "auxdata_order": config.auxdata_order,
         "channels": config.channels,
         "samples": config.samples,
-        "init": config.suggested_init(),
-        "bounds": [list(pair) for pair in config.suggested_bounds()],
+        "init": [float(value) for value in config.suggested_init()],
+        "bounds": [[float(end) for end in pair] for pair in config.suggested_bounds()],
         "fixed": config.suggested_fixed(),
         "poi_index": config.poi_index,
         "nmain": config.nmaindata,
@@ -191,8 +190,9 @@ def golden(name):
 
 def main(chosen):
     pyhf.set_backend("jax", precision="64b")
-    for name in chosen or ["small", "combination", "shapes", "search"]:
-        result = golden(name)
+    chosen = chosen or ["small", "combination", "shapes", "search"]
+    for name, text in {name: twin(name) for name in chosen}.items():
+        result = golden(name, text)
         residuals = [result[fit]["proj_grad_inf"] for fit in ("fit_free", "fit_mu0", "fit_mu1")]
         print(name, f"q0 = {result['q0']:.6g}, residuals {residuals}", file=sys.stderr)
         (HERE / f"{name}.json").write_text(json.dumps(result) + "\n")

@@ -192,7 +192,7 @@ fn search(dice: &mut Dice) -> Workspace {
         channels.push(Channel { name: name.to_owned(), samples });
     }
     everyone_acts(&systematics, &mut channels, dice);
-    workspace(channels, "mu", vec![luminosity(0.017, None)], 0.3, dice)
+    workspace(channels, "mu", vec![luminosity(0.017, None)], 1.0, dice)
 }
 
 /// Yields that fall, or not, from bin to bin.
@@ -337,7 +337,7 @@ mod tests {
             "02d5c38aba50760c0387ba1e37cfe380",
             "5eb921fd34db48ee287ddba70fb3ba28",
             "d7c41ed826583718d149335bd5384edd",
-            "061cf41ce966f45b88b2422ef6d13b31",
+            "53e79f6dcf5d7a5f8748f0e1bc106ddb",
         ];
         assert_eq!(digests, expected);
     }

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use histfactory::synthetic::Twin;
 use histfactory::workspace::Patch;
 use histfactory::{Interpolation, Model, ModelOptions, Workspace};
 use serde_json::Value;
@@ -28,7 +29,24 @@ pub(crate) fn folder() -> Option<PathBuf> {
     folder
 }
 
+/// The goldens of the synthetic twins, which are always there, and those of `shared/data`.
 pub(crate) fn goldens() -> Vec<Golden> {
+    let mut found = twins();
+    found.extend(others());
+    found
+}
+
+fn twins() -> Vec<Golden> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("goldens");
+    let golden = |twin: Twin| Golden {
+        name: twin.as_str().to_owned(),
+        json: read(&folder.join(twin.as_str()).with_extension("json")),
+        folder: folder.clone(),
+    };
+    Twin::ALL.map(golden).into()
+}
+
+fn others() -> Vec<Golden> {
     let Some(folder) = folder() else { return Vec::new() };
     let mut found: Vec<Golden> = std::fs::read_dir(folder.join("goldens"))
         .unwrap()
@@ -51,6 +69,10 @@ pub(crate) fn read(path: &Path) -> Value {
 
 impl Golden {
     pub(crate) fn workspace(&self) -> Workspace {
+        let twin = Twin::ALL.into_iter().find(|twin| self.json["twin"] == twin.as_str());
+        if let Some(twin) = twin {
+            return twin.workspace(self.json["seed"].as_u64().unwrap());
+        }
         let name = self.json["workspace"].as_str().unwrap();
         let workspace = Workspace::from_path(self.folder.join(name)).unwrap();
         match self.json["patch"].as_str() {
