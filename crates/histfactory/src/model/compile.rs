@@ -628,13 +628,12 @@ fn eliminate(layout: &mut Layout) {
 }
 
 /// The distinct dense parameters of each block, and which of them each entry belongs to.
-#[expect(clippy::cast_possible_truncation, reason = "indices of parameters fit in 32 bits")]
 fn members(layout: &mut Layout, out: &mut Elimination) {
     let parameters = layout.names.len();
     out.member_of_free = vec![0; layout.free_factors.len()];
     out.member_of_normsys = vec![0; layout.normsys_parameter.len()];
     out.member_of_histosys = vec![0; layout.histosys_parameter.len()];
-    let mut number: Vec<u32> = vec![u32::MAX; parameters];
+    let mut number: Vec<u32> = vec![0; parameters];
     for block in &mut layout.blocks {
         let start = out.member.len();
         let normsys = block.normsys.start..block.normsys.start + block.normsys_used;
@@ -645,18 +644,21 @@ fn members(layout: &mut Layout, out: &mut Elimination) {
             (histosys, &layout.histosys_parameter, &mut out.member_of_histosys),
         ];
         let mut seen: Vec<u32> = Vec::new();
+        for (range, parameter, _) in &entries {
+            seen.extend(&parameter[range.clone()]);
+        }
+        // In the order of the dense part, so that pairs fall in its upper triangle.
+        seen.sort_unstable();
+        seen.dedup();
+        for (parameter, member) in seen.iter().zip(0_u32..) {
+            number[*parameter as usize] = member;
+        }
         for (range, parameter, member) in entries {
             for entry in range {
-                let slot = &mut number[parameter[entry] as usize];
-                if *slot == u32::MAX {
-                    *slot = seen.len() as u32;
-                    seen.push(parameter[entry]);
-                }
-                member[entry] = *slot;
+                member[entry] = number[parameter[entry] as usize];
             }
         }
         for parameter in seen {
-            number[parameter as usize] = u32::MAX;
             if let Place::Global(place) = out.place[parameter as usize] {
                 out.member.push(place);
             }

@@ -1,0 +1,72 @@
+//! How long things take on one core, as one line of JSON: `speed WORKSPACE.json [SECONDS]`.
+//!
+//! Each figure is the median over batches of calls, in microseconds.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use histfactory::fit::Fitter;
+use histfactory::{FitOptions, Model, ModelOptions, Workspace};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().ok_or("usage: speed WORKSPACE.json [SECONDS]")?;
+    let seconds: f64 = arguments.next().map_or(Ok(0.3), |text| text.parse())?;
+    let budget = Duration::from_secs_f64(seconds);
+    let json = std::fs::read(&path)?;
+    let workspace = Workspace::from_slice(&json)?;
+    let model = Model::new(&workspace, &ModelOptions::default())?;
+    let data = model.observed();
+    let poi = model.poi().ok_or("the workspace has no parameter of interest")?;
+
+    let mut figures: Vec<(&str, f64)> = Vec::new();
+    let mut measure = |name: &'static str, call: &mut dyn FnMut()| {
+        figures.push((name, median_micros(budget, call)));
+    };
+    measure("parse", &mut || {
+        black_box(Workspace::from_slice(&json)).ok();
+    });
+    measure("compile", &mut || {
+        black_box(Model::new(&workspace, &ModelOptions::default())).ok();
+    });
+    let best = model.fit(data, &FitOptions::default())?;
+    let mut evaluator = model.evaluator(data);
+    measure("nll", &mut || {
+        black_box(evaluator.nll(black_box(&best.theta))).ok();
+    });
+    measure("nll_and_gradient", &mut || {
+        black_box(evaluator.nll_and_gradient(black_box(&best.theta))).ok();
+    });
+    measure("hessian", &mut || {
+        black_box(evaluator.hessian(black_box(&best.theta))).ok();
+    });
+    let mut fitter = Fitter::new(&model, data)?;
+    measure("fit", &mut || {
+        black_box(fitter.fit(&FitOptions::default())).ok();
+    });
+    measure("fit_background", &mut || {
+        black_box(fitter.fit(&FitOptions::default().fixing(poi, 0.0))).ok();
+    });
+    let text: Vec<String> =
+        figures.iter().map(|(name, micros)| format!("\"{name}\": {micros:.3}")).collect();
+    println!("{{{}}}", text.join(", "));
+    Ok(())
+}
+
+fn median_micros(budget: Duration, call: &mut dyn FnMut()) -> f64 {
+    let begin = Instant::now();
+    call();
+    let once = begin.elapsed().max(Duration::from_nanos(20));
+    let batch = (Duration::from_millis(2).as_nanos() / once.as_nanos()).clamp(1, 100_000);
+    let mut samples = Vec::new();
+    let begin = Instant::now();
+    while begin.elapsed() < budget || samples.len() < 5 {
+        let start = Instant::now();
+        for _ in 0..batch {
+            call();
+        }
+        samples.push(start.elapsed().as_secs_f64() * 1e6 / batch as f64);
+    }
+    samples.sort_by(f64::total_cmp);
+    samples[samples.len() / 2]
+}
