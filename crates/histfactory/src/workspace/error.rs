@@ -10,7 +10,7 @@ use super::nearest::nearest;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkspaceError {
-    #[error("cannot read `{}`: {source}", path.display())]
+    #[error("cannot read `{}`", path.display())]
     Read { path: PathBuf, source: std::io::Error },
     #[error("not a JSON document: {0}")]
     Syntax(#[source] serde_json::Error),
