@@ -2,6 +2,7 @@
 
 pub mod derivative;
 pub mod fit;
+pub mod inference;
 pub mod interpolation;
 mod kernel;
 pub mod likelihood;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::layout::Layout;
 use super::{Data, EvaluationError, Model};
 
 /// New numbers of one sample in one channel; what is `None` stays.
@@ -22,7 +23,7 @@ impl Model {
     pub fn with_yields(&self, changes: &[YieldChange]) -> Result<Self, EvaluationError> {
         let mut numbers = self.numbers.clone();
         for change in changes {
-            let block = self.block_index(&change.channel, &change.sample)?;
+            let block = self.layout.block_index(&change.channel, &change.sample)?;
             let place = &self.layout.blocks[block];
             let bins = place.bin_count();
             let fits = |values: &[f64]| {
@@ -49,7 +50,7 @@ impl Model {
             for (name, hi, lo) in &change.templates {
                 fits(hi)?;
                 fits(lo)?;
-                let entry = self.histosys_entry(block, name)?;
+                let entry = self.layout.histosys_entry(block, name)?;
                 for bin in 0..bins {
                     let template = place.templates + bin * place.stride() + entry;
                     (numbers.hi[template], numbers.lo[template]) = (hi[bin], lo[bin]);
@@ -58,7 +59,7 @@ impl Model {
             for (name, values) in &change.uncertainties {
                 fits(values)?;
                 for (bin, value) in values.iter().enumerate() {
-                    let index = self.uncertainty_index(name, place.yields + bin)?;
+                    let index = self.layout.uncertainty_index(name, place.yields + bin)?;
                     numbers.uncertainty[index] = *value;
                 }
             }
@@ -80,7 +81,9 @@ impl Model {
     pub fn with_observed(&self, data: Data) -> Self {
         Self { observed: data, ..self.clone() }
     }
+}
 
+impl Layout {
     pub(crate) fn block_index(
         &self,
         channel: &str,
@@ -88,11 +91,11 @@ impl Model {
     ) -> Result<usize, EvaluationError> {
         let missing =
             |what, name: &str| EvaluationError::NoSuchPlace { what, name: name.to_owned() };
-        let found = self.layout.channels.iter().find(|known| known.name == channel);
+        let found = self.channels.iter().find(|known| known.name == channel);
         let place = found.ok_or_else(|| missing("channel", channel))?;
         let mut blocks = place.blocks.clone();
         blocks
-            .find(|block| self.layout.samples[self.layout.blocks[*block].sample] == sample)
+            .find(|block| self.samples[self.blocks[*block].sample] == sample)
             .ok_or_else(|| missing("sample", sample))
     }
 
@@ -102,12 +105,23 @@ impl Model {
         block: usize,
         name: &str,
     ) -> Result<usize, EvaluationError> {
-        let place = &self.layout.blocks[block];
-        let entries = &self.layout.histosys_parameter[place.histosys.clone()];
+        let place = &self.blocks[block];
+        let entries = &self.histosys_parameter[place.histosys.clone()];
         entries[..place.histosys_used]
             .iter()
-            .position(|parameter| self.layout.names[*parameter as usize] == name)
+            .position(|parameter| self.names[*parameter as usize] == name)
             .ok_or_else(|| EvaluationError::NoSuchPlace { what: "histosys", name: name.to_owned() })
+    }
+
+    /// The entry of a block's normsys of this name.
+    pub(crate) fn normsys_entry(&self, block: usize, name: &str) -> Result<usize, EvaluationError> {
+        let place = &self.blocks[block];
+        let entries = place.normsys.start..place.normsys.start + place.normsys_used;
+        let missing = || EvaluationError::NoSuchPlace { what: "normsys", name: name.to_owned() };
+        entries
+            .into_iter()
+            .find(|entry| self.names[self.normsys_parameter[*entry] as usize] == name)
+            .ok_or_else(missing)
     }
 
     pub(crate) fn uncertainty_index(
@@ -115,20 +129,19 @@ impl Model {
         name: &str,
         yield_index: usize,
     ) -> Result<usize, EvaluationError> {
-        let set = self.layout.sets.iter().find(|set| set.name == name);
+        let set = self.sets.iter().find(|set| set.name == name);
         let missing =
             || EvaluationError::NoSuchPlace { what: "uncertainty", name: name.to_owned() };
         let parameters = set.ok_or_else(missing)?.parameters.clone();
         let shapesys = self
-            .layout
             .shapesys
             .iter()
             .find(|bin| parameters.contains(&bin.parameter) && bin.yield_index == yield_index);
-        let staterrors = self.layout.staterrors.iter();
+        let staterrors = self.staterrors.iter();
         let mut of_set = staterrors.filter(|bin| parameters.contains(&bin.parameter));
         let mut carrier = || {
             of_set.find_map(|bin| {
-                let carriers = &self.layout.carriers[bin.carriers.clone()];
+                let carriers = &self.carriers[bin.carriers.clone()];
                 carriers.iter().find(|carrier| carrier.yield_index == yield_index)
             })
         };
