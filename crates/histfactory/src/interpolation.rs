@@ -221,13 +221,13 @@ mod tests {
 
     #[test]
     fn slopes_of_the_polynomial_in_its_factors_are_differences() {
-        let (hi, lo, h) = (1.3, 0.8, 1e-6);
+        let (hi, lo, step) = (1.3, 0.8, 1e-6);
         let [up, down] = polynomial_slopes(hi, lo);
-        let (a, b) = (polynomial(hi + h, lo), polynomial(hi - h, lo));
-        let (c, d) = (polynomial(hi, lo + h), polynomial(hi, lo - h));
+        let of_hi = [polynomial(hi + step, lo), polynomial(hi - step, lo)];
+        let of_lo = [polynomial(hi, lo + step), polynomial(hi, lo - step)];
         for i in 0..6 {
-            assert!(close((a[i] - b[i]) / (2.0 * h), up[i], 1e-8));
-            assert!(close((c[i] - d[i]) / (2.0 * h), down[i], 1e-8));
+            assert!(close((of_hi[0][i] - of_hi[1][i]) / (2.0 * step), up[i], 1e-8));
+            assert!(close((of_lo[0][i] - of_lo[1][i]) / (2.0 * step), down[i], 1e-8));
         }
     }
 }

@@ -62,11 +62,6 @@ impl Symmetric {
     pub(crate) fn solve(&self, b: &mut [f64]) {
         dispatch(Solve { factor: self, b });
     }
-
-    /// Solves Uᵀ x = b in place.
-    pub(crate) fn solve_lower(&self, b: &mut [f64]) {
-        dispatch(SolveLower { factor: self, b });
-    }
 }
 
 struct Products<'a> {
@@ -169,20 +164,6 @@ fn panel_factor<const FMA: bool>(panel: &mut [f64], stride: usize, first: usize)
         }
     }
     true
-}
-
-struct SolveLower<'a> {
-    factor: &'a Symmetric,
-    b: &'a mut [f64],
-}
-
-impl Kernel for SolveLower<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        lower::<FMA>(self.factor, self.b);
-    }
 }
 
 #[inline(always)]

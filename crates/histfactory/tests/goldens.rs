@@ -4,6 +4,8 @@
 //! the checkout (`shared/data`) and in `HISTFACTORY_SHARED_DATA`; without it those tests say so and
 //! pass.
 
+#![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails where it stands")]
+
 mod shared;
 
 use histfactory::{Data, Interpolation, Model};

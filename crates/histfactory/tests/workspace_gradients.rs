@@ -1,5 +1,7 @@
 //! Derivatives in the numbers of a workspace beside differences of refitted, rebuilt models.
 
+#![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails where it stands")]
+
 use histfactory::derivative::{Convention, Following};
 use histfactory::inference::Dataset;
 use histfactory::model::YieldChange;
@@ -172,7 +174,7 @@ fn other_yields_give_the_model_of_a_changed_workspace() {
     }
     changed.channels[0].samples[2].data = vec![10.0, 0.0, 2.0];
     let rebuilt = compile(&changed);
-    let changes = [
+    let moves = [
         YieldChange {
             channel: "SR".into(),
             sample: "ttbar".into(),
@@ -187,7 +189,7 @@ fn other_yields_give_the_model_of_a_changed_workspace() {
             ..YieldChange::default()
         },
     ];
-    let moved = model.with_yields(&changes).unwrap();
+    let moved = model.with_yields(&moves).unwrap();
     assert_eq!(moved.fixed(), rebuilt.fixed());
     assert_eq!(moved.observed(), rebuilt.observed());
     let theta: Vec<f64> = moved.init().iter().map(|value| value + 0.1).collect();
@@ -195,7 +197,7 @@ fn other_yields_give_the_model_of_a_changed_workspace() {
     let (theirs, expected) = rebuilt.nll_and_gradient(&theta, rebuilt.observed()).unwrap();
     assert_eq!(ours, theirs);
     assert_eq!(gradient, expected);
-    let again = [YieldChange { sample: "nothing".into(), ..changes[0].clone() }];
+    let again = [YieldChange { sample: "nothing".into(), ..moves[0].clone() }];
     let error = model.with_yields(&again).unwrap_err().to_string();
     assert_eq!(error, "there is no sample `nothing`");
 }

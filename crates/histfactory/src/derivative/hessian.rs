@@ -77,7 +77,9 @@ impl Curvature {
         let mut dense = self.dense.clone();
         let mut scaled = self.jacobian.clone();
         for (row, v) in scaled.chunks_exact_mut(stride.max(1)).zip(&self.v) {
-            row.iter_mut().for_each(|value| *value *= v);
+            for value in row {
+                *value *= v;
+            }
         }
         dense.add_products(&self.jacobian, &scaled);
         let global = &elimination.global;

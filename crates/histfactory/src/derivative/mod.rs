@@ -8,6 +8,5 @@ mod yields;
 
 pub use hessian::Matrix;
 pub use partials::Convention;
-pub(crate) use real::Dual;
 pub use workspace::{Following, WorkspaceGradient};
 pub(crate) use workspace::{Loose, observed_share};

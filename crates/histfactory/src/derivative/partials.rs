@@ -87,9 +87,9 @@ impl<R: Real> Forward<R> {
     pub(super) fn weights(&self, data: &[R]) -> Vec<R> {
         let pairs = self.rate.iter().zip(data);
         pairs
-            .map(|(rate, n)| match n.value() == 0.0 && rate.value() == 0.0 {
-                true => R::from(1.0),
-                false => R::from(1.0) - *n / *rate,
+            .map(|(rate, n)| {
+                let empty = n.value() == 0.0 && rate.value() == 0.0;
+                if empty { R::from(1.0) } else { R::from(1.0) - *n / *rate }
             })
             .collect()
     }

@@ -148,10 +148,7 @@ impl<R: Real> Loose<R> {
 
 /// The share of τ's change that an observed auxiliary count takes part in.
 pub(crate) fn observed_share(model: &Model) -> impl Fn(usize) -> f64 + '_ {
-    |index| match model.layout.shapesys[index].auxiliary_given {
-        true => 0.0,
-        false => 1.0,
-    }
+    |index| if model.layout.shapesys[index].auxiliary_given { 0.0 } else { 1.0 }
 }
 
 impl Model {
@@ -304,7 +301,9 @@ impl WorkspaceGradient {
     #[must_use]
     pub fn scaled(mut self, scale: f64) -> Self {
         for part in self.parts_mut() {
-            part.iter_mut().for_each(|value| *value *= scale);
+            for value in part {
+                *value *= scale;
+            }
         }
         self
     }

@@ -105,10 +105,8 @@ impl<'a> Fitter<'a> {
             if kkt >= options.tolerance && iterations >= options.max_iterations {
                 break Outcome::TooManyIterations { allowed: options.max_iterations };
             }
-            let information = match iterations < fisher && kkt > 1e-3 {
-                true => Information::Fisher,
-                false => Information::Exact,
-            };
+            let far = iterations < fisher && kkt > 1e-3;
+            let information = if far { Information::Fisher } else { Information::Exact };
             self.evaluator.collect(&mut self.curvature, information);
             if kkt < options.tolerance {
                 // Already there: one factorisation, for the distance.
@@ -127,9 +125,10 @@ impl<'a> Fitter<'a> {
                 }
                 Some(Step::Refused) | None => {
                     let limit = self.rounding(&state);
-                    break match kkt <= limit {
-                        true => Outcome::ConvergedToRounding { limit },
-                        false => Outcome::Stalled { damping },
+                    break if kkt <= limit {
+                        Outcome::ConvergedToRounding { limit }
+                    } else {
+                        Outcome::Stalled { damping }
                     };
                 }
             }
@@ -147,9 +146,9 @@ impl<'a> Fitter<'a> {
         let mut lower: Vec<f64> = model.bounds().iter().map(|bounds| bounds[0]).collect();
         let mut upper: Vec<f64> = model.bounds().iter().map(|bounds| bounds[1]).collect();
         let count = theta.len();
-        let known = |parameter: usize| match parameter < count {
-            true => Ok(()),
-            false => Err(EvaluationError::NoSuchParameter { name: parameter.to_string() }),
+        let known = |parameter: usize| match parameter {
+            known if known < count => Ok(()),
+            unknown => Err(EvaluationError::NoSuchParameter { name: unknown.to_string() }),
         };
         for &(parameter, [low, high]) in &options.bounds {
             known(parameter)?;

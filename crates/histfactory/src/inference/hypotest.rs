@@ -37,14 +37,14 @@ pub struct Hypotest {
 impl PValues {
     /// From T and √q_A.
     pub(super) fn new(kind: TestKind, position: f64, root: f64) -> Self {
-        let (clsb, clb) = (normal_cdf(-(position + root)), normal_cdf(-position));
+        let [tested, other] = [position + root, position].map(|deviations| normal_cdf(-deviations));
         let cls = match kind {
-            TestKind::Q0 => clsb,
-            TestKind::Q | TestKind::QTilde | TestKind::T if clb > 0.0 => clsb / clb,
+            TestKind::Q0 => tested,
+            TestKind::Q | TestKind::QTilde | TestKind::T if other > 0.0 => tested / other,
             // Both tails are below the least number: they fall off together.
             TestKind::Q | TestKind::QTilde | TestKind::T => 0.0,
         };
-        Self { clsb, clb, cls }
+        Self { clsb: tested, clb: other, cls }
     }
 }
 

@@ -11,7 +11,7 @@ mod significance;
 mod statistic;
 
 pub use error::InferenceError;
-pub use hypotest::{Hypotest, PValues};
+pub use hypotest::{BANDS, Hypotest, PValues};
 pub use interval::{End, Interval};
 pub use limit::{LimitOptions, Tested, UpperLimit};
 pub use ranking::{Impact, Pull};

@@ -315,9 +315,10 @@ impl<'a> Builder<'a> {
             let parameters = next..next + count;
             next += count;
             parameter_sets.push(ParameterSet { name: set.name.clone(), parameters });
-            match set.requirement.scalar {
-                true => names.push(set.name.clone()),
-                false => names.extend((0..count).map(|bin| format!("{}[{bin}]", set.name))),
+            if set.requirement.scalar {
+                names.push(set.name.clone());
+            } else {
+                names.extend((0..count).map(|bin| format!("{}[{bin}]", set.name)));
             }
             init.extend(&set.requirement.init);
             bounds.extend(&set.requirement.bounds);
@@ -384,10 +385,10 @@ impl<'a> Builder<'a> {
     }
 
     fn blocks(&mut self, sorted: &Sorted<'a>) -> Result<(), ModelError> {
-        for (index, channel) in sorted.channels.iter().enumerate() {
+        for channel in &sorted.channels {
             let start = self.layout.blocks.len();
             for sample in &channel.samples {
-                self.block(index, channel, sample);
+                self.block(channel, sample);
             }
             self.layout.channels.push(ChannelLayout {
                 name: channel.channel.name.clone(),
@@ -407,7 +408,7 @@ impl<'a> Builder<'a> {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "indices of parameters fit in 32 bits")]
-    fn block(&mut self, channel: usize, place: &SortedChannel<'a>, sample: &SortedSample<'a>) {
+    fn block(&mut self, place: &SortedChannel<'a>, sample: &SortedSample<'a>) {
         let bins = place.bins.len();
         let nowhere = self.layout.names.len() as u32;
         let layout = &mut self.layout;
@@ -468,7 +469,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        while layout.normsys_parameter.len() % LANES != 0 {
+        while !layout.normsys_parameter.len().is_multiple_of(LANES) {
             layout.normsys_parameter.push(nowhere);
             numbers.normsys_hi.push(1.0);
             numbers.normsys_lo.push(1.0);
@@ -484,7 +485,6 @@ impl<'a> Builder<'a> {
         }
         let name = &sample.sample.name;
         layout.blocks.push(Block {
-            channel,
             sample: layout.samples.binary_search(name).unwrap_or_default(),
             bins: place.bins.clone(),
             yields: sample.yields,
@@ -534,7 +534,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "indices of parameters fit in 32 bits")]
     fn finish(mut self, sets: &[Settled]) -> (Layout, Numbers) {
         let mut auxiliary = 0;
         for set in sets {

@@ -63,7 +63,6 @@ pub(crate) struct ParameterSet {
 /// A sample in a channel.
 #[derive(Debug)]
 pub(crate) struct Block {
-    pub(crate) channel: usize,
     pub(crate) sample: usize,
     /// Bins of the model.
     pub(crate) bins: Range<usize>,

@@ -26,6 +26,7 @@ pub(super) enum Density {
 
 /// A parameter set as the model has it.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each says whether one setting was given")]
 pub(super) struct Settled {
     pub(super) name: String,
     pub(super) requirement: Requirement,
@@ -136,9 +137,9 @@ fn configure(
     let config = config.unwrap_or(&nothing);
     let count = requirement.count();
     let error = |what: String| ModelError::Parameter { parameter: name.clone(), what };
-    let length = |what: &str, got: usize| match got == count {
-        true => Ok(()),
-        false => Err(error(format!("{got} {what} are configured, it has {count} components"))),
+    let length = |what: &str, got: usize| match got {
+        right if right == count => Ok(()),
+        _ => Err(error(format!("{got} {what} are configured, it has {count} components"))),
     };
     if let Some(inits) = &config.inits {
         length("inits", inits.len())?;

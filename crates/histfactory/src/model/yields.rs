@@ -78,6 +78,7 @@ impl Model {
     }
 
     /// This model with other observed data.
+    #[must_use]
     pub fn with_observed(&self, data: Data) -> Self {
         Self { observed: data, ..self.clone() }
     }

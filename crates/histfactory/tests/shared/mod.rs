@@ -1,6 +1,7 @@
 //! Goldens and the workspaces they belong to.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(clippy::print_stdout, reason = "what is left out is said")]
 
 use std::path::{Path, PathBuf};
 
