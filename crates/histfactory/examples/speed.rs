@@ -7,7 +7,9 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use histfactory::derivative::Convention;
 use histfactory::fit::Fitter;
+use histfactory::inference::Dataset;
 use histfactory::{FitOptions, Model, ModelOptions, Workspace};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -39,6 +41,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     measure("nll_and_gradient", &mut || {
         black_box(evaluator.nll_and_gradient(black_box(&best.theta))).ok();
     });
+    let mut yields = Vec::new();
+    measure("nll_and_yield_gradient", &mut || {
+        let convention = Convention::TemplatesFixed;
+        let found = evaluator.nll_and_yield_gradient(&best.theta, convention, &mut yields);
+        black_box(found).ok();
+    });
     measure("hessian", &mut || {
         black_box(evaluator.hessian(black_box(&best.theta))).ok();
     });
@@ -48,6 +56,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     measure("fit_background", &mut || {
         black_box(fitter.fit(&FitOptions::default().fixing(poi, 0.0))).ok();
+    });
+    measure("q0", &mut || {
+        black_box(model.q0(data)).ok();
+    });
+    measure("asimov_significance_with_gradient", &mut || {
+        let convention = Convention::TemplatesFixed;
+        black_box(model.significance_with_gradient(Dataset::default(), convention)).ok();
     });
     let text: Vec<String> =
         figures.iter().map(|(name, micros)| format!("\"{name}\": {micros:.3}")).collect();

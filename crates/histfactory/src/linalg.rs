@@ -1,10 +1,10 @@
 //! Dense symmetric matrices: rank updates and Cholesky, in upper row-major storage.
 //!
-//! One inner loop serves both: C[j][i] += Σ_k A[k][j]·B[k][i] on tiles of four rows by eight
-//! columns, with A and B read along their rows. Sizes are padded to whole tiles; padding is zero
+//! One inner loop serves both: C[j][i] += Σ_k A[k][j]·B[k][i] on tiles of four rows by two
+//! vectors, with A and B read along their rows. Sizes are padded to whole tiles; padding is zero
 //! with a one on the diagonal.
 
-use crate::kernel::{Kernel, dispatch, fma};
+use crate::kernel::{Simd, WithSimd, dispatch, vectors, vectors_mut};
 
 const ROWS: usize = 4;
 const COLUMNS: usize = 8;
@@ -70,28 +70,42 @@ struct Products<'a> {
     b: &'a [f64],
 }
 
-impl Kernel for Products<'_> {
+impl WithSimd for Products<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let stride = self.target.stride;
         let (a, b) = (self.a, self.b);
         for (panel, rows) in self.target.values.chunks_exact_mut(ROWS * stride).enumerate() {
-            let first = panel * ROWS;
-            let mut column = first / COLUMNS * COLUMNS;
-            while column < stride {
-                tile::<FMA, false>(rows, stride, column, a, first, b);
-                column += COLUMNS;
-            }
+            tiles::<S, false>(simd, rows, stride, panel * ROWS, a, b);
         }
+    }
+}
+
+/// All tiles of a panel from the diagonal on.
+#[inline(always)]
+fn tiles<S: Simd, const NEGATIVE: bool>(
+    simd: S,
+    rows: &mut [f64],
+    stride: usize,
+    first: usize,
+    a: &[f64],
+    b: &[f64],
+) {
+    let width = 2 * S::F64_LANES;
+    let mut column = first / width * width;
+    while column < stride {
+        tile::<S, NEGATIVE>(simd, rows, stride, column, a, first, b);
+        column += width;
     }
 }
 
 /// Adds to, or with NEGATIVE takes from, a tile of `rows` the products of A's columns from `first`
 /// and B's from `column`.
 #[inline(always)]
-fn tile<const FMA: bool, const NEGATIVE: bool>(
+fn tile<S: Simd, const NEGATIVE: bool>(
+    simd: S,
     rows: &mut [f64],
     stride: usize,
     column: usize,
@@ -99,19 +113,22 @@ fn tile<const FMA: bool, const NEGATIVE: bool>(
     first: usize,
     b: &[f64],
 ) {
-    let mut sums = [[0.0; COLUMNS]; ROWS];
+    let width = 2 * S::F64_LANES;
+    let mut sums = [[simd.splat_f64s(0.0); 2]; ROWS];
     for (a, b) in a.chunks_exact(stride).zip(b.chunks_exact(stride)) {
         let Some(a) = a[first..].first_chunk::<ROWS>() else { return };
-        let Some(b) = b[column..].first_chunk::<COLUMNS>() else { return };
+        let &[left, right] = vectors::<S>(&b[column..column + width]) else { return };
         for row in 0..ROWS {
-            for lane in 0..COLUMNS {
-                sums[row][lane] = fma::<FMA>(a[row], b[lane], sums[row][lane]);
-            }
+            let scale = simd.splat_f64s(a[row]);
+            sums[row][0] = simd.mul_add_e_f64s(scale, left, sums[row][0]);
+            sums[row][1] = simd.mul_add_e_f64s(scale, right, sums[row][1]);
         }
     }
     for (row, sums) in rows.chunks_exact_mut(stride).zip(sums) {
-        for (value, sum) in row[column..column + COLUMNS].iter_mut().zip(sums) {
-            *value += if NEGATIVE { -sum } else { sum };
+        let values = vectors_mut::<S>(&mut row[column..column + width]);
+        for (value, sum) in values.iter_mut().zip(sums) {
+            *value =
+                if NEGATIVE { simd.sub_f64s(*value, sum) } else { simd.add_f64s(*value, sum) };
         }
     }
 }
@@ -120,21 +137,17 @@ struct Factorise<'a> {
     matrix: &'a mut Symmetric,
 }
 
-impl Kernel for Factorise<'_> {
+impl WithSimd for Factorise<'_> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> bool {
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
         let stride = self.matrix.stride;
         for first in (0..stride).step_by(ROWS) {
             let (done, rest) = self.matrix.values.split_at_mut(first * stride);
             let panel = &mut rest[..ROWS * stride];
-            let mut column = first / COLUMNS * COLUMNS;
-            while column < stride {
-                tile::<FMA, true>(panel, stride, column, done, first, done);
-                column += COLUMNS;
-            }
-            if !panel_factor::<FMA>(panel, stride, first) {
+            tiles::<S, true>(simd, panel, stride, first, done, done);
+            if !panel_factor(simd, panel, stride, first) {
                 return false;
             }
         }
@@ -144,39 +157,29 @@ impl Kernel for Factorise<'_> {
 
 /// Factorises the rows of a panel among themselves.
 #[inline(always)]
-fn panel_factor<const FMA: bool>(panel: &mut [f64], stride: usize, first: usize) -> bool {
+fn panel_factor<S: Simd>(simd: S, panel: &mut [f64], stride: usize, first: usize) -> bool {
+    // Whole vectors from before the panel's first column: what lies below the diagonal is noise.
+    let from = first / S::F64_LANES * S::F64_LANES;
     for row in 0..ROWS {
         let (above, rest) = panel.split_at_mut(row * stride);
         let this = &mut rest[..stride];
         for above in above.chunks_exact(stride) {
-            let scale = -above[first + row];
-            for (value, above) in this[first..].iter_mut().zip(&above[first..]) {
-                *value = fma::<FMA>(scale, *above, *value);
+            let scale = simd.splat_f64s(-above[first + row]);
+            let pairs = vectors_mut::<S>(&mut this[from..]).iter_mut();
+            for (value, above) in pairs.zip(vectors::<S>(&above[from..])) {
+                *value = simd.mul_add_e_f64s(scale, *above, *value);
             }
         }
         let pivot = this[first + row];
         if !(pivot > 1e-300 && pivot.is_finite()) {
             return false;
         }
-        let scale = 1.0 / pivot.sqrt();
-        for value in &mut this[first..] {
-            *value *= scale;
+        let scale = simd.splat_f64s(1.0 / pivot.sqrt());
+        for value in vectors_mut::<S>(&mut this[from..]) {
+            *value = simd.mul_f64s(*value, scale);
         }
     }
     true
-}
-
-#[inline(always)]
-fn lower<const FMA: bool>(factor: &Symmetric, b: &mut [f64]) {
-    let n = factor.n;
-    for row in 0..n {
-        let values = &factor.row(row)[..n];
-        let x = b[row] / values[row];
-        b[row] = x;
-        for (b, value) in b[row + 1..n].iter_mut().zip(&values[row + 1..]) {
-            *b = fma::<FMA>(-x, *value, *b);
-        }
-    }
 }
 
 struct Solve<'a> {
@@ -184,32 +187,57 @@ struct Solve<'a> {
     b: &'a mut [f64],
 }
 
-impl Kernel for Solve<'_> {
+impl WithSimd for Solve<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        lower::<FMA>(self.factor, self.b);
+    fn with_simd<S: Simd>(self, simd: S) {
         let n = self.factor.n;
+        let b = &mut self.b[..n];
+        for row in 0..n {
+            let values = &self.factor.row(row)[..n];
+            let x = b[row] / values[row];
+            b[row] = x;
+            axpy(simd, &mut b[row + 1..], -x, &values[row + 1..]);
+        }
         for row in (0..n).rev() {
             let values = &self.factor.row(row)[..n];
-            let dot = dot::<FMA>(&values[row + 1..], &self.b[row + 1..n]);
-            self.b[row] = (self.b[row] - dot) / values[row];
+            let sum = dot(simd, &values[row + 1..], &b[row + 1..]);
+            b[row] = (b[row] - sum) / values[row];
         }
     }
 }
 
+/// Adds a multiple of a slice.
 #[inline(always)]
-pub(crate) fn dot<const FMA: bool>(a: &[f64], b: &[f64]) -> f64 {
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<COLUMNS>(), b.as_chunks::<COLUMNS>());
-    let mut sums = [0.0; COLUMNS];
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..COLUMNS {
-            sums[lane] = fma::<FMA>(a[lane], b[lane], sums[lane]);
-        }
+pub(crate) fn axpy<S: Simd>(simd: S, target: &mut [f64], scale: f64, values: &[f64]) {
+    let (head, tail) = S::as_mut_simd_f64s(target);
+    let (of_head, of_tail) = S::as_simd_f64s(values);
+    let scales = simd.splat_f64s(scale);
+    for (target, value) in head.iter_mut().zip(of_head) {
+        *target = simd.mul_add_e_f64s(scales, *value, *target);
     }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) + rest
+    for (target, value) in tail.iter_mut().zip(of_tail) {
+        *target += scale * value;
+    }
+}
+
+#[inline(always)]
+pub(crate) fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
+    let ((a, a_rest), (b, b_rest)) = (S::as_simd_f64s(a), S::as_simd_f64s(b));
+    let mut even = simd.splat_f64s(0.0);
+    let mut odd = even;
+    let (a_pairs, b_pairs) = (a.chunks_exact(2), b.chunks_exact(2));
+    let rest = a_pairs.remainder().iter().zip(b_pairs.remainder());
+    for (a, b) in rest {
+        even = simd.mul_add_e_f64s(*a, *b, even);
+    }
+    for (a, b) in a_pairs.zip(b_pairs) {
+        even = simd.mul_add_e_f64s(a[0], b[0], even);
+        odd = simd.mul_add_e_f64s(a[1], b[1], odd);
+    }
+    let tail: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    simd.reduce_sum_f64s(simd.add_f64s(even, odd)) + tail
 }
 
 #[cfg(test)]

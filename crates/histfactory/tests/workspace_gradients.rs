@@ -174,7 +174,7 @@ fn other_yields_give_the_model_of_a_changed_workspace() {
     }
     changed.channels[0].samples[2].data = vec![10.0, 0.0, 2.0];
     let rebuilt = compile(&changed);
-    let moves = [
+    let edits = [
         YieldChange {
             channel: "SR".into(),
             sample: "ttbar".into(),
@@ -189,7 +189,7 @@ fn other_yields_give_the_model_of_a_changed_workspace() {
             ..YieldChange::default()
         },
     ];
-    let moved = model.with_yields(&moves).unwrap();
+    let moved = model.with_yields(&edits).unwrap();
     assert_eq!(moved.fixed(), rebuilt.fixed());
     assert_eq!(moved.observed(), rebuilt.observed());
     let theta: Vec<f64> = moved.init().iter().map(|value| value + 0.1).collect();
@@ -197,7 +197,7 @@ fn other_yields_give_the_model_of_a_changed_workspace() {
     let (theirs, expected) = rebuilt.nll_and_gradient(&theta, rebuilt.observed()).unwrap();
     assert_eq!(ours, theirs);
     assert_eq!(gradient, expected);
-    let again = [YieldChange { sample: "nothing".into(), ..moves[0].clone() }];
+    let again = [YieldChange { sample: "nothing".into(), ..edits[0].clone() }];
     let error = model.with_yields(&again).unwrap_err().to_string();
     assert_eq!(error, "there is no sample `nothing`");
 }

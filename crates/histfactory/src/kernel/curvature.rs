@@ -10,12 +10,12 @@
 //! v_m = Σ_b w_b G_b ∂T_b, a = dP and b = v + c dP/2P where c = Σ_b w_b G_b T_b; a vanishing
 //! factor is written in the same form, see `scalar_part`.
 
-use super::dispatch::{Kernel, dispatch, fma};
+use super::dispatch::{Simd, WithSimd, dispatch, vectors, vectors_mut};
 use super::evaluate::{products_of_others, scalar_factors};
 use super::scratch::Scratch;
 use crate::interpolation::exponential;
 use crate::linalg::Symmetric;
-use crate::model::layout::{Block, LANES, Layout, Place};
+use crate::model::layout::{Block, Layout, Place};
 use crate::model::numbers::Numbers;
 
 /// Which second derivatives.
@@ -55,8 +55,15 @@ struct Members {
     slope: Vec<f64>,
     diagonal: Vec<f64>,
     pull: Vec<f64>,
-    templates: Vec<f64>,
+    /// ∂ν_sb of each bin, without the per-bin factors.
+    rates: Vec<f64>,
+    /// Of the block's histosys: slopes of the bases, of the templates in a bin, and weighted sums
+    /// over bins.
+    dx: Vec<f64>,
+    dy: Vec<f64>,
     entries: Vec<f64>,
+    pulls: Vec<f64>,
+    evens: Vec<f64>,
 }
 
 impl Curvature {
@@ -73,6 +80,9 @@ impl Curvature {
         let widest = layout.blocks.iter().map(|block| block.members.len()).max().unwrap_or(0);
         let entries = layout.blocks.iter().map(Block::stride).max().unwrap_or(0);
         let of_members = || vec![0.0; widest];
+        let of_entries = || vec![0.0; entries];
+        let rates = layout.blocks.iter().map(|block| block.members.len() * block.bin_count()).max();
+        let rates = rates.unwrap_or(0);
         Self {
             jacobian: vec![0.0; layout.bins * dense.stride],
             v: vec![0.0; layout.bins],
@@ -88,8 +98,12 @@ impl Curvature {
                 slope: of_members(),
                 diagonal: of_members(),
                 pull: of_members(),
-                templates: of_members(),
-                entries: vec![0.0; entries],
+                rates: vec![0.0; rates],
+                dx: of_entries(),
+                dy: of_entries(),
+                entries: of_entries(),
+                pulls: of_entries(),
+                evens: of_entries(),
             },
             dense,
         }
@@ -208,38 +222,37 @@ struct Collect<'a> {
     exact: bool,
 }
 
-impl Kernel for Collect<'_> {
+impl WithSimd for Collect<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { curvature, layout, numbers, scratch, exact } = self;
         if exact {
-            factor_curvatures::<FMA>(layout, numbers, scratch);
+            factor_curvatures(simd, layout, numbers, scratch);
         }
         for (index, block) in layout.blocks.iter().enumerate() {
-            curvature.block::<FMA>(layout, numbers, block, index, scratch, exact);
+            curvature.block(simd, layout, numbers, block, index, scratch, exact);
         }
     }
 }
 
 /// Second derivatives of the normsys factors.
 #[inline(always)]
-fn factor_curvatures<const FMA: bool>(layout: &Layout, numbers: &Numbers, scratch: &mut Scratch) {
+fn factor_curvatures<S: Simd>(simd: S, layout: &Layout, numbers: &Numbers, scratch: &mut Scratch) {
     const SECOND: [f64; 6] = [0.0, 2.0, 6.0, 12.0, 20.0, 30.0];
-    let owners = layout.normsys_parameter.as_chunks::<LANES>().0;
-    let curvatures = scratch.curvature.as_chunks_mut::<LANES>().0;
-    for ((owner, coefficients), curvature) in owners.iter().zip(&numbers.polynomial).zip(curvatures)
-    {
-        let alpha = owner.map(|parameter| scratch.theta[parameter as usize]);
-        let mut sum = [0.0; LANES];
-        for power in (1..6).rev() {
-            for lane in 0..LANES {
-                let term = SECOND[power] * coefficients[power][lane];
-                sum[lane] = fma::<FMA>(sum[lane], alpha[lane], term);
-            }
-        }
-        *curvature = sum;
+    let alphas = vectors::<S>(&scratch.alpha);
+    let curvatures = &mut vectors_mut::<S>(&mut scratch.curvature)[..alphas.len()];
+    let [_, c2, c3, c4, c5, c6] =
+        numbers.polynomial.each_ref().map(|power| &vectors::<S>(power)[..alphas.len()]);
+    let [_, k2, k3, k4, k5, k6] = SECOND.map(|factor| simd.splat_f64s(factor));
+    for at in 0..alphas.len() {
+        let alpha = alphas[at];
+        let mut sum = simd.mul_f64s(k6, c6[at]);
+        sum = simd.mul_add_e_f64s(sum, alpha, simd.mul_f64s(k5, c5[at]));
+        sum = simd.mul_add_e_f64s(sum, alpha, simd.mul_f64s(k4, c4[at]));
+        sum = simd.mul_add_e_f64s(sum, alpha, simd.mul_f64s(k3, c3[at]));
+        curvatures[at] = simd.mul_add_e_f64s(sum, alpha, simd.mul_f64s(k2, c2[at]));
     }
     let code = layout.options.interpolation.normsys;
     for (parameter, &alpha) in scratch.theta[..layout.names.len()].iter().enumerate() {
@@ -256,8 +269,10 @@ fn factor_curvatures<const FMA: bool>(layout: &Layout, numbers: &Numbers, scratc
 
 impl Curvature {
     #[inline(always)]
-    fn block<const FMA: bool>(
+    #[expect(clippy::too_many_arguments, reason = "what a kernel works on")]
+    fn block<S: Simd>(
         &mut self,
+        simd: S,
         layout: &Layout,
         numbers: &Numbers,
         block: &Block,
@@ -275,57 +290,83 @@ impl Curvature {
             .iter()
             .zip(shapes)
             .zip(gammas)
-            .map(|((w, shape), gamma)| w * gamma * shape)
+            .map(|((weight, shape), gamma)| weight * gamma * shape)
             .sum();
         self.scalar_part(layout, block, scratch, product, pull, exact);
 
         let stride = block.stride();
         let owners = &layout.histosys_parameter[block.histosys.clone()];
         let places = &elimination.member[block.members.clone()];
-        let member_of = &elimination.member_of_histosys
-            [block.histosys.start..block.histosys.start + block.histosys_used];
-        self.members.pull[..count].fill(0.0);
+        let used = block.histosys.start..block.histosys.start + block.histosys_used;
+        let member_of = &elimination.member_of_histosys[used];
+        let Members { dx, dy, pulls, evens, slope, rates, entries, .. } = &mut self.members;
+        let (dx, dy) = (&mut dx[..stride], &mut dy[..stride]);
+        for ((dx, dy), &owner) in dx.iter_mut().zip(dy.iter_mut()).zip(owners) {
+            *dx = scratch.dx[owner as usize];
+            *dy = scratch.dy[owner as usize];
+        }
+        pulls[..stride].fill(0.0);
+        evens[..stride].fill(0.0);
+        let rates = &mut rates[..count * bins];
         for bin in 0..bins {
             let (shape, gamma, weight) = (shapes[bin], gammas[bin], weights[bin]);
             let templates = block.templates + bin * stride..block.templates + (bin + 1) * stride;
-            let (odd, even) = (&numbers.odd[templates.clone()], &numbers.even[templates]);
-            let of_members = &mut self.members.templates[..count];
-            of_members.fill(0.0);
-            let entries = &mut self.members.entries[..stride];
-            for (((entry, &owner), odd), even) in entries.iter_mut().zip(owners).zip(odd).zip(even)
-            {
-                let owner = owner as usize;
-                *entry = fma::<FMA>(scratch.dx[owner], *odd, scratch.dy[owner] * even);
-            }
-            for (&member, entry) in member_of.iter().zip(entries.iter()) {
-                of_members[member as usize] = *entry;
-            }
-            if exact {
-                let scale = weight * gamma;
-                for ((((&member, &owner), entry), odd), even) in
-                    member_of.iter().zip(owners).zip(entries.iter()).zip(odd).zip(even)
-                {
-                    let (member, owner) = (member as usize, owner as usize);
-                    self.members.pull[member] += scale * entry;
-                    let second = scratch.ddx[owner] * odd + scratch.ddy[owner] * even;
-                    self.members.diagonal[member] += product * scale * second;
-                }
+            let odd = vectors::<S>(&numbers.odd[templates.clone()]);
+            let even = vectors::<S>(&numbers.even[templates]);
+            let scale = simd.splat_f64s(weight * gamma);
+            let (xs, ys) = (vectors::<S>(dx), vectors::<S>(dy));
+            let slopes = &mut vectors_mut::<S>(entries)[..xs.len()];
+            let pulls = &mut vectors_mut::<S>(pulls)[..xs.len()];
+            let evens = &mut vectors_mut::<S>(evens)[..xs.len()];
+            for at in 0..xs.len() {
+                let of_odd = simd.mul_f64s(xs[at], odd[at]);
+                let whole = simd.mul_add_e_f64s(ys[at], even[at], of_odd);
+                slopes[at] = whole;
+                pulls[at] = simd.mul_add_e_f64s(scale, whole, pulls[at]);
+                evens[at] = simd.mul_add_e_f64s(scale, even[at], evens[at]);
             }
             // ∂ν_sb without the per-bin factors.
-            for (template, slope) in of_members.iter_mut().zip(&self.members.slope[..count]) {
-                *template = fma::<FMA>(shape, *slope, product * *template);
+            let rates = &mut rates[bin * count..(bin + 1) * count];
+            for (rate, slope) in rates.iter_mut().zip(&slope[..count]) {
+                *rate = shape * slope;
+            }
+            for (&member, entry) in member_of.iter().zip(entries.iter()) {
+                rates[member as usize] += product * entry;
             }
             let here = block.bins.start + bin;
             let row = &mut self.jacobian[here * self.dense.stride..(here + 1) * self.dense.stride];
-            for (&place, base) in places.iter().zip(self.members.templates[..count].iter()) {
-                row[place as usize] = fma::<FMA>(gamma, *base, row[place as usize]);
+            for (&place, rate) in places.iter().zip(rates.iter()) {
+                row[place as usize] += gamma * rate;
             }
-            if block.gamma_count > 0 {
-                self.per_bin_factors(layout, block, bin, scratch, product * shape, exact);
+        }
+        if block.gamma_count > 0 {
+            for bin in 0..bins {
+                self.per_bin_factors(layout, block, bin, scratch, product * shapes[bin], exact);
             }
         }
         if exact {
+            self.template_part(block, owners, member_of, scratch, product);
             self.add_block(block, places, product, pull);
+        }
+    }
+
+    /// Gathers what the templates add to the members' diagonal and to b.
+    #[inline(always)]
+    fn template_part(
+        &mut self,
+        block: &Block,
+        owners: &[u32],
+        member_of: &[u32],
+        scratch: &Scratch,
+        product: f64,
+    ) {
+        let Members { pull, diagonal, pulls, evens, .. } = &mut self.members;
+        pull[..block.members.len()].fill(0.0);
+        for (((&member, &owner), of_pull), even) in
+            member_of.iter().zip(owners).zip(pulls.iter()).zip(evens.iter())
+        {
+            pull[member as usize] = *of_pull;
+            diagonal[member as usize] += product * scratch.ddy[owner as usize] * even;
         }
     }
 
@@ -395,14 +436,14 @@ impl Curvature {
         };
         for which in 0..block.gamma_count {
             let rest = others(which, which);
+            let rates = &self.members.rates[bin * places.len()..(bin + 1) * places.len()];
             match layout.elimination.place[owner(which)] {
                 Place::Local(local) => {
                     self.slope[local as usize] += base * rest;
                     if let (true, Some(row)) = (exact, self.own_row[local as usize]) {
                         let row = &mut self.rows[row * stride..(row + 1) * stride];
-                        let members = &self.members.templates[..places.len()];
-                        for (&place, member) in places.iter().zip(members) {
-                            row[place as usize] += weight * rest * member;
+                        for (&place, rate) in places.iter().zip(rates) {
+                            row[place as usize] += weight * rest * rate;
                         }
                     }
                 }
@@ -410,10 +451,10 @@ impl Curvature {
                     let own = own as usize;
                     self.jacobian[here * stride + own] += base * rest;
                     if exact {
-                        for member in 0..places.len() {
-                            let second = weight * rest * self.members.templates[member];
-                            let place = places[member] as usize;
-                            self.dense.row_mut(place.min(own))[place.max(own)] += second;
+                        for (&place, rate) in places.iter().zip(rates) {
+                            let place = place as usize;
+                            self.dense.values[place.min(own) * stride + place.max(own)] +=
+                                weight * rest * rate;
                         }
                     }
                 }

@@ -6,10 +6,10 @@
 //! Σ_b w_b G_b T_b and Σ_b w_b G_b S_hb, Σ_b w_b G_b A_hb. No quotient ν/θ appears where it could
 //! be 0/0: a product that vanishes is taken apart factor by factor.
 
-use super::dispatch::{Kernel, dispatch, fma};
+use super::dispatch::{Simd, WithSimd, dispatch, vectors, vectors_mut};
 use super::scratch::Scratch;
 use crate::interpolation::exponential;
-use crate::model::layout::{Block, LANES, Layout};
+use crate::model::layout::{Block, Layout};
 use crate::model::numbers::Numbers;
 use crate::special::poisson_deviance;
 
@@ -57,34 +57,34 @@ struct Rates<'a> {
     scratch: &'a mut Scratch,
 }
 
-impl Kernel for Rates<'_> {
+impl WithSimd for Rates<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { layout, numbers, scratch } = self;
-        parameters::<FMA>(layout, numbers, scratch);
+        parameters(simd, layout, numbers, scratch);
         scratch.rate.fill(0.0);
         for (index, block) in layout.blocks.iter().enumerate() {
-            forward::<FMA>(layout, numbers, block, index, scratch);
+            forward(simd, layout, numbers, block, index, scratch);
         }
     }
 }
 
-impl<const GRADIENT: bool> Kernel for Evaluate<'_, GRADIENT> {
+impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
     type Output = f64;
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> f64 {
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
         let Self { layout, numbers, data, scratch } = self;
-        parameters::<FMA>(layout, numbers, scratch);
+        parameters(simd, layout, numbers, scratch);
         scratch.rate.fill(0.0);
         scratch.gradient.fill(0.0);
         let mut nll = numbers.normal_constant;
         // Channel by channel: a channel's templates are still in the nearest cache on the way back.
         for channel in &layout.channels {
             for index in channel.blocks.clone() {
-                forward::<FMA>(layout, numbers, &layout.blocks[index], index, scratch);
+                forward(simd, layout, numbers, &layout.blocks[index], index, scratch);
             }
             for bin in channel.bins.clone() {
                 let (n, rate) = (data[bin], scratch.rate[bin]);
@@ -93,7 +93,7 @@ impl<const GRADIENT: bool> Kernel for Evaluate<'_, GRADIENT> {
             }
             if GRADIENT {
                 for index in channel.blocks.clone() {
-                    backward::<FMA>(layout, numbers, &layout.blocks[index], index, scratch);
+                    backward(simd, layout, numbers, &layout.blocks[index], index, scratch);
                 }
             }
         }
@@ -103,7 +103,8 @@ impl<const GRADIENT: bool> Kernel for Evaluate<'_, GRADIENT> {
 
 /// Bases and factors of all parameters.
 #[inline(always)]
-pub(super) fn parameters<const FMA: bool>(
+pub(super) fn parameters<S: Simd>(
+    simd: S,
     layout: &Layout,
     numbers: &Numbers,
     scratch: &mut Scratch,
@@ -112,28 +113,36 @@ pub(super) fn parameters<const FMA: bool>(
     for &parameter in &layout.histosys_parameters {
         let parameter = parameter as usize;
         let basis = interpolation.histosys.basis(scratch.theta[parameter]);
-        [scratch.x[parameter], scratch.dx[parameter], scratch.ddx[parameter]] = basis.x;
+        [scratch.x[parameter], scratch.dx[parameter], _] = basis.x;
         [scratch.y[parameter], scratch.dy[parameter], scratch.ddy[parameter]] = basis.y;
     }
-    let (owners, _) = layout.normsys_parameter.as_chunks::<LANES>();
-    let (values, _) = scratch.factor.as_chunks_mut::<LANES>();
-    let (slopes, _) = scratch.slope.as_chunks_mut::<LANES>();
-    for (((owner, coefficients), value), slope) in
-        owners.iter().zip(&numbers.polynomial).zip(values).zip(slopes)
-    {
-        let alpha = owner.map(|parameter| scratch.theta[parameter as usize]);
-        let mut v = [0.0; LANES];
-        let mut d = [0.0; LANES];
-        for power in (0..6).rev() {
-            for lane in 0..LANES {
-                d[lane] = fma::<FMA>(d[lane], alpha[lane], v[lane]);
-                v[lane] = fma::<FMA>(v[lane], alpha[lane], coefficients[power][lane]);
-            }
-        }
-        for lane in 0..LANES {
-            slope[lane] = fma::<FMA>(d[lane], alpha[lane], v[lane]);
-            value[lane] = fma::<FMA>(v[lane], alpha[lane], 1.0);
-        }
+    for (alpha, &owner) in scratch.alpha.iter_mut().zip(&layout.normsys_parameter) {
+        *alpha = scratch.theta[owner as usize];
+    }
+    let alphas = vectors::<S>(&scratch.alpha);
+    let count = alphas.len();
+    let [c1, c2, c3, c4, c5, c6] =
+        numbers.polynomial.each_ref().map(|power| &vectors::<S>(power)[..count]);
+    let factors = &mut vectors_mut::<S>(&mut scratch.factor)[..count];
+    let slopes = &mut vectors_mut::<S>(&mut scratch.slope)[..count];
+    let one = simd.splat_f64s(1.0);
+    for at in 0..count {
+        let alpha = alphas[at];
+        // Horner's scheme for the value and the slope side by side.
+        let mut value = c6[at];
+        let mut slope = c6[at];
+        value = simd.mul_add_e_f64s(value, alpha, c5[at]);
+        slope = simd.mul_add_e_f64s(slope, alpha, value);
+        value = simd.mul_add_e_f64s(value, alpha, c4[at]);
+        slope = simd.mul_add_e_f64s(slope, alpha, value);
+        value = simd.mul_add_e_f64s(value, alpha, c3[at]);
+        slope = simd.mul_add_e_f64s(slope, alpha, value);
+        value = simd.mul_add_e_f64s(value, alpha, c2[at]);
+        slope = simd.mul_add_e_f64s(slope, alpha, value);
+        value = simd.mul_add_e_f64s(value, alpha, c1[at]);
+        slope = simd.mul_add_e_f64s(slope, alpha, value);
+        factors[at] = simd.mul_add_e_f64s(value, alpha, one);
+        slopes[at] = slope;
     }
     for (parameter, &alpha) in scratch.theta[..layout.names.len()].iter().enumerate() {
         if interpolation.normsys.is_polynomial(alpha) {
@@ -149,7 +158,8 @@ pub(super) fn parameters<const FMA: bool>(
 
 /// T, G and P of a block; its rates are added to those of the bins.
 #[inline(always)]
-pub(super) fn forward<const FMA: bool>(
+pub(super) fn forward<S: Simd>(
+    simd: S,
     layout: &Layout,
     numbers: &Numbers,
     block: &Block,
@@ -162,14 +172,11 @@ pub(super) fn forward<const FMA: bool>(
     for &parameter in &layout.free_factors[block.free_factors.clone()] {
         product *= scratch.theta[parameter as usize];
     }
-    let (factors, _) = scratch.factor[block.normsys.clone()].as_chunks::<LANES>();
-    let mut lanes = [1.0; LANES];
-    for factor in factors {
-        for lane in 0..LANES {
-            lanes[lane] *= factor[lane];
-        }
+    let mut lanes = simd.splat_f64s(1.0);
+    for factor in vectors::<S>(&scratch.factor[block.normsys.clone()]) {
+        lanes = simd.mul_f64s(lanes, *factor);
     }
-    product *= (lanes[0] * lanes[1]) * (lanes[2] * lanes[3]);
+    product *= simd.reduce_product_f64s(lanes);
     scratch.product[index] = product;
 
     let gamma = &mut scratch.gamma[yields.clone()];
@@ -182,7 +189,7 @@ pub(super) fn forward<const FMA: bool>(
     }
 
     let shape = &mut scratch.shape[yields.clone()];
-    shape.copy_from_slice(&numbers.nominal[yields.clone()]);
+    shape.copy_from_slice(&numbers.nominal[yields]);
     let stride = block.stride();
     if stride > 0 {
         let owners = &layout.histosys_parameter[block.histosys.clone()];
@@ -192,11 +199,19 @@ pub(super) fn forward<const FMA: bool>(
             *x = scratch.x[owner as usize];
             *y = scratch.y[owner as usize];
         }
+        let (xs, ys) = (vectors::<S>(xs), vectors::<S>(ys));
         let templates = block.templates..block.templates + bins * stride;
         let odd = numbers.odd[templates.clone()].chunks_exact(stride);
         let even = numbers.even[templates].chunks_exact(stride);
         for ((shape, odd), even) in shape.iter_mut().zip(odd).zip(even) {
-            *shape += dot2::<FMA>(xs, odd, ys, even);
+            let (odd, even) = (vectors::<S>(odd), vectors::<S>(even));
+            let mut first = simd.splat_f64s(0.0);
+            let mut second = first;
+            for (((x, y), odd), even) in xs.iter().zip(ys).zip(odd).zip(even) {
+                first = simd.mul_add_e_f64s(*x, *odd, first);
+                second = simd.mul_add_e_f64s(*y, *even, second);
+            }
+            *shape += simd.reduce_sum_f64s(simd.add_f64s(first, second));
         }
     }
     let rates = &mut scratch.rate[block.bins.clone()];
@@ -205,26 +220,10 @@ pub(super) fn forward<const FMA: bool>(
     }
 }
 
-/// a·b + c·d, for slices of whole vectors.
-#[inline(always)]
-fn dot2<const FMA: bool>(a: &[f64], b: &[f64], c: &[f64], d: &[f64]) -> f64 {
-    let (a, b) = (a.as_chunks::<LANES>().0, b.as_chunks::<LANES>().0);
-    let (c, d) = (c.as_chunks::<LANES>().0, d.as_chunks::<LANES>().0);
-    let mut first = [0.0; LANES];
-    let mut second = [0.0; LANES];
-    for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
-        for lane in 0..LANES {
-            first[lane] = fma::<FMA>(a[lane], b[lane], first[lane]);
-            second[lane] = fma::<FMA>(c[lane], d[lane], second[lane]);
-        }
-    }
-    let sum = [0, 1, 2, 3].map(|lane| first[lane] + second[lane]);
-    (sum[0] + sum[1]) + (sum[2] + sum[3])
-}
-
 /// Adds a block's part of the gradient.
 #[inline(always)]
-fn backward<const FMA: bool>(
+fn backward<S: Simd>(
+    simd: S,
     layout: &Layout,
     numbers: &Numbers,
     block: &Block,
@@ -237,13 +236,20 @@ fn backward<const FMA: bool>(
     let weights = &scratch.weight[block.bins.clone()];
     let (shape, gamma) = (&scratch.shape[yields.clone()], &scratch.gamma[yields]);
     let mut pull = 0.0;
-    for ((weight, shape), gamma) in weights.iter().zip(shape).zip(gamma) {
-        pull = fma::<FMA>(weight * gamma, *shape, pull);
+    let scaled = &mut scratch.scaled[..bins];
+    for (((scaled, weight), shape), gamma) in scaled.iter_mut().zip(weights).zip(shape).zip(gamma) {
+        let weight = weight * gamma;
+        pull += weight * shape;
+        *scaled = product * weight;
     }
     let gradient = &mut scratch.gradient;
 
-    if block.gamma_count > 0 {
-        let owners = &layout.gamma_parameter[block.gammas..block.gammas + block.gamma_count * bins];
+    let owners = &layout.gamma_parameter[block.gammas..block.gammas + block.gamma_count * bins];
+    if block.gamma_count == 1 {
+        for ((&owner, weight), shape) in owners.iter().zip(weights).zip(shape) {
+            gradient[owner as usize] += product * weight * shape;
+        }
+    } else {
         for which in 0..block.gamma_count {
             for bin in 0..bins {
                 let mut others = 1.0;
@@ -260,33 +266,29 @@ fn backward<const FMA: bool>(
 
     let stride = block.stride();
     if stride > 0 {
-        let [scaled, _] = &mut scratch.gathered;
-        // Few bins: their weights are kept beside the templates.
-        scaled.resize(scaled.len().max(bins), 0.0);
-        for ((scaled, weight), gamma) in scaled.iter_mut().zip(weights).zip(gamma) {
-            *scaled = product * weight * gamma;
-        }
-        let scaled = &scaled[..bins];
-        let owners = layout.histosys_parameter[block.histosys.clone()].as_chunks::<LANES>().0;
+        let [of_odd, of_even] = &mut scratch.gathered;
+        let (of_odd, of_even) = (&mut of_odd[..stride], &mut of_even[..stride]);
         let templates = block.templates..block.templates + bins * stride;
-        let (odd, even) = (&numbers.odd[templates.clone()], &numbers.even[templates]);
-        for (vector, owners) in owners.iter().enumerate() {
-            let mut of_odd = [0.0; LANES];
-            let mut of_even = [0.0; LANES];
-            let rows = odd.chunks_exact(stride).zip(even.chunks_exact(stride));
-            for ((odd, even), &q) in rows.zip(scaled) {
-                let odd = &odd.as_chunks::<LANES>().0[vector];
-                let even = &even.as_chunks::<LANES>().0[vector];
-                for lane in 0..LANES {
-                    of_odd[lane] = fma::<FMA>(q, odd[lane], of_odd[lane]);
-                    of_even[lane] = fma::<FMA>(q, even[lane], of_even[lane]);
-                }
+        let odd = vectors::<S>(&numbers.odd[templates.clone()]);
+        let even = vectors::<S>(&numbers.even[templates]);
+        let width = stride / S::F64_LANES;
+        let sums = vectors_mut::<S>(of_odd).iter_mut().zip(vectors_mut::<S>(of_even));
+        for (vector, (of_odd, of_even)) in sums.enumerate() {
+            let mut first = simd.splat_f64s(0.0);
+            let mut second = first;
+            let odd = odd[vector..].iter().step_by(width);
+            let even = even[vector..].iter().step_by(width);
+            for ((&q, odd), even) in scaled.iter().zip(odd).zip(even) {
+                let q = simd.splat_f64s(q);
+                first = simd.mul_add_e_f64s(q, *odd, first);
+                second = simd.mul_add_e_f64s(q, *even, second);
             }
-            for lane in 0..LANES {
-                let owner = owners[lane] as usize;
-                gradient[owner] +=
-                    scratch.dx[owner] * of_odd[lane] + scratch.dy[owner] * of_even[lane];
-            }
+            (*of_odd, *of_even) = (first, second);
+        }
+        let owners = &layout.histosys_parameter[block.histosys.clone()];
+        for ((&owner, odd), even) in owners.iter().zip(of_odd.iter()).zip(of_even.iter()) {
+            let owner = owner as usize;
+            gradient[owner] += scratch.dx[owner] * odd + scratch.dy[owner] * even;
         }
     }
 
@@ -295,17 +297,16 @@ fn backward<const FMA: bool>(
         for &parameter in &layout.free_factors[block.free_factors.clone()] {
             gradient[parameter as usize] += pull / scratch.theta[parameter as usize];
         }
-        let owners = layout.normsys_parameter[block.normsys.clone()].as_chunks::<LANES>().0;
-        let values = scratch.factor[block.normsys.clone()].as_chunks::<LANES>().0;
-        let slopes = scratch.slope[block.normsys.clone()].as_chunks::<LANES>().0;
-        for ((owners, values), slopes) in owners.iter().zip(values).zip(slopes) {
-            let mut part = [0.0; LANES];
-            for lane in 0..LANES {
-                part[lane] = pull * slopes[lane] / values[lane];
-            }
-            for lane in 0..LANES {
-                gradient[owners[lane] as usize] += part[lane];
-            }
+        let entries = block.normsys.clone();
+        let parts = &mut scratch.parts[..entries.len()];
+        let all = simd.splat_f64s(pull);
+        let values = vectors::<S>(&scratch.factor[entries.clone()]);
+        let slopes = vectors::<S>(&scratch.slope[entries.clone()]);
+        for ((part, value), slope) in vectors_mut::<S>(parts).iter_mut().zip(values).zip(slopes) {
+            *part = simd.div_f64s(simd.mul_f64s(all, *slope), *value);
+        }
+        for (&owner, part) in layout.normsys_parameter[entries].iter().zip(parts.iter()) {
+            gradient[owner as usize] += part;
         }
     } else {
         vanishing(layout, block, pull, scratch);

@@ -6,5 +6,5 @@ pub(crate) mod evaluate;
 mod scratch;
 
 pub(crate) use curvature::{Curvature, Information};
-pub(crate) use dispatch::{Kernel, dispatch, fma};
+pub(crate) use dispatch::{Simd, WithSimd, dispatch, vectors, vectors_mut};
 pub(crate) use scratch::Scratch;

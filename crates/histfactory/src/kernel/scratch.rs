@@ -1,19 +1,19 @@
 //! Memory that evaluations use again and again.
 
-use crate::model::layout::Layout;
+use crate::model::layout::{Block, Layout};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scratch {
     /// Parameters, and a zero for padding.
     pub(crate) theta: Vec<f64>,
-    /// Bases of the histosys parameters: value, slope and curvature of x and of y.
+    /// Bases of the histosys parameters: x and y with their slopes, and y's curvature.
     pub(crate) x: Vec<f64>,
     pub(crate) dx: Vec<f64>,
-    pub(crate) ddx: Vec<f64>,
     pub(crate) y: Vec<f64>,
     pub(crate) dy: Vec<f64>,
     pub(crate) ddy: Vec<f64>,
-    /// Values, slopes and curvatures of the normsys factors.
+    /// Parameters, values, slopes and curvatures of the normsys factors.
+    pub(crate) alpha: Vec<f64>,
     pub(crate) factor: Vec<f64>,
     pub(crate) slope: Vec<f64>,
     pub(crate) curvature: Vec<f64>,
@@ -28,7 +28,10 @@ pub(crate) struct Scratch {
     pub(crate) weight: Vec<f64>,
     /// With a place for padding.
     pub(crate) gradient: Vec<f64>,
+    /// Of a block: for its histosys, bins and normsys.
     pub(crate) gathered: [Vec<f64>; 2],
+    pub(crate) scaled: Vec<f64>,
+    pub(crate) parts: Vec<f64>,
 }
 
 impl Scratch {
@@ -38,16 +41,16 @@ impl Scratch {
         let of_factors = || vec![0.0; layout.normsys_parameter.len()];
         let of_yields = || vec![0.0; layout.yields];
         let of_bins = || vec![0.0; layout.bins];
-        let widest = layout.blocks.iter().map(super::super::model::layout::Block::stride).max();
+        let widest = layout.blocks.iter().map(Block::stride).max();
         let of_entries = || vec![0.0; widest.unwrap_or(0)];
         Self {
             theta: of_parameters(),
             x: of_parameters(),
             dx: of_parameters(),
-            ddx: of_parameters(),
             y: of_parameters(),
             dy: of_parameters(),
             ddy: of_parameters(),
+            alpha: of_factors(),
             factor: of_factors(),
             slope: of_factors(),
             curvature: of_factors(),
@@ -58,6 +61,8 @@ impl Scratch {
             weight: of_bins(),
             gradient: of_parameters(),
             gathered: [of_entries(), of_entries()],
+            scaled: of_bins(),
+            parts: of_factors(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Constraint;
 use super::compile::{relative_width, shapesys_factor};
-use super::layout::{LANES, Layout};
+use super::layout::Layout;
 use crate::interpolation::polynomial;
 
 #[derive(Debug, Clone, Default)]
@@ -22,8 +22,8 @@ pub(crate) struct Numbers {
     /// Derived: (hi − lo)/2 and (hi + lo − 2·nominal)/16 of each template.
     pub(crate) odd: Vec<f64>,
     pub(crate) even: Vec<f64>,
-    /// Coefficients of α … α⁶, a vector of factors at a time.
-    pub(crate) polynomial: Vec<[[f64; LANES]; 6]>,
+    /// Coefficients of α, of α² … of α⁶, for all factors.
+    pub(crate) polynomial: [Vec<f64>; 6],
     pub(crate) ln_hi: Vec<f64>,
     pub(crate) ln_lo: Vec<f64>,
     pub(crate) normal: Vec<NormalTerm>,
@@ -74,19 +74,14 @@ impl Numbers {
     fn derive_factors(&mut self) {
         self.ln_hi = self.normsys_hi.iter().map(|hi| hi.ln()).collect();
         self.ln_lo = self.normsys_lo.iter().map(|lo| lo.ln()).collect();
-        let factors = self.normsys_hi.chunks_exact(LANES).zip(self.normsys_lo.chunks_exact(LANES));
-        self.polynomial = factors
-            .map(|(hi, lo)| {
-                let mut vector = [[0.0; LANES]; 6];
-                for lane in 0..LANES {
-                    let coefficients = polynomial(hi[lane], lo[lane]);
-                    for (power, coefficient) in coefficients.into_iter().enumerate() {
-                        vector[power][lane] = coefficient;
-                    }
-                }
-                vector
-            })
-            .collect();
+        for power in &mut self.polynomial {
+            power.clear();
+        }
+        for (hi, lo) in self.normsys_hi.iter().zip(&self.normsys_lo) {
+            for (power, coefficient) in self.polynomial.iter_mut().zip(polynomial(*hi, *lo)) {
+                power.push(coefficient);
+            }
+        }
     }
 
     fn derive_terms(&mut self) {
