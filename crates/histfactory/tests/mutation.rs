@@ -167,12 +167,12 @@ fn a_damaged_patch_fails_or_leaves_a_workspace() {
         let mut all = Vec::new();
         pointers(&workspace.to_value(), "", &mut all);
         let mut place = || all[dice.random_range(0..all.len())].clone();
-        let (path, from) = (place(), place());
+        let (to, from) = (place(), place());
         let op = ["add", "remove", "replace", "move", "copy", "test"][dice.random_range(0..6)];
-        let patch = json!([{"op": op, "path": path, "from": from, "value": odd(&mut dice)}]);
-        let Ok(patch) = Patch::from_slice(patch.to_string().as_bytes()) else { continue };
-        if let Ok(patched) = workspace.patched(&[patch]) {
-            assert!(patched.validate().is_ok());
+        let text = json!([{"op": op, "path": to, "from": from, "value": odd(&mut dice)}]);
+        let Ok(patch) = Patch::from_slice(text.to_string().as_bytes()) else { continue };
+        if let Ok(changed) = workspace.patched(&[patch]) {
+            assert!(changed.validate().is_ok());
         }
     }
 }
