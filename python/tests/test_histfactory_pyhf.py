@@ -208,3 +208,79 @@ def test_combining_is_pyhfs(answers: list[Document], join: str, tmp_path: Path) 
         else:
             known = any(words in finished.stderr for words in STRICTER)
             assert known or not accepted_by_pyhf(dict(theirs)), finished.stderr
+
+
+def made(tmp_path: Path, document: Document, *arguments: str) -> Document | None:
+    """What a command of histfactory makes of a workspace; nothing if it refuses."""
+    path = tmp_path / "workspace.json"
+    path.write_text(json.dumps(document))
+    command = [str(ROOT / "target" / "debug" / "histfactory"), arguments[0], str(path)]
+    finished = subprocess.run(
+        [*command, *arguments[1:]], capture_output=True, text=True, check=False
+    )
+    assert finished.returncode in {0, 2}, finished.stderr
+    result: Document | None = json.loads(finished.stdout) if finished.returncode == 0 else None
+    return result
+
+
+def test_pruning_and_renaming_are_pyhfs(answers: list[Document], tmp_path: Path) -> None:
+    dice = random.Random(2)
+    for answer in dice.sample(answers, 20):
+        document = answer["workspace"]
+        workspace = Workspace(document)
+        channel, sample = dice.choice(workspace.channels), dice.choice(workspace.samples)
+        modifier, kind = dice.choice(workspace.modifiers)
+        ways = {
+            ("prune", "--channel", channel): lambda ws, c=channel: ws.prune(channels=[c]),
+            ("prune", "--sample", sample): lambda ws, s=sample: ws.prune(samples=[s]),
+            ("prune", "--modifier", modifier): lambda ws, m=modifier: ws.prune(modifiers=[m]),
+            ("prune", "-t", kind): lambda ws, k=kind: ws.prune(modifier_types=[k]),
+            ("rename", "-c", channel, "x"): lambda ws, c=channel: ws.rename(channels={c: "x"}),
+            ("rename", "-s", sample, "x"): lambda ws, s=sample: ws.rename(samples={s: "x"}),
+        }
+        if kind != "lumi":
+            rename = ("rename", "-m", modifier, "x")
+            ways[rename] = lambda ws, m=modifier: ws.rename(modifiers={m: "x"})
+        for arguments, way in ways.items():
+            ours = made(tmp_path, document, *arguments)
+            try:
+                theirs = dict(way(workspace))
+            except Exception:
+                assert ours is None, arguments
+            else:
+                assert ours is None or ours == theirs, arguments
+                assert ours is not None or not accepted_by_pyhf(theirs), arguments
+
+
+def test_digests_are_pyhfs(answers: list[Document], tmp_path: Path) -> None:
+    path = tmp_path / "workspace.json"
+    for answer in answers[:5]:
+        path.write_text(json.dumps(answer["workspace"], indent=3))
+        binary = str(ROOT / "target" / "debug" / "histfactory")
+        printed = subprocess.check_output([binary, "digest", str(path)], text=True).strip()
+        assert printed == "sha256:" + pyhf.utils.digest(Workspace(answer["workspace"]))
+
+
+def test_cls_are_pyhfs(answers: list[Document], tmp_path: Path) -> None:
+    """Where pyhf's own fits succeed; they are looser than ours."""
+    binary = str(ROOT / "target" / "debug" / "histfactory")
+    path, compared = tmp_path / "workspace.json", 0
+    for answer in answers[:30]:
+        workspace = Workspace(answer["workspace"])
+        path.write_text(json.dumps(answer["workspace"]))
+        command = [binary, "cls", str(path), "--format", "json"]
+        finished = subprocess.run(command, capture_output=True, text=True, check=False)
+        model = workspace.model()
+        try:
+            with np.errstate(all="ignore"):
+                observed, expected = pyhf.infer.hypotest(
+                    1.0, workspace.data(model), model, return_expected=True
+                )
+        except Exception:
+            continue
+        if finished.returncode == 0 and np.isfinite(observed):
+            ours = json.loads(finished.stdout)
+            assert ours["CLs_exp"][2] == pytest.approx(float(expected), abs=2e-3)
+            assert ours["CLs_obs"] == pytest.approx(float(observed), abs=2e-3)
+            compared += 1
+    assert compared > 5
