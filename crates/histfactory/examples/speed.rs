@@ -47,8 +47,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let found = evaluator.nll_and_yield_gradient(&best.theta, convention, &mut yields);
         black_box(found).ok();
     });
+    let mut matrix = evaluator.hessian(&best.theta)?;
     measure("hessian", &mut || {
-        black_box(evaluator.hessian(black_box(&best.theta))).ok();
+        black_box(evaluator.hessian_into(black_box(&best.theta), &mut matrix)).ok();
     });
     let mut fitter = Fitter::new(&model, data)?;
     measure("fit", &mut || {
