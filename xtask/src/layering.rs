@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::shell::{Result, cargo, output};
 
 /// A crate and the crates of ours that it may use.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("firstlight-schema", &[]),
     ("firstlight-analysis", &["firstlight-schema"]),
     ("firstlight-engine", &["firstlight-schema"]),
@@ -17,6 +17,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
         &["firstlight-analysis", "firstlight-engine", "firstlight-report", "firstlight-schema"],
     ),
     ("histfactory", &[]),
+    ("histfactory-cli", &["histfactory"]),
     ("xtask", &["firstlight", "firstlight-schema"]),
 ];
 

@@ -64,7 +64,7 @@ class Likelihood:
             pars[config.poi_index], fixed[config.poi_index] = poi, True
         data, damping = np.array(data), 1e-8
         value, gradient = map(np.asarray, self.value_and_gradient(pars, data))
-        for iteration in range(500):
+        for iteration in range(500):  # noqa: B007
             held = fixed | ((pars <= low) & (gradient > 0)) | ((pars >= high) & (gradient < 0))
             free = ~held
             residual = float(np.abs(gradient[free]).max(initial=0.0))

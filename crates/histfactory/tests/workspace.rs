@@ -166,7 +166,7 @@ fn an_unknown_key_is_refused_as_the_schema_refuses_it() {
 
 #[test]
 fn numbers_that_json_does_not_have_are_pointed_at() {
-    let text = document().to_string().replace("5.0,6.0", "NaN,6.0");
+    let text = document().to_string().replacen("5.0,6.0", "NaN,6.0", 1);
     let error = text.parse::<Workspace>().unwrap_err().to_string();
     let expected = "channel `SR`, sample `signal`: entry 0 of `data` must be a number, not NaN";
     assert!(error.starts_with(expected), "{error}");

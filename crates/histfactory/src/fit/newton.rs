@@ -123,7 +123,9 @@ impl<'a> Fitter<'a> {
                         false => (damping * 2.0).max(1e-4),
                     };
                 }
-                Some(Step::Refused) | None => {
+                refused @ (Some(Step::Refused) | None) => {
+                    // Without a step there is no factorisation to measure the distance with.
+                    factorised &= refused.is_some();
                     let limit = self.rounding(&state);
                     break if kkt <= limit {
                         Outcome::ConvergedToRounding { limit }

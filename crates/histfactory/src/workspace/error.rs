@@ -10,7 +10,7 @@ use super::nearest::nearest;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkspaceError {
-    #[error("cannot read `{}`: {source}", path.display())]
+    #[error("cannot read `{}`", path.display())]
     Read { path: PathBuf, source: std::io::Error },
     #[error("not a JSON document: {0}")]
     Syntax(#[source] serde_json::Error),
@@ -131,12 +131,16 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The first few problems, one to a line.
+/// A problem, or the first few, one to a line.
 fn list(problems: &[Problem]) -> String {
     const SHOWN: usize = 10;
-    let mut lines: Vec<String> = problems.iter().take(SHOWN).map(Problem::to_string).collect();
+    if let [problem] = problems {
+        return problem.to_string();
+    }
+    let mut lines = vec![format!("{} problems", problems.len())];
+    lines.extend(problems.iter().take(SHOWN).map(|problem| format!("  {problem}")));
     if problems.len() > SHOWN {
-        lines.push(format!("and {} more", problems.len() - SHOWN));
+        lines.push(format!("  and {} more", problems.len() - SHOWN));
     }
     lines.join("\n")
 }

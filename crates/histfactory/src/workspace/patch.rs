@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{Workspace, WorkspaceError};
 
 /// A list of operations on a workspace's document.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct Patch(json_patch::Patch);
 
 impl Patch {
