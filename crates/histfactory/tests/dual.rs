@@ -69,8 +69,7 @@ fn nll<D: DualNum<Primitive = f64> + Copy>(workspace: &Workspace, model: &Model,
                         Effect::Normfactor | Effect::Lumi => factor *= theta[first],
                         Effect::Normsys { lo, hi } => factor *= normsys(theta[first], *hi, *lo),
                         Effect::Histosys { lo, hi } => {
-                            shape +=
-                                histosys(theta[first], [lo[bin], sample.data[bin], hi[bin]]);
+                            shape += histosys(theta[first], [lo[bin], sample.data[bin], hi[bin]]);
                         }
                         Effect::Shapefactor | Effect::Shapesys(_) | Effect::Staterror(_) => {
                             factor *= theta[first + bin];
@@ -143,7 +142,10 @@ fn gradients_and_hessians_match_dual_numbers() {
                     .collect();
                 let mixed = nll(&workspace, &model, &pair).eps1eps2;
                 let ours = hessian.get(i, j);
-                assert!((ours - mixed).abs() < 1e-9 * (1.0 + mixed.abs()), "{i} {j}: {ours} {mixed}");
+                assert!(
+                    (ours - mixed).abs() < 1e-9 * (1.0 + mixed.abs()),
+                    "{i} {j}: {ours} {mixed}"
+                );
             }
         }
     }
