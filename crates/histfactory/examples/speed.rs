@@ -1,6 +1,7 @@
-//! How long things take on one core, as one line of JSON: `speed WORKSPACE.json [SECONDS]`.
+//! How long things take on one core, as one line of JSON: `speed WORKSPACE.json [SECONDS]`. Each
+//! figure is the median over batches of calls, in microseconds; the toys use all cores.
 //!
-//! Each figure is the median over batches of calls, in microseconds.
+//! `speed --write FILE` writes the synthetic twin that the figures are published for.
 
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 
@@ -10,11 +11,18 @@ use std::time::{Duration, Instant};
 use histfactory::derivative::Convention;
 use histfactory::fit::Fitter;
 use histfactory::inference::Dataset;
+use histfactory::synthetic::Twin;
+use histfactory::toys::ToyOptions;
 use histfactory::{FitOptions, Model, ModelOptions, Workspace};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("usage: speed WORKSPACE.json [SECONDS]")?;
+    if path == "--write" {
+        let file = arguments.next().ok_or("usage: speed --write FILE")?;
+        std::fs::write(file, Twin::Combination.workspace(1).to_json())?;
+        return Ok(());
+    }
     let seconds: f64 = arguments.next().map_or(Ok(0.3), |text| text.parse())?;
     let budget = Duration::from_secs_f64(seconds);
     let json = std::fs::read(&path)?;
@@ -47,8 +55,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let found = evaluator.nll_and_yield_gradient(&best.theta, convention, &mut yields);
         black_box(found).ok();
     });
+    let mut matrix = evaluator.hessian(&best.theta)?;
     measure("hessian", &mut || {
-        black_box(evaluator.hessian(black_box(&best.theta))).ok();
+        black_box(evaluator.hessian_into(black_box(&best.theta), &mut matrix)).ok();
     });
     let mut fitter = Fitter::new(&model, data)?;
     measure("fit", &mut || {
@@ -64,8 +73,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let convention = Convention::TemplatesFixed;
         black_box(model.significance_with_gradient(Dataset::default(), convention)).ok();
     });
+    measure("load", &mut || {
+        let read = std::fs::read(&path).unwrap_or_default();
+        let model = Workspace::from_slice(&read)
+            .ok()
+            .and_then(|workspace| Model::new(&workspace, &ModelOptions::default()).ok());
+        black_box(model);
+    });
+    measure("toys_1000", &mut || {
+        let toys = ToyOptions { count: 1_000, seed: 1 };
+        black_box(model.toy_fits(&best.theta, &toys, &FitOptions::default())).ok();
+    });
+    figures.push(("nll_at_init", model.nll(model.init(), data)?));
+    figures.push(("nll_at_fit", best.nll));
+    figures.push(("kkt", best.kkt));
     let text: Vec<String> =
-        figures.iter().map(|(name, micros)| format!("\"{name}\": {micros:.3}")).collect();
+        figures.iter().map(|(name, micros)| format!("\"{name}\": {micros:e}")).collect();
     println!("{{{}}}", text.join(", "));
     Ok(())
 }
@@ -77,7 +100,7 @@ fn median_micros(budget: Duration, call: &mut dyn FnMut()) -> f64 {
     let batch = (2e-3 / once.as_secs_f64()).clamp(1.0, 1e5).round();
     let mut samples = Vec::new();
     let begin = Instant::now();
-    while begin.elapsed() < budget || samples.len() < 5 {
+    while begin.elapsed() < budget || samples.len() < 3 {
         let start = Instant::now();
         let mut calls = 0.0;
         while calls < batch {

@@ -107,9 +107,8 @@ pub(crate) fn polynomial(hi: f64, lo: f64) -> [f64; 6] {
     apply([hi - 1.0, lo - 1.0, hi * up, -lo * down, hi * up * up, lo * down * down])
 }
 
-/// Derivatives of [`polynomial`] in `hi` and in `lo`.
-pub(crate) fn polynomial_slopes(hi: f64, lo: f64) -> [[f64; 6]; 2] {
-    let (up, down) = (hi.ln(), lo.ln());
+/// Derivatives of [`polynomial`] in `hi` and in `lo`, from their logarithms.
+pub(crate) fn polynomial_slopes(up: f64, down: f64) -> [[f64; 6]; 2] {
     [
         apply([1.0, 0.0, up + 1.0, 0.0, up * (up + 2.0), 0.0]),
         apply([0.0, 1.0, 0.0, -(down + 1.0), 0.0, down * (down + 2.0)]),
@@ -222,7 +221,7 @@ mod tests {
     #[test]
     fn slopes_of_the_polynomial_in_its_factors_are_differences() {
         let (hi, lo, step) = (1.3, 0.8, 1e-6);
-        let [up, down] = polynomial_slopes(hi, lo);
+        let [up, down] = polynomial_slopes(f64::ln(hi), f64::ln(lo));
         let of_hi = [polynomial(hi + step, lo), polynomial(hi - step, lo)];
         let of_lo = [polynomial(hi, lo + step), polynomial(hi, lo - step)];
         for i in 0..6 {

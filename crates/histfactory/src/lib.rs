@@ -16,6 +16,7 @@ mod linalg;
 pub mod model;
 pub mod special;
 pub mod synthetic;
+pub mod toys;
 pub mod workspace;
 
 pub use fit::{Fit, FitError, FitOptions};

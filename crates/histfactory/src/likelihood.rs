@@ -3,7 +3,7 @@
 //! log L = Σ_b [n ln ν − ν − lnΓ(n+1)] + Σ ln N(a|θ,σ) + Σ ln Pois(a|γτ), all constants kept, counts
 //! real. What is returned is −log L; pyhf's `twice_nll` is twice that.
 
-use crate::kernel::{Scratch, evaluate};
+use crate::kernel::{Curvature, Scratch, evaluate};
 use crate::model::{Data, EvaluationError, Model};
 
 /// Evaluates a model on a data set again and again without allocating.
@@ -23,12 +23,14 @@ pub struct Evaluator<'a> {
     pub(crate) model: &'a Model,
     pub(crate) data: &'a Data,
     pub(crate) scratch: Scratch,
+    /// Made when a Hessian is first asked for.
+    pub(crate) curvature: Option<Box<Curvature>>,
 }
 
 impl Model {
     /// An evaluator of this model on `data`.
     pub fn evaluator<'a>(&'a self, data: &'a Data) -> Evaluator<'a> {
-        Evaluator { model: self, data, scratch: Scratch::new(&self.layout) }
+        Evaluator { model: self, data, scratch: Scratch::new(&self.layout), curvature: None }
     }
 
     /// −log L.

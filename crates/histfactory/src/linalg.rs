@@ -127,8 +127,7 @@ fn tile<S: Simd, const NEGATIVE: bool>(
     for (row, sums) in rows.chunks_exact_mut(stride).zip(sums) {
         let values = vectors_mut::<S>(&mut row[column..column + width]);
         for (value, sum) in values.iter_mut().zip(sums) {
-            *value =
-                if NEGATIVE { simd.sub_f64s(*value, sum) } else { simd.add_f64s(*value, sum) };
+            *value = if NEGATIVE { simd.sub_f64s(*value, sum) } else { simd.add_f64s(*value, sum) };
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod analysis;
 mod arms;
+mod histfactory;
 mod hooks;
 mod ledger;
 mod memory;
@@ -32,7 +33,7 @@ struct Workshop {
 
 pub(crate) fn bench(names: &[String]) -> Result {
     type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 10] = [
+    let benches: [(&str, Bench); 11] = [
         ("spawn", spawn::bench),
         ("memory", memory::bench),
         ("ledger", ledger::bench),
@@ -42,6 +43,7 @@ pub(crate) fn bench(names: &[String]) -> Result {
         ("report", report::bench),
         ("verify", verify::bench),
         ("publish", publish::bench),
+        ("histfactory", histfactory::bench),
         ("torch", torch::bench),
     ];
     if let Some(unknown) = names.iter().find(|name| !benches.iter().any(|(known, _)| known == name))

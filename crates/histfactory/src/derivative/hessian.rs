@@ -56,10 +56,28 @@ impl Model {
 impl Evaluator<'_> {
     /// The Hessian of −log L in all parameters, fixed ones included.
     pub fn hessian(&mut self, theta: &[f64]) -> Result<Matrix, EvaluationError> {
+        let mut matrix = Matrix::zero(theta.len());
+        self.hessian_into(theta, &mut matrix)?;
+        Ok(matrix)
+    }
+
+    /// The same into a matrix that is used again.
+    pub fn hessian_into(
+        &mut self,
+        theta: &[f64],
+        matrix: &mut Matrix,
+    ) -> Result<(), EvaluationError> {
         self.nll_and_gradient(theta)?;
-        let mut curvature = Curvature::new(&self.model.layout);
+        let layout = &self.model.layout;
+        let kept = self.curvature.take();
+        let mut curvature = kept.unwrap_or_else(|| Box::new(Curvature::new(layout)));
         self.collect(&mut curvature, Information::Exact);
-        Ok(curvature.full(&self.model.layout))
+        matrix.n = theta.len();
+        matrix.values.resize(theta.len() * theta.len(), 0.0);
+        matrix.values.fill(0.0);
+        curvature.full(layout, matrix);
+        self.curvature = Some(curvature);
+        Ok(())
     }
 
     /// Second derivatives at the point of the latest gradient.
@@ -70,18 +88,18 @@ impl Evaluator<'_> {
 }
 
 impl Curvature {
-    pub(crate) fn full(&self, layout: &Layout) -> Matrix {
+    /// Lays everything out in a matrix of zeros; the dense part then holds all of its own.
+    fn full(&mut self, layout: &Layout, matrix: &mut Matrix) {
         let elimination = &layout.elimination;
         let stride = self.dense.stride;
-        let mut matrix = Matrix::zero(layout.names.len());
-        let mut dense = self.dense.clone();
-        let mut scaled = self.jacobian.clone();
-        for (row, v) in scaled.chunks_exact_mut(stride.max(1)).zip(&self.v) {
-            for value in row {
-                *value *= v;
-            }
+        let mut scaled = std::mem::take(&mut self.scaled);
+        scaled.clear();
+        for (row, v) in self.jacobian.chunks_exact(stride.max(1)).zip(&self.v) {
+            scaled.extend(row.iter().map(|value| v * value));
         }
-        dense.add_products(&self.jacobian, &scaled);
+        self.dense.add_products(&self.jacobian, &scaled);
+        self.scaled = scaled;
+        let dense = &self.dense;
         let global = &elimination.global;
         for (i, &one) in global.iter().enumerate() {
             for (j, &two) in global.iter().enumerate().skip(i) {
@@ -105,7 +123,6 @@ impl Curvature {
                 }
             }
         }
-        matrix
     }
 
     /// H·p, for all parameters.

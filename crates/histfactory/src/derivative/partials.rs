@@ -6,7 +6,7 @@
 //! uncertainties through σ (staterror) and τ (shapesys), and on the auxiliary data.
 
 use super::real::Real;
-use crate::interpolation::{exponential, polynomial, polynomial_at, polynomial_slopes};
+use crate::interpolation::{exponential, polynomial_at, polynomial_slopes};
 use crate::model::layout::Block;
 use crate::model::{Constraint, Model};
 use crate::special::digamma;
@@ -103,7 +103,7 @@ fn normsys<R: Real>(model: &Model, entry: usize, alpha: R) -> R {
     let numbers = &model.numbers;
     let value = alpha.value();
     if model.layout.options.interpolation.normsys.is_polynomial(value) {
-        let coefficients = polynomial(numbers.normsys_hi[entry], numbers.normsys_lo[entry]);
+        let coefficients = numbers.polynomial.each_ref().map(|power| power[entry]);
         let [at, slope, _] = polynomial_at(&coefficients, value);
         alpha.map(1.0 + at, slope)
     } else {
@@ -117,7 +117,7 @@ fn normsys_sides<R: Real>(model: &Model, entry: usize, alpha: R, factor: R) -> [
     let numbers = &model.numbers;
     let (hi, lo) = (numbers.normsys_hi[entry], numbers.normsys_lo[entry]);
     if model.layout.options.interpolation.normsys.is_polynomial(alpha.value()) {
-        polynomial_slopes(hi, lo).map(|coefficients| {
+        polynomial_slopes(numbers.ln_hi[entry], numbers.ln_lo[entry]).map(|coefficients| {
             let [at, slope, _] = polynomial_at(&coefficients, alpha.value());
             alpha.map(at, slope)
         })

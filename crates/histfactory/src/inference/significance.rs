@@ -129,7 +129,7 @@ impl Model {
             let whole = difference.following(self, observed_share(self));
             let q0 = whole.settle(self, |value| value);
             let residuals = [&test.conditional, &test.free];
-            let error = self.gradient_error(data, &residuals, convention)?;
+            let error = self.gradient_error(data, &residuals, convention, q0.largest())?;
             // A deficit has q₀ = 0 and keeps it.
             let scale = if test.value > 0.0 { 1.0 } else { 0.0 };
             Ok::<_, InferenceError>(SignificanceGradient { q0: q0.scaled(scale), error })
@@ -169,7 +169,8 @@ impl Model {
                 .following(self, |index| theta[self.layout.shapesys[index].parameter])
                 .with_expected_counts(self, theta);
             let gradient = whole.settle(self, |value| value);
-            let error = self.gradient_error(data, &[&background], convention)?;
+            let error =
+                self.gradient_error(data, &[&background], convention, gradient.largest())?;
             let scale = if q0 > 0.0 { 1.0 } else { 0.0 };
             Ok::<_, InferenceError>(SignificanceGradient { q0: gradient.scaled(scale), error })
         });
@@ -219,7 +220,7 @@ impl Model {
             Following::Auxiliary,
         )?;
         gradient.q0.add_scaled(-1.0, &along);
-        gradient.error += self.gradient_error(observed, &[held], convention)?;
+        gradient.error += self.gradient_error(observed, &[held], convention, along.largest())?;
         Ok(found)
     }
 
@@ -298,6 +299,7 @@ impl Model {
         data: &Data,
         fits: &[&Fit],
         convention: Convention,
+        size: f64,
     ) -> Result<f64, InferenceError> {
         let mut error = 0.0;
         for fit in fits {
@@ -311,10 +313,7 @@ impl Model {
             )?;
             error += 2.0 * along.largest();
         }
-        // And the rounding of the derivatives themselves.
-        let size = self
-            .workspace_gradient(&fits[0].theta, data, convention, Following::Nothing)?
-            .largest();
-        Ok(2.0 * error + 16.0 * f64::EPSILON * size)
+        // Twice, for what is left of higher order; and the rounding of the derivatives themselves.
+        Ok(2.0 * error + 64.0 * f64::EPSILON * size)
     }
 }

@@ -89,7 +89,7 @@ impl<'a> Profile<'a> {
 
 impl TestKind {
     /// The statistic of 2[NLL(μ) − NLL(μ̂)] and μ̂.
-    pub(super) fn one_sided(self, t: f64, mu: f64, mu_hat: f64) -> f64 {
+    pub(crate) fn one_sided(self, t: f64, mu: f64, mu_hat: f64) -> f64 {
         match self {
             Self::Q | Self::QTilde if mu_hat > mu => 0.0,
             Self::Q0 if mu_hat < 0.0 => 0.0,

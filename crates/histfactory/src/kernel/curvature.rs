@@ -44,6 +44,8 @@ pub(crate) struct Curvature {
     /// Local times local, without v·slope·slope: for each bin, a full square.
     pub(crate) blocks: Vec<f64>,
     pub(crate) block_of_bin: Vec<usize>,
+    /// Memory for products.
+    pub(crate) scaled: Vec<f64>,
     members: Members,
 }
 
@@ -92,6 +94,7 @@ impl Curvature {
             rows: Vec::new(),
             blocks: vec![0.0; start],
             block_of_bin,
+            scaled: Vec::new(),
             members: Members {
                 a: of_members(),
                 b: of_members(),
