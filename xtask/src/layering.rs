@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::shell::{Result, cargo, output};
 
 /// A crate and the crates of ours that it may use.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("firstlight-schema", &[]),
     ("firstlight-analysis", &["firstlight-schema"]),
     ("firstlight-engine", &["firstlight-schema"]),
@@ -23,6 +23,8 @@ const LAYERS: [(&str, &[&str]); 9] = [
             "firstlight-trace",
         ],
     ),
+    ("histfactory", &[]),
+    ("histfactory-cli", &["histfactory"]),
     ("xtask", &["firstlight", "firstlight-schema"]),
 ];
 

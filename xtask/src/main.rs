@@ -34,7 +34,7 @@ enum Chore {
     },
     /// Measure firstlight itself, beside its peers; needs a quiet machine and some minutes
     Bench {
-        /// Which ones: spawn, hooks, ledger, memory, arms, analysis, report, verify, torch; all but
+        /// Which ones: spawn, hooks, ledger, memory, arms, analysis, report, verify, histfactory, torch; all but
         /// torch when none is named
         names: Vec<String>,
     },

@@ -12,7 +12,7 @@ use firstlight_schema::variables;
 
 use crate::EngineError;
 use crate::interrupt::Interrupt;
-use crate::process::{Launch, Show, Stage};
+use crate::process::{Launch, Show, Stage, Start};
 use crate::python::resolve;
 
 const HOOK: &str = include_str!("../../../python/tracing/sitecustomize.py");
@@ -58,7 +58,7 @@ pub fn record(
             timeout,
             show: Show::Tail,
         };
-        let seen = stage.observe(&launch)?;
+        let seen = stage.observe(&mut Start::new(launch)?)?;
         match seen.outcome {
             Outcome::Completed => {}
             Outcome::Interrupted => return Err(EngineError::Interrupted),

@@ -5,6 +5,7 @@
 
 mod analysis;
 mod arms;
+mod histfactory;
 mod hooks;
 mod ledger;
 mod memory;
@@ -36,7 +37,7 @@ const LARGE: [&str; 2] = ["torch", "trace"];
 
 pub(crate) fn bench(names: &[String]) -> Result {
     type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 11] = [
+    let benches: [(&str, Bench); 12] = [
         ("spawn", spawn::bench),
         ("memory", memory::bench),
         ("ledger", ledger::bench),
@@ -46,6 +47,7 @@ pub(crate) fn bench(names: &[String]) -> Result {
         ("report", report::bench),
         ("verify", verify::bench),
         ("publish", publish::bench),
+        ("histfactory", histfactory::bench),
         ("torch", torch::bench),
         ("trace", trace::bench),
     ];

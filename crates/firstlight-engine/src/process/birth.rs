@@ -13,10 +13,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::ptr::null;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use firstlight_schema::variables;
 use rustix::process::Pid;
 
 use super::launch::{Launch, Show};
-use firstlight_schema::variables;
+use crate::EngineError;
 
 /// Room for the few calls between birth and `exec`, in units that keep it aligned.
 const STACK: usize = (64 << 10) / size_of::<u128>();
@@ -37,7 +38,12 @@ pub struct Start {
 
 impl Start {
     /// The environment is this process's own with the launch's changes.
-    pub fn new(launch: Launch) -> io::Result<Self> {
+    pub fn new(launch: Launch) -> Result<Self, EngineError> {
+        let path = launch.program.clone();
+        Self::of(launch).map_err(|source| EngineError::Spawn { path, source })
+    }
+
+    fn of(launch: Launch) -> io::Result<Self> {
         let program = text(launch.program.as_os_str())?;
         let mut arguments = vec![program.clone()];
         for argument in &launch.arguments {

@@ -158,9 +158,7 @@ impl<'a> Session<'a> {
         if let Some(known) = target.prepared.iter().position(|(known, _)| *known == key) {
             return Ok(known);
         }
-        let launch = self.launch(target, policy, role);
-        let path = launch.program.clone();
-        let start = Start::new(launch).map_err(|source| EngineError::Spawn { path, source })?;
+        let start = Start::new(self.launch(target, policy, role))?;
         target.prepared.push((key, start));
         Ok(target.prepared.len() - 1)
     }

@@ -1,0 +1,179 @@
+//! Arguments of the commands that compute.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::OutputArgs;
+
+/// Which model of which workspace.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModelArgs {
+    /// The workspace, `-` for the standard input
+    #[arg(default_value = "-")]
+    pub(crate) workspace: PathBuf,
+    /// The measurement; the first one otherwise
+    #[arg(long, value_name = "NAME")]
+    pub(crate) measurement: Option<String>,
+    /// A JSON patch to apply to the workspace, or a patch set with --patch-name; may be given more
+    /// than once
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) patch: Vec<PathBuf>,
+    /// The patch to take from a patch set
+    #[arg(long, value_name = "NAME", requires = "patch")]
+    pub(crate) patch_name: Option<String>,
+    /// Another parameter of interest than the measurement's
+    #[arg(long, value_name = "PARAMETER")]
+    pub(crate) poi: Option<String>,
+    /// Interpolation of normsys factors
+    #[arg(long, value_enum, default_value_t = NormsysArg::Code4, value_name = "CODE")]
+    pub(crate) normsys: NormsysArg,
+    /// Interpolation of histosys templates
+    #[arg(long, value_enum, default_value_t = HistosysArg::Code4p, value_name = "CODE")]
+    pub(crate) histosys: HistosysArg,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NormsysArg {
+    Code1,
+    Code4,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HistosysArg {
+    Code0,
+    /// As pyhf 0.7.6 computes it
+    Code2,
+    /// As pyhf's documentation states it
+    Code2Documented,
+    /// As ROOT has it
+    Code2Root,
+    Code4p,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatisticArg {
+    Q,
+    Qtilde,
+}
+
+/// Fit all parameters to the observed data
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  histfactory fit workspace.json --value
+  histfactory fit workspace.json --fix mu=0 --plot pulls.svg
+  histfactory fit workspace.json --minos mu --format json")]
+pub(crate) struct FitArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Also tell the value of the objective function, twice the negative log-likelihood
+    #[arg(long)]
+    pub(crate) value: bool,
+    /// Hold a parameter at a value; may be given more than once
+    #[arg(long, value_name = "PARAMETER=VALUE")]
+    pub(crate) fix: Vec<String>,
+    /// Also find the interval in which the likelihood ratio is below one, with all other parameters
+    /// fitted; may be given more than once
+    #[arg(long, value_name = "PARAMETER")]
+    pub(crate) minos: Vec<String>,
+    /// Draw the pulls into this SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// Compute the CLs of a signal strength, observed and expected
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  histfactory cls workspace.json
+  histfactory cls workspace.json --patch signal.json --test-poi 0.5 --test-stat q")]
+pub(crate) struct ClsArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// The value of the parameter of interest to test
+    #[arg(long, default_value_t = 1.0, value_name = "VALUE", allow_negative_numbers = true)]
+    pub(crate) test_poi: f64,
+    /// The test statistic
+    #[arg(long, value_enum, default_value_t = StatisticArg::Qtilde)]
+    pub(crate) test_stat: StatisticArg,
+}
+
+/// Find the value of the parameter of interest that is just excluded, observed and expected
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  histfactory upper-limit workspace.json
+  histfactory upper-limit workspace.json --level 0.1 --plot limit.svg --points 41")]
+pub(crate) struct UpperLimitArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Excluded is what has a CLs below this
+    #[arg(long, default_value_t = 0.05, value_name = "CLS")]
+    pub(crate) level: f64,
+    /// Draw CLs against the parameter of interest, with the expected bands, into this SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// How many values of the parameter of interest are drawn
+    #[arg(long, default_value_t = 41, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub(crate) points: u32,
+}
+
+/// Compute the significance with which the background alone is refuted
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  histfactory significance workspace.json
+  histfactory significance workspace.json --asimov --yields")]
+pub(crate) struct SignificanceArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Of the data expected with the signal, instead of the observed
+    #[arg(long)]
+    pub(crate) asimov: bool,
+    /// With --asimov: the signal strength that is expected
+    #[arg(long, default_value_t = 1.0, value_name = "VALUE", requires = "asimov")]
+    pub(crate) test_poi: f64,
+    /// Also tell how it changes with each nominal yield
+    #[arg(long)]
+    pub(crate) yields: bool,
+}
+
+/// Fit at fixed values of a parameter
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  histfactory scan workspace.json --plot scan.svg
+  histfactory scan workspace.json --parameter jes --range -2 2 --points 21")]
+pub(crate) struct ScanArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// The parameter; the one of interest otherwise
+    #[arg(long, value_name = "PARAMETER")]
+    pub(crate) parameter: Option<String>,
+    /// From where to where; three standard deviations on either side otherwise
+    #[arg(long, num_args = 2, value_names = ["FROM", "TO"], allow_negative_numbers = true)]
+    pub(crate) range: Option<Vec<f64>>,
+    /// How many values
+    #[arg(long, default_value_t = 31, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub(crate) points: u32,
+    /// Draw the scan into this SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// Order the parameters by what they do to the parameter of interest
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  histfactory rank workspace.json --top 20 --plot ranking.svg")]
+pub(crate) struct RankArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// How many are shown; all of them are in the JSON document
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub(crate) top: usize,
+    /// Draw the ranking into this SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+}

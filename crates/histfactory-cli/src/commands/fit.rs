@@ -1,0 +1,169 @@
+//! `histfactory fit`: the most likely parameters, with what speaks for them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use histfactory::inference::End;
+use histfactory::{Fit, FitOptions, Model};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::output::{self, Schema, show};
+use crate::plot::Pull;
+use crate::printer::Printer;
+use crate::progress::Progress;
+use crate::settings::FitSettings;
+use crate::table::{Align, Table, number};
+use crate::{opening, plot, pulled};
+
+/// `mle_parameters` and `twice_nll` are those of `pyhf fit --value`.
+#[derive(Serialize)]
+struct FitDocument<'a> {
+    schema: Schema,
+    mle_parameters: BTreeMap<&'a str, &'a [f64]>,
+    twice_nll: f64,
+    /// From the curvature at the minimum; zero for what is held.
+    uncertainties: BTreeMap<&'a str, Vec<f64>>,
+    /// Shift and remaining width of the constrained parameters, in units of their constraints.
+    pulls: BTreeMap<&'a str, [f64; 2]>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    minos: BTreeMap<&'a str, [Option<f64>; 2]>,
+    fixed: Vec<&'a str>,
+    at_bound: Vec<&'a str>,
+    converged: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    complaint: Option<String>,
+    projected_gradient: f64,
+    edm: f64,
+    iterations: usize,
+}
+
+pub(crate) fn fit(settings: &FitSettings, printer: &mut Printer) -> Result<Exit, Error> {
+    let model = opening::model(&settings.model, printer)?;
+    let mut options = FitOptions::default().with_covariance();
+    if !settings.minos.is_empty() && !settings.fixed.is_empty() {
+        return Err(Error::Usage(
+            "--minos fits all parameters and cannot go with --fix".to_owned(),
+        ));
+    }
+    for (name, value) in &settings.fixed {
+        options = options.fixing(model.index_of(name)?, *value);
+    }
+    let fit = model.fit(model.observed(), &options)?;
+    let minos = intervals(&model, &settings.minos, printer)?;
+    let pulls = pulled::pulls(&model, &fit)?;
+    let document = document(&model, &fit, &pulls, minos);
+    let text = || render(&model, &fit, &document, settings.value);
+    show(&document, text, &settings.model.destination, printer)?;
+    if let Some(path) = &settings.plot {
+        output::plot(path, &plot::pulls(&pulls), printer)?;
+    }
+    Ok(verdict(&fit, printer))
+}
+
+/// Intervals from the likelihood ratio; an end that is missing lies beyond the parameter's bound.
+fn intervals<'a>(
+    model: &'a Model,
+    names: &[String],
+    printer: &Printer,
+) -> Result<BTreeMap<&'a str, [Option<f64>; 2]>, Error> {
+    let progress = Progress::new(names.len(), "intervals", printer);
+    let mut found = BTreeMap::new();
+    for name in names {
+        let index = model.index_of(name)?;
+        let interval = model.interval(model.observed(), index, 1.0)?;
+        let end = |end: End| match end {
+            End::Crossing(value) => Some(value),
+            End::Bound(_) => None,
+        };
+        let ends = [end(interval.lower), end(interval.upper)];
+        found.insert(model.parameter_names()[index].as_str(), ends);
+        progress.advance(1);
+    }
+    Ok(found)
+}
+
+/// A fit that did not converge is shown, and said to be none.
+pub(crate) fn verdict(fit: &Fit, printer: &mut Printer) -> Exit {
+    match fit.outcome.complaint() {
+        None => Exit::Ok,
+        Some(why) => {
+            let gradient = fit.kkt;
+            printer.warning(&format!("{why}; the projected gradient is {gradient:.1e}"));
+            Exit::NoAnswer
+        }
+    }
+}
+
+fn document<'a>(
+    model: &'a Model,
+    fit: &'a Fit,
+    pulls: &'a [Pull],
+    minos: BTreeMap<&'a str, [Option<f64>; 2]>,
+) -> FitDocument<'a> {
+    let names = model.parameter_names();
+    let sigma = |index| fit.covariance.as_ref().map_or(0.0, |matrix| matrix.sigma(index));
+    let held = (0..names.len()).filter(|index| !fit.free[*index]);
+    FitDocument {
+        schema: Schema::of("histfactory-fit"),
+        mle_parameters: model.parameter_sets().map(|(name, set)| (name, &fit.theta[set])).collect(),
+        twice_nll: 2.0 * fit.nll,
+        uncertainties: model
+            .parameter_sets()
+            .map(|(name, set)| (name, set.map(sigma).collect()))
+            .collect(),
+        pulls: pulls.iter().map(|pull| (pull.name.as_str(), [pull.shift, pull.width])).collect(),
+        minos,
+        fixed: held.map(|index| names[index].as_str()).collect(),
+        at_bound: fit.at_bound.iter().map(|(index, _)| names[*index].as_str()).collect(),
+        converged: fit.converged(),
+        complaint: fit.outcome.complaint(),
+        projected_gradient: fit.kkt,
+        edm: fit.edm,
+        iterations: fit.iterations,
+    }
+}
+
+fn render(model: &Model, fit: &Fit, document: &FitDocument<'_>, value: bool) -> String {
+    let mut table = Table::new(&[
+        ("parameter", Align::Left),
+        ("fitted", Align::Right),
+        ("±", Align::Right),
+        ("pull", Align::Right),
+        ("", Align::Left),
+    ]);
+    for (index, name) in model.parameter_names().iter().enumerate() {
+        let sigma = fit.covariance.as_ref().map(|matrix| matrix.sigma(index));
+        let sigma = sigma.filter(|sigma| *sigma > 0.0).map(number).unwrap_or_default();
+        let pull = document.pulls.get(name.as_str());
+        let pull = pull.map(|[shift, _]| format!("{shift:+.2}")).unwrap_or_default();
+        let note = if document.at_bound.contains(&name.as_str()) {
+            "at its bound"
+        } else if fit.free[index] {
+            ""
+        } else {
+            "fixed"
+        };
+        // What is left of the fit's tolerance is nothing to look at.
+        let fitted = if fit.theta[index].abs() < 1e-8 { 0.0 } else { fit.theta[index] };
+        table.row([name.clone(), number(fitted), sigma, pull, note.to_owned()]);
+    }
+    let mut text = table.render();
+    for (name, [lower, upper]) in &document.minos {
+        let side = |value: &Option<f64>| value.map_or_else(|| "its bound".to_owned(), number);
+        let (lower, upper) = (side(lower), side(upper));
+        writeln!(text, "\n{name}: from {lower} to {upper} (likelihood ratio)").expect("a string");
+    }
+    if value {
+        writeln!(text, "\n−2 log L: {:.6}", 2.0 * fit.nll).expect("a string");
+    }
+    let state = if fit.converged() { "converged" } else { "NOT converged" };
+    writeln!(
+        text,
+        "\n{state} after {} iterations: projected gradient {:.1e}, distance to the minimum {:.1e}",
+        fit.iterations, fit.kkt, fit.edm
+    )
+    .expect("a string");
+    text
+}

@@ -1,0 +1,47 @@
+//! One file per command: settings in, exit code out.
+
+mod cls;
+mod combine;
+mod digest;
+mod fit;
+mod inspect;
+mod patchset;
+mod prune;
+mod rank;
+mod rename;
+mod scan;
+mod significance;
+mod sort;
+mod upper_limit;
+
+pub(crate) use cls::cls;
+pub(crate) use combine::combine;
+pub(crate) use digest::digest;
+pub(crate) use fit::fit;
+pub(crate) use inspect::inspect;
+pub(crate) use patchset::patchset;
+pub(crate) use prune::prune;
+pub(crate) use rank::rank;
+pub(crate) use rename::rename;
+pub(crate) use scan::scan;
+pub(crate) use significance::significance;
+pub(crate) use sort::sort;
+pub(crate) use upper_limit::upper_limit;
+
+use histfactory::Workspace;
+
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::output::show;
+use crate::printer::Printer;
+use crate::settings::Destination;
+
+/// A workspace that a command made of others.
+fn made(
+    workspace: &Workspace,
+    destination: &Destination,
+    printer: &mut Printer,
+) -> Result<Exit, Error> {
+    show(workspace, || workspace.to_json() + "\n", destination, printer)?;
+    Ok(Exit::Ok)
+}

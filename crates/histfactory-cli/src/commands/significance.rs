@@ -1,0 +1,138 @@
+//! `histfactory significance`: how surely the background alone is refuted.
+
+use std::fmt::Write;
+
+use histfactory::Model;
+use histfactory::derivative::{Convention, WorkspaceGradient};
+use histfactory::inference::{Dataset, Significance};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::opening;
+use crate::output::{Schema, show};
+use crate::printer::Printer;
+use crate::settings::SignificanceSettings;
+use crate::table::{Align, Table, number};
+
+#[derive(Serialize)]
+struct SignificanceDocument<'a> {
+    schema: Schema,
+    poi: &'a str,
+    data: &'static str,
+    /// The signal strength that the data were expected with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test_poi: Option<f64>,
+    significance: f64,
+    p0: f64,
+    q0: f64,
+    poi_hat: f64,
+    projected_gradient: f64,
+    /// Derivatives of q0, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    yields: Option<Yields<'a>>,
+}
+
+#[derive(Serialize)]
+struct Yields<'a> {
+    /// What else changes with a yield.
+    convention: &'static str,
+    /// No derivative is off by more than this because the fits stopped early.
+    error_bound: f64,
+    derivatives: Vec<YieldRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct YieldRow<'a> {
+    channel: &'a str,
+    sample: &'a str,
+    /// dq0/dy of each bin.
+    dq0: Vec<f64>,
+}
+
+pub(crate) fn significance(
+    settings: &SignificanceSettings,
+    printer: &mut Printer,
+) -> Result<Exit, Error> {
+    let model = opening::model(&settings.model, printer)?;
+    let dataset = match settings.asimov {
+        None => Dataset::Observed,
+        Some(mu) => Dataset::Asimov { mu },
+    };
+    let found = if settings.yields {
+        model.significance_with_gradient(dataset, Convention::default())?
+    } else {
+        model.significance(dataset)?
+    };
+    let document = document(&model, &found, settings.asimov);
+    show(&document, || render(&document), &settings.model.destination, printer)?;
+    if found.q0 == 0.0 && settings.asimov.is_none() {
+        printer.aside("there is a deficit, or nothing: no significance of an excess");
+    }
+    Ok(Exit::Ok)
+}
+
+fn document<'a>(
+    model: &'a Model,
+    found: &Significance,
+    asimov: Option<f64>,
+) -> SignificanceDocument<'a> {
+    SignificanceDocument {
+        schema: Schema::of("histfactory-significance"),
+        poi: model.poi().map_or("", |index| &model.parameter_names()[index]),
+        data: if asimov.is_some() { "asimov" } else { "observed" },
+        test_poi: asimov,
+        significance: found.z,
+        p0: found.p0,
+        q0: found.q0,
+        poi_hat: found.mu_hat,
+        projected_gradient: found.kkt,
+        yields: found.gradient.as_ref().map(|gradient| Yields {
+            convention: "templates-fixed",
+            error_bound: gradient.error,
+            derivatives: rows(model, &gradient.q0),
+        }),
+    }
+}
+
+/// The derivatives of all samples that are there.
+fn rows<'a>(model: &'a Model, gradient: &WorkspaceGradient) -> Vec<YieldRow<'a>> {
+    let mut rows = Vec::new();
+    for (channel, _) in model.channels() {
+        for sample in model.samples() {
+            if let Ok(dq0) = gradient.nominal(channel, sample) {
+                rows.push(YieldRow { channel, sample, dq0: dq0.to_vec() });
+            }
+        }
+    }
+    rows
+}
+
+fn render(document: &SignificanceDocument<'_>) -> String {
+    let what = match document.test_poi {
+        None => "observed".to_owned(),
+        Some(mu) => format!("expected with {} = {mu}", document.poi),
+    };
+    let mut text = format!(
+        "{what}: {} standard deviations\n  p0 {}, q0 {}, {} at the best fit: {}\n",
+        number(document.significance),
+        number(document.p0),
+        number(document.q0),
+        document.poi,
+        number(document.poi_hat),
+    );
+    let Some(yields) = &document.yields else { return text };
+    let mut table = Table::new(&[
+        ("channel", Align::Left),
+        ("sample", Align::Left),
+        ("dq0/dyield, bin by bin", Align::Left),
+    ]);
+    for row in &yields.derivatives {
+        let numbers: Vec<String> = row.dq0.iter().map(|value| number(*value)).collect();
+        table.row([row.channel.to_owned(), row.sample.to_owned(), numbers.join("  ")]);
+    }
+    write!(text, "\n{}", table.render()).expect("a string");
+    let bound = yields.error_bound;
+    writeln!(text, "\ntemplates held; none is off by more than {bound:.1e}").expect("a string");
+    text
+}

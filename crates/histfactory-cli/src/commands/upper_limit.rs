@@ -1,0 +1,107 @@
+//! `histfactory upper-limit`: the value of the parameter of interest that is just excluded.
+
+use histfactory::Model;
+use histfactory::inference::{LimitOptions, TestKind, UpperLimit};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::opening;
+use crate::output::{self, Schema, show};
+use crate::plot::{LimitPoint, limit};
+use crate::printer::Printer;
+use crate::progress::Progress;
+use crate::settings::UpperLimitSettings;
+use crate::table::number;
+
+#[derive(Serialize)]
+struct LimitDocument<'a> {
+    schema: Schema,
+    poi: &'a str,
+    level: f64,
+    test_stat: &'static str,
+    /// The observed limit.
+    observed: f64,
+    /// At −2, −1, 0, 1 and 2 standard deviations.
+    expected: [f64; 5],
+    /// CLs at every value that was tested.
+    tested: Vec<TestedValue>,
+}
+
+#[derive(Serialize)]
+struct TestedValue {
+    test_poi: f64,
+    #[serde(rename = "CLs_obs")]
+    observed: f64,
+    #[serde(rename = "CLs_exp")]
+    expected: [f64; 5],
+}
+
+pub(crate) fn upper_limit(
+    settings: &UpperLimitSettings,
+    printer: &mut Printer,
+) -> Result<Exit, Error> {
+    let model = opening::model(&settings.model, printer)?;
+    let options = LimitOptions { level: settings.level, ..LimitOptions::default() };
+    let found = model.upper_limit(model.observed(), &options)?;
+    let document = document(&model, &found);
+    show(&document, || render(&document), &settings.model.destination, printer)?;
+    if let Some(path) = &settings.plot {
+        let points = curve(&model, &found, settings.points, printer)?;
+        let svg = limit(document.poi, found.level, found.observed, &points);
+        output::plot(path, &svg, printer)?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn document<'a>(model: &'a Model, found: &UpperLimit) -> LimitDocument<'a> {
+    LimitDocument {
+        schema: Schema::of("histfactory-upper-limit"),
+        poi: model.poi().map_or("", |index| &model.parameter_names()[index]),
+        level: found.level,
+        test_stat: "qtilde",
+        observed: found.observed,
+        expected: found.expected,
+        tested: found
+            .tested
+            .iter()
+            .map(|tested| TestedValue {
+                test_poi: tested.mu,
+                observed: tested.cls,
+                expected: tested.expected,
+            })
+            .collect(),
+    }
+}
+
+/// CLs at evenly spaced values, well past the limit.
+fn curve(
+    model: &Model,
+    found: &UpperLimit,
+    count: usize,
+    printer: &Printer,
+) -> Result<Vec<LimitPoint>, Error> {
+    let progress = Progress::new(count, "values", printer);
+    let highest = 1.3 * found.observed.max(found.expected[3]);
+    let steps = f64::from(u32::try_from(count - 1).expect("the number of points is limited"));
+    let mut points = Vec::with_capacity(count);
+    for step in (0u32..).take(count) {
+        let poi = highest * f64::from(step) / steps;
+        let test = model.hypotest(model.observed(), poi, TestKind::QTilde)?;
+        let expected = test.expected.map(|values| values.cls);
+        points.push(LimitPoint { poi, observed: test.observed.cls, expected });
+        progress.advance(1);
+    }
+    Ok(points)
+}
+
+fn render(document: &LimitDocument<'_>) -> String {
+    let bands: Vec<String> = document.expected.iter().map(|limit| number(*limit)).collect();
+    format!(
+        "upper limit on {} at CLs = {}\n  observed  {}\n  expected  {}  (−2σ, −1σ, median, +1σ, +2σ)\n",
+        document.poi,
+        document.level,
+        number(document.observed),
+        bands.join("  "),
+    )
+}

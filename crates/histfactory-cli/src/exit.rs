@@ -1,0 +1,23 @@
+//! How the program ends.
+
+/// Exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Ok,
+    Unexpected,
+    /// Wrong arguments, a file that cannot be read, a workspace that is none.
+    Usage,
+    /// A fit did not converge, or the question has no answer for this model.
+    NoAnswer,
+}
+
+impl Exit {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Unexpected => 1,
+            Self::Usage => 2,
+            Self::NoAnswer => 3,
+        }
+    }
+}

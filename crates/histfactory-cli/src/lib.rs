@@ -1,0 +1,83 @@
+//! The shell: arguments become settings, settings become a command, its result an exit code.
+
+mod args;
+mod commands;
+mod error;
+mod exit;
+mod opening;
+mod output;
+mod plot;
+mod printer;
+mod progress;
+mod pulled;
+mod settings;
+mod table;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Args, Command};
+use error::Error;
+use exit::Exit;
+use printer::Printer;
+use settings::{
+    ClsSettings, CombineSettings, DigestSettings, FitSettings, InspectSettings, PatchsetSettings,
+    PruneSettings, RankSettings, RenameSettings, ScanSettings, SignificanceSettings, SortSettings,
+    UpperLimitSettings,
+};
+
+/// Runs the program with the given arguments, the first of which is its name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args = match Args::try_parse_from(arguments) {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
+    let mut printer = Printer::new(args.color, args.quiet);
+    let exit = match run(args, &mut printer) {
+        Ok(exit) => exit,
+        Err(error) => {
+            printer.error(&error);
+            error.exit()
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+fn run(args: Args, printer: &mut Printer) -> Result<Exit, Error> {
+    let format = args.format;
+    match args.command {
+        Command::Inspect(args) => {
+            commands::inspect(&InspectSettings::resolve(args, format), printer)
+        }
+        Command::Fit(args) => commands::fit(&FitSettings::resolve(args, format)?, printer),
+        Command::Cls(args) => commands::cls(&ClsSettings::resolve(args, format), printer),
+        Command::UpperLimit(args) => {
+            commands::upper_limit(&UpperLimitSettings::resolve(args, format)?, printer)
+        }
+        Command::Significance(args) => {
+            commands::significance(&SignificanceSettings::resolve(args, format), printer)
+        }
+        Command::Scan(args) => commands::scan(&ScanSettings::resolve(args, format)?, printer),
+        Command::Rank(args) => commands::rank(&RankSettings::resolve(args, format), printer),
+        Command::Prune(args) => commands::prune(&PruneSettings::resolve(args), printer),
+        Command::Rename(args) => commands::rename(&RenameSettings::resolve(args), printer),
+        Command::Combine(args) => commands::combine(&CombineSettings::resolve(args)?, printer),
+        Command::Sort(args) => commands::sort(&SortSettings::resolve(args), printer),
+        Command::Digest(args) => commands::digest(&DigestSettings::resolve(args, format)?, printer),
+        Command::Patchset(args) => commands::patchset(&PatchsetSettings::resolve(args), printer),
+    }
+}
+
+fn usage(error: &clap::Error) -> ExitCode {
+    // Help and version are errors to clap, and no errors to anyone else.
+    let _ = error.print();
+    let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+    ExitCode::from(exit.code())
+}
+
+/// The command-line interface, for the generated reference.
+pub fn interface() -> clap::Command {
+    Args::command()
+}

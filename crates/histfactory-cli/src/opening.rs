@@ -1,0 +1,89 @@
+//! Workspaces, patches and models from where they were asked for.
+
+use std::io::Read;
+use std::path::Path;
+
+use histfactory::workspace::{Patch, PatchSet, WorkspaceError};
+use histfactory::{Model, Workspace};
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::printer::Printer;
+use crate::settings::{ModelSettings, Source};
+
+fn bytes(source: &Source) -> Result<Vec<u8>, Error> {
+    match source {
+        Source::File(path) => Ok(std::fs::read(path)
+            .map_err(|source| WorkspaceError::Read { path: path.clone(), source })?),
+        Source::Input => {
+            let mut bytes = Vec::new();
+            std::io::stdin().read_to_end(&mut bytes).map_err(Error::Input)?;
+            Ok(bytes)
+        }
+    }
+}
+
+fn called(source: &Source) -> String {
+    match source {
+        Source::File(path) => path.display().to_string(),
+        Source::Input => "-".to_owned(),
+    }
+}
+
+pub(crate) fn workspace(source: &Source) -> Result<Workspace, Error> {
+    let bytes = bytes(source)?;
+    Workspace::from_slice(&bytes).map_err(|error| Error::File { path: called(source), error })
+}
+
+/// A workspace as it stands in the file, for what goes by its text: patches and digests.
+pub(crate) fn document(source: &Source) -> Result<Value, Error> {
+    let bytes = bytes(source)?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        let error = WorkspaceError::Syntax(error);
+        Error::File { path: called(source), error }
+    })
+}
+
+pub(crate) fn patch_set(path: &Path) -> Result<PatchSet, Error> {
+    in_file(path, PatchSet::from_path(path))
+}
+
+fn in_file<T>(path: &Path, result: Result<T, WorkspaceError>) -> Result<T, Error> {
+    result.map_err(|error| match error {
+        WorkspaceError::Read { .. } => Error::Workspace(error),
+        error => Error::File { path: path.display().to_string(), error },
+    })
+}
+
+/// The workspace with its patches.
+pub(crate) fn patched(settings: &ModelSettings) -> Result<Workspace, Error> {
+    if settings.patches.is_empty() {
+        return workspace(&settings.source);
+    }
+    let mut document = document(&settings.source)?;
+    for path in &settings.patches {
+        let patch = match &settings.patch_name {
+            None => in_file(path, Patch::from_path(path))?,
+            Some(name) => {
+                let set = patch_set(path)?;
+                set.verify(&document)?;
+                in_file(path, set.get(name))?.patch.clone()
+            }
+        };
+        in_file(path, patch.apply(&mut document))?;
+    }
+    let from = called(&settings.source);
+    Workspace::from_value(&document).map_err(|error| Error::File { path: from, error })
+}
+
+/// The model of the chosen measurement.
+pub(crate) fn model(settings: &ModelSettings, printer: &mut Printer) -> Result<Model, Error> {
+    let workspace = patched(settings)?;
+    let chosen = settings.options.measurement.as_deref();
+    let measurement = workspace.measurement(chosen)?;
+    if chosen.is_none() && workspace.measurements.len() > 1 {
+        let name = &measurement.name;
+        printer.aside(&format!("measurement: `{name}`, the first of several"));
+    }
+    Ok(Model::new(&workspace, &settings.options)?)
+}

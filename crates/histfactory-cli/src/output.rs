@@ -1,0 +1,59 @@
+//! Writes a result to wherever it was asked for.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::ser::{PrettyFormatter, Serializer};
+
+use crate::error::Error;
+use crate::printer::Printer;
+use crate::settings::Destination;
+
+/// The head of every JSON document: which one it is, and of which version.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Schema {
+    name: &'static str,
+    version: &'static str,
+}
+
+impl Schema {
+    pub(crate) const fn of(name: &'static str) -> Self {
+        Self { name, version: "1.0" }
+    }
+}
+
+/// Shows a result as text, prints its document, or writes that to a file.
+pub(crate) fn show(
+    document: &impl Serialize,
+    text: impl FnOnce() -> String,
+    destination: &Destination,
+    printer: &mut Printer,
+) -> Result<(), Error> {
+    match destination {
+        Destination::Text => printer.data(&text()),
+        Destination::Json => printer.data(&json(document)?),
+        Destination::File(path) => write(path, &json(document)?)?,
+    }
+    Ok(())
+}
+
+/// As pyhf lays JSON out: indented by four.
+fn json(document: &impl Serialize) -> Result<String, Error> {
+    let mut text = Vec::new();
+    let mut serializer =
+        Serializer::with_formatter(&mut text, PrettyFormatter::with_indent(b"    "));
+    document.serialize(&mut serializer)?;
+    text.push(b'\n');
+    Ok(String::from_utf8(text).expect("JSON is UTF-8"))
+}
+
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
+    std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+/// Writes a plot and says so.
+pub(crate) fn plot(path: &Path, svg: &str, printer: &mut Printer) -> Result<(), Error> {
+    write(path, svg)?;
+    printer.aside(&format!("plot: {}", path.display()));
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! Pictures of results: SVG that needs nothing else, with a title and a description for those who
+//! cannot see it.
+
+mod frame;
+mod limit;
+mod pulls;
+mod ranking;
+mod scan;
+mod svg;
+
+pub(crate) use limit::{LimitPoint, limit};
+pub(crate) use pulls::{Pull, pulls};
+pub(crate) use ranking::{Impact, ranking};
+pub(crate) use scan::scan;
+
+/// Colours that people who cannot tell red from green can tell apart.
+pub(crate) mod colour {
+    pub(crate) const INK: &str = "#1f2933";
+    pub(crate) const FAINT: &str = "#9aa5b1";
+    pub(crate) const GRID: &str = "#e4e7eb";
+    pub(crate) const ONE_SIGMA: &str = "#7fc97f";
+    pub(crate) const TWO_SIGMA: &str = "#ffe08a";
+    pub(crate) const LINE: &str = "#0b5fa5";
+    pub(crate) const LEVEL: &str = "#b5322a";
+    pub(crate) const UP: &str = "#0b5fa5";
+    pub(crate) const DOWN: &str = "#e08214";
+}

@@ -1,0 +1,181 @@
+//! Settings of the commands that compute.
+
+use std::path::PathBuf;
+
+use histfactory::Interpolation;
+use histfactory::ModelOptions;
+use histfactory::interpolation::{HistosysCode, NormsysCode};
+
+use super::{Destination, Source};
+use crate::args::{
+    ClsArgs, FitArgs, Format, HistosysArg, ModelArgs, NormsysArg, RankArgs, ScanArgs,
+    SignificanceArgs, StatisticArg, UpperLimitArgs,
+};
+use crate::error::Error;
+
+/// Which model, and where its results go.
+pub(crate) struct ModelSettings {
+    pub(crate) source: Source,
+    pub(crate) patches: Vec<PathBuf>,
+    pub(crate) patch_name: Option<String>,
+    pub(crate) options: ModelOptions,
+    pub(crate) destination: Destination,
+}
+
+impl ModelSettings {
+    fn resolve(args: ModelArgs, format: Format) -> Self {
+        let normsys = match args.normsys {
+            NormsysArg::Code1 => NormsysCode::Code1,
+            NormsysArg::Code4 => NormsysCode::Code4,
+        };
+        let histosys = match args.histosys {
+            HistosysArg::Code0 => HistosysCode::Code0,
+            HistosysArg::Code2 => HistosysCode::Code2,
+            HistosysArg::Code2Documented => HistosysCode::Code2Documented,
+            HistosysArg::Code2Root => HistosysCode::Code2Root,
+            HistosysArg::Code4p => HistosysCode::Code4p,
+        };
+        Self {
+            source: Source::new(args.workspace),
+            patches: args.patch,
+            patch_name: args.patch_name,
+            options: ModelOptions {
+                measurement: args.measurement,
+                poi: args.poi,
+                interpolation: Interpolation { normsys, histosys },
+            },
+            destination: Destination::new(args.output, format),
+        }
+    }
+}
+
+pub(crate) struct FitSettings {
+    pub(crate) model: ModelSettings,
+    pub(crate) value: bool,
+    pub(crate) fixed: Vec<(String, f64)>,
+    pub(crate) minos: Vec<String>,
+    pub(crate) plot: Option<PathBuf>,
+}
+
+impl FitSettings {
+    pub(crate) fn resolve(args: FitArgs, format: Format) -> Result<Self, Error> {
+        let fixed = args.fix.iter().map(|text| fixed(text)).collect::<Result<_, _>>()?;
+        Ok(Self {
+            model: ModelSettings::resolve(args.model, format),
+            value: args.value,
+            fixed,
+            minos: args.minos,
+            plot: args.plot,
+        })
+    }
+}
+
+fn fixed(text: &str) -> Result<(String, f64), Error> {
+    let wrong = || Error::Usage(format!("--fix takes PARAMETER=VALUE, not `{text}`"));
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    let value: f64 = value.parse().map_err(|_| wrong())?;
+    if value.is_finite() { Ok((name.to_owned(), value)) } else { Err(wrong()) }
+}
+
+/// The test statistic of an upper limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tested {
+    Q,
+    Qtilde,
+}
+
+pub(crate) struct ClsSettings {
+    pub(crate) model: ModelSettings,
+    pub(crate) test_poi: f64,
+    pub(crate) statistic: Tested,
+}
+
+impl ClsSettings {
+    pub(crate) fn resolve(args: ClsArgs, format: Format) -> Self {
+        Self {
+            model: ModelSettings::resolve(args.model, format),
+            test_poi: args.test_poi,
+            statistic: match args.test_stat {
+                StatisticArg::Q => Tested::Q,
+                StatisticArg::Qtilde => Tested::Qtilde,
+            },
+        }
+    }
+}
+
+pub(crate) struct UpperLimitSettings {
+    pub(crate) model: ModelSettings,
+    pub(crate) level: f64,
+    pub(crate) plot: Option<PathBuf>,
+    pub(crate) points: usize,
+}
+
+impl UpperLimitSettings {
+    pub(crate) fn resolve(args: UpperLimitArgs, format: Format) -> Result<Self, Error> {
+        if !(args.level > 0.0 && args.level < 1.0) {
+            return Err(Error::Usage(format!("--level is between 0 and 1, not {}", args.level)));
+        }
+        Ok(Self {
+            model: ModelSettings::resolve(args.model, format),
+            level: args.level,
+            plot: args.plot,
+            points: args.points as usize,
+        })
+    }
+}
+
+pub(crate) struct SignificanceSettings {
+    pub(crate) model: ModelSettings,
+    /// The expected signal strength; the observed data otherwise.
+    pub(crate) asimov: Option<f64>,
+    pub(crate) yields: bool,
+}
+
+impl SignificanceSettings {
+    pub(crate) fn resolve(args: SignificanceArgs, format: Format) -> Self {
+        Self {
+            model: ModelSettings::resolve(args.model, format),
+            asimov: args.asimov.then_some(args.test_poi),
+            yields: args.yields,
+        }
+    }
+}
+
+pub(crate) struct ScanSettings {
+    pub(crate) model: ModelSettings,
+    pub(crate) parameter: Option<String>,
+    pub(crate) range: Option<[f64; 2]>,
+    pub(crate) points: usize,
+    pub(crate) plot: Option<PathBuf>,
+}
+
+impl ScanSettings {
+    pub(crate) fn resolve(args: ScanArgs, format: Format) -> Result<Self, Error> {
+        let range = args.range.map(|range| [range[0], range[1]]);
+        if let Some([from, to]) = range
+            && !(from < to && from.is_finite() && to.is_finite())
+        {
+            return Err(Error::Usage(format!("--range goes up, not from {from} to {to}")));
+        }
+        Ok(Self {
+            model: ModelSettings::resolve(args.model, format),
+            parameter: args.parameter,
+            range,
+            points: args.points as usize,
+            plot: args.plot,
+        })
+    }
+}
+
+pub(crate) struct RankSettings {
+    pub(crate) model: ModelSettings,
+    pub(crate) top: usize,
+    pub(crate) plot: Option<PathBuf>,
+}
+
+impl RankSettings {
+    pub(crate) fn resolve(args: RankArgs, format: Format) -> Self {
+        let model = ModelSettings::resolve(args.model, format);
+        Self { model, top: args.top, plot: args.plot }
+    }
+}

@@ -1,0 +1,8 @@
+//! histfactory through its command line.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod answers;
+mod rearranging;
+mod refusals;
+mod support;

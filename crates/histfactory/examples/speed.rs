@@ -1,0 +1,114 @@
+//! How long things take on one core, as one line of JSON: `speed WORKSPACE.json [SECONDS]`. Each
+//! figure is the median over batches of calls, in microseconds; the toys use all cores.
+//!
+//! `speed --write FILE` writes the synthetic twin that the figures are published for.
+
+#![expect(clippy::print_stdout, reason = "that is what it is for")]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use histfactory::derivative::Convention;
+use histfactory::fit::Fitter;
+use histfactory::inference::Dataset;
+use histfactory::synthetic::Twin;
+use histfactory::toys::ToyOptions;
+use histfactory::{FitOptions, Model, ModelOptions, Workspace};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().ok_or("usage: speed WORKSPACE.json [SECONDS]")?;
+    if path == "--write" {
+        let file = arguments.next().ok_or("usage: speed --write FILE")?;
+        std::fs::write(file, Twin::Combination.workspace(1).to_json())?;
+        return Ok(());
+    }
+    let seconds: f64 = arguments.next().map_or(Ok(0.3), |text| text.parse())?;
+    let budget = Duration::from_secs_f64(seconds);
+    let json = std::fs::read(&path)?;
+    let workspace = Workspace::from_slice(&json)?;
+    let model = Model::new(&workspace, &ModelOptions::default())?;
+    let data = model.observed();
+    let poi = model.poi().ok_or("the workspace has no parameter of interest")?;
+
+    let mut figures: Vec<(&str, f64)> = Vec::new();
+    let mut measure = |name: &'static str, call: &mut dyn FnMut()| {
+        figures.push((name, median_micros(budget, call)));
+    };
+    measure("parse", &mut || {
+        black_box(Workspace::from_slice(&json)).ok();
+    });
+    measure("compile", &mut || {
+        black_box(Model::new(&workspace, &ModelOptions::default())).ok();
+    });
+    let best = model.fit(data, &FitOptions::default())?;
+    let mut evaluator = model.evaluator(data);
+    measure("nll", &mut || {
+        black_box(evaluator.nll(black_box(&best.theta))).ok();
+    });
+    measure("nll_and_gradient", &mut || {
+        black_box(evaluator.nll_and_gradient(black_box(&best.theta))).ok();
+    });
+    let mut yields = Vec::new();
+    measure("nll_and_yield_gradient", &mut || {
+        let convention = Convention::TemplatesFixed;
+        let found = evaluator.nll_and_yield_gradient(&best.theta, convention, &mut yields);
+        black_box(found).ok();
+    });
+    let mut matrix = evaluator.hessian(&best.theta)?;
+    measure("hessian", &mut || {
+        black_box(evaluator.hessian_into(black_box(&best.theta), &mut matrix)).ok();
+    });
+    let mut fitter = Fitter::new(&model, data)?;
+    measure("fit", &mut || {
+        black_box(fitter.fit(&FitOptions::default())).ok();
+    });
+    measure("fit_background", &mut || {
+        black_box(fitter.fit(&FitOptions::default().fixing(poi, 0.0))).ok();
+    });
+    measure("q0", &mut || {
+        black_box(model.q0(data)).ok();
+    });
+    measure("asimov_significance_with_gradient", &mut || {
+        let convention = Convention::TemplatesFixed;
+        black_box(model.significance_with_gradient(Dataset::default(), convention)).ok();
+    });
+    measure("load", &mut || {
+        let read = std::fs::read(&path).unwrap_or_default();
+        let model = Workspace::from_slice(&read)
+            .ok()
+            .and_then(|workspace| Model::new(&workspace, &ModelOptions::default()).ok());
+        black_box(model);
+    });
+    measure("toys_1000", &mut || {
+        let toys = ToyOptions { count: 1_000, seed: 1 };
+        black_box(model.toy_fits(&best.theta, &toys, &FitOptions::default())).ok();
+    });
+    figures.push(("nll_at_init", model.nll(model.init(), data)?));
+    figures.push(("nll_at_fit", best.nll));
+    figures.push(("kkt", best.kkt));
+    let text: Vec<String> =
+        figures.iter().map(|(name, micros)| format!("\"{name}\": {micros:e}")).collect();
+    println!("{{{}}}", text.join(", "));
+    Ok(())
+}
+
+fn median_micros(budget: Duration, call: &mut dyn FnMut()) -> f64 {
+    let begin = Instant::now();
+    call();
+    let once = begin.elapsed().max(Duration::from_nanos(20));
+    let batch = (2e-3 / once.as_secs_f64()).clamp(1.0, 1e5).round();
+    let mut samples = Vec::new();
+    let begin = Instant::now();
+    while begin.elapsed() < budget || samples.len() < 3 {
+        let start = Instant::now();
+        let mut calls = 0.0;
+        while calls < batch {
+            call();
+            calls += 1.0;
+        }
+        samples.push(start.elapsed().as_secs_f64() * 1e6 / batch);
+    }
+    samples.sort_by(f64::total_cmp);
+    samples[samples.len() / 2]
+}

@@ -1,0 +1,46 @@
+//! The inverse of the Hessian at a minimum.
+
+use super::System;
+use crate::derivative::Matrix;
+use crate::kernel::Curvature;
+use crate::model::layout::Layout;
+
+/// Covariance of the parameters as the curvature at the minimum gives it. Parameters that are fixed
+/// or held by a bound have none: their rows are zero.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Covariance {
+    matrix: Matrix,
+}
+
+impl Covariance {
+    pub(super) fn new(
+        layout: &Layout,
+        curvature: &Curvature,
+        system: &mut System,
+        moving: &[bool],
+    ) -> Self {
+        let count = moving.len();
+        let mut matrix = Matrix::zero(count);
+        for column in (0..count).filter(|column| moving[*column]) {
+            let row = &mut matrix.values[column * count..(column + 1) * count];
+            row[column] = 1.0;
+            system.solve(layout, curvature, moving, row);
+        }
+        Self { matrix }
+    }
+
+    pub fn matrix(&self) -> &Matrix {
+        &self.matrix
+    }
+
+    /// The standard deviation of a parameter.
+    pub fn sigma(&self, parameter: usize) -> f64 {
+        self.matrix.get(parameter, parameter).max(0.0).sqrt()
+    }
+
+    /// The correlation of two parameters; zero if one of them is held.
+    pub fn correlation(&self, one: usize, two: usize) -> f64 {
+        let scale = self.sigma(one) * self.sigma(two);
+        if scale > 0.0 { self.matrix.get(one, two) / scale } else { 0.0 }
+    }
+}

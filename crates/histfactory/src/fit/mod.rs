@@ -1,0 +1,35 @@
+//! Fits: a bounded Newton method with an active set.
+//!
+//! The first steps use the expected information, which cannot be indefinite, the others the exact
+//! Hessian. A fit that did not converge says so and why; its numbers are then the best that were
+//! seen.
+
+mod covariance;
+mod feasible;
+mod newton;
+mod options;
+mod result;
+mod system;
+
+pub use covariance::Covariance;
+pub use newton::Fitter;
+pub use options::FitOptions;
+pub use result::{Fit, FitError, Outcome, Side};
+pub(crate) use system::System;
+
+use crate::model::{Data, Model};
+
+impl Model {
+    /// Minimises −log L over the parameters that are not fixed, within their bounds.
+    ///
+    /// ```
+    /// # let workspace = histfactory::Workspace::from_slice(include_bytes!("../../tests/data/two_bins.json"))?;
+    /// # let model = histfactory::Model::new(&workspace, &Default::default())?;
+    /// let fit = model.fit(model.observed(), &Default::default())?;
+    /// assert!(fit.converged() && fit.kkt < 1e-9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fit(&self, data: &Data, options: &FitOptions) -> Result<Fit, FitError> {
+        Fitter::new(self, data)?.fit(options)
+    }
+}

@@ -1,0 +1,60 @@
+//! What a fit is asked to do.
+
+/// Settings of a fit; the defaults are those of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FitOptions {
+    /// Parameters held at a value, by index, beside those that the model fixes.
+    pub fixed: Vec<(usize, f64)>,
+    /// Where to start; the model's initial values by default.
+    pub start: Option<Vec<f64>>,
+    /// Bounds of single parameters in place of the model's.
+    pub bounds: Vec<(usize, [f64; 2])>,
+    /// The projected gradient's largest component must fall below this.
+    pub tolerance: f64,
+    pub max_iterations: usize,
+    /// Whether to invert the Hessian at the minimum.
+    pub covariance: bool,
+}
+
+impl Default for FitOptions {
+    fn default() -> Self {
+        Self {
+            fixed: Vec::new(),
+            start: None,
+            bounds: Vec::new(),
+            tolerance: 1e-9,
+            max_iterations: 200,
+            covariance: false,
+        }
+    }
+}
+
+impl FitOptions {
+    /// With a parameter held at a value.
+    #[must_use]
+    pub fn fixing(mut self, parameter: usize, value: f64) -> Self {
+        self.fixed.push((parameter, value));
+        self
+    }
+
+    /// With another start.
+    #[must_use]
+    pub fn from(mut self, start: &[f64]) -> Self {
+        self.start = Some(start.to_vec());
+        self
+    }
+
+    /// With other bounds of a parameter.
+    #[must_use]
+    pub fn bounding(mut self, parameter: usize, bounds: [f64; 2]) -> Self {
+        self.bounds.push((parameter, bounds));
+        self
+    }
+
+    /// With a covariance matrix.
+    #[must_use]
+    pub fn with_covariance(mut self) -> Self {
+        self.covariance = true;
+        self
+    }
+}

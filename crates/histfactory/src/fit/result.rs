@@ -1,0 +1,99 @@
+//! What came of a fit.
+
+use super::Covariance;
+use crate::model::EvaluationError;
+
+/// A minimum of −log L, with what speaks for its being one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    pub theta: Vec<f64>,
+    pub nll: f64,
+    /// The gradient of −log L there, in all parameters.
+    pub gradient: Vec<f64>,
+    /// The largest component of the gradient that a permitted move could follow downhill.
+    pub kkt: f64,
+    /// The estimated vertical distance to the minimum, ½ gᵀH⁻¹g.
+    pub edm: f64,
+    pub iterations: usize,
+    pub evaluations: usize,
+    pub outcome: Outcome,
+    /// Parameters that were free to move.
+    pub free: Vec<bool>,
+    /// Free parameters that ended at a bound that holds them.
+    pub at_bound: Vec<(usize, Side)>,
+    /// If asked for and there is one.
+    pub covariance: Option<Covariance>,
+}
+
+/// An end of a parameter's range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Lower,
+    Upper,
+}
+
+/// How a fit ended.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The projected gradient is below the tolerance.
+    Converged,
+    /// The projected gradient is as small as rounding lets it be, which is above the tolerance.
+    ConvergedToRounding {
+        limit: f64,
+    },
+    TooManyIterations {
+        allowed: usize,
+    },
+    /// No step lowers −log L any more.
+    Stalled {
+        damping: f64,
+    },
+}
+
+impl Outcome {
+    /// Why a fit did not converge, if it did not.
+    pub fn complaint(&self) -> Option<String> {
+        match self {
+            Self::Converged | Self::ConvergedToRounding { .. } => None,
+            Self::TooManyIterations { allowed } => {
+                Some(format!("not converged after {allowed} iterations"))
+            }
+            Self::Stalled { damping } => {
+                Some(format!("no step lowers the likelihood any more (damping {damping:.0e})"))
+            }
+        }
+    }
+}
+
+impl Fit {
+    pub fn converged(&self) -> bool {
+        self.outcome.complaint().is_none()
+    }
+
+    /// The fit, if it converged.
+    pub fn require(self) -> Result<Self, FitError> {
+        match self.outcome.complaint() {
+            None => Ok(self),
+            Some(why) => Err(FitError::NotConverged { why, kkt: self.kkt, nll: self.nll }),
+        }
+    }
+}
+
+/// Why there is no fit.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    #[error(transparent)]
+    Evaluation(#[from] EvaluationError),
+    #[error("parameter {parameter} has the bounds {low} and {high}")]
+    Bounds { parameter: usize, low: f64, high: f64 },
+    #[error("no start has a finite likelihood: {why}")]
+    NoStart { why: EvaluationError },
+    #[error(
+        "the likelihood is infinite wherever the fit may go: counts were seen where none can be"
+    )]
+    Infinite,
+    #[error("the fit did not converge: {why} (projected gradient {kkt:.1e}, −log L {nll})")]
+    NotConverged { why: String, kkt: f64, nll: f64 },
+}

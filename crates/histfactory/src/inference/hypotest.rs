@@ -1,0 +1,121 @@
+//! Asymptotic p-values and CLs.
+//!
+//! With q of the data and q_A of the Asimov data set of the other hypothesis, T = √q − √q_A (for q̃
+//! beyond √q_A: (q − q_A)/2√q_A); CL_{s+b} = Φ(−(T + √q_A)), CL_b = Φ(−T). The bands are those of
+//! T = 2, 1, 0, −1, −2. The Asimov data set's own best fit is the point it was made from, so four
+//! fits do, not five.
+
+use super::InferenceError;
+use super::statistic::{Profile, TestKind, TestStatistic};
+use crate::fit::Fit;
+use crate::model::{Data, Model};
+use crate::special::normal_cdf;
+
+/// The standard deviations of the expected bands, in pyhf's order: CLs ascends.
+pub const BANDS: [f64; 5] = [2.0, 1.0, 0.0, -1.0, -2.0];
+
+/// p-values of the tested hypothesis and of its alternative.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PValues {
+    pub clsb: f64,
+    pub clb: f64,
+    /// Their ratio; for discovery simply the p-value of the tested hypothesis.
+    pub cls: f64,
+}
+
+/// A hypothesis test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hypotest {
+    pub statistic: TestStatistic,
+    /// The statistic of the Asimov data set.
+    pub asimov: f64,
+    pub observed: PValues,
+    /// At T = 2, 1, 0, −1, −2.
+    pub expected: [PValues; 5],
+}
+
+impl PValues {
+    /// From T and √q_A.
+    pub(super) fn new(kind: TestKind, position: f64, root: f64) -> Self {
+        let [tested, other] = [position + root, position].map(|deviations| normal_cdf(-deviations));
+        let cls = match kind {
+            TestKind::Q0 => tested,
+            TestKind::Q | TestKind::QTilde | TestKind::T if other > 0.0 => tested / other,
+            // Both tails are below the least number: they fall off together.
+            TestKind::Q | TestKind::QTilde | TestKind::T => 0.0,
+        };
+        Self { clsb: tested, clb: other, cls }
+    }
+}
+
+/// T.
+pub(super) fn position(kind: TestKind, q: f64, q_asimov: f64) -> f64 {
+    let (root, asimov) = (q.max(0.0).sqrt(), q_asimov.max(0.0).sqrt());
+    match kind {
+        TestKind::QTilde if root > asimov && q_asimov > 0.0 => (q - q_asimov) / (2.0 * asimov),
+        TestKind::Q | TestKind::QTilde | TestKind::T | TestKind::Q0 => root - asimov,
+    }
+}
+
+/// The Asimov data set of the alternative to what is tested, with the point it was made from.
+pub(super) struct Alternative {
+    pub(super) data: Data,
+    pub(super) point: Fit,
+    nll: f64,
+}
+
+impl Alternative {
+    /// Profiled to the data, with the parameter of interest at `mu`.
+    pub(super) fn new(
+        model: &Model,
+        profile: &mut Profile<'_>,
+        mu: f64,
+    ) -> Result<Self, InferenceError> {
+        let point = profile.at(mu)?;
+        let data = model.asimov(&point.theta)?;
+        let nll = model.nll(&point.theta, &data)?;
+        Ok(Self { data, point, nll })
+    }
+
+    /// 2[NLL(μ) − NLL(best)] of a fit to the Asimov data.
+    pub(super) fn t(&self, conditional: &Fit) -> f64 {
+        (2.0 * (conditional.nll - self.nll)).max(0.0)
+    }
+}
+
+impl Model {
+    /// Tests a value of the parameter of interest with asymptotic distributions.
+    ///
+    /// ```
+    /// use histfactory::inference::TestKind;
+    /// # let workspace = histfactory::Workspace::from_slice(include_bytes!("../../tests/data/two_bins.json"))?;
+    /// # let model = histfactory::Model::new(&workspace, &Default::default())?;
+    /// let test = model.hypotest(model.observed(), 1.0, TestKind::QTilde)?;
+    /// assert!((test.observed.cls - 0.05251497).abs() < 1e-6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn hypotest(
+        &self,
+        data: &Data,
+        mu: f64,
+        kind: TestKind,
+    ) -> Result<Hypotest, InferenceError> {
+        let mu = if kind == TestKind::Q0 { 0.0 } else { mu };
+        let statistic = self.test_statistic(data, kind, mu)?;
+        let mut profile = kind.profile(self, data)?;
+        profile.latest = Some(statistic.conditional.theta.clone());
+        let other = if kind == TestKind::Q0 { 1.0 } else { 0.0 };
+        let alternative = Alternative::new(self, &mut profile, other)?;
+        let mut of_asimov = kind.profile(self, &alternative.data)?;
+        of_asimov.latest = Some(alternative.point.theta.clone());
+        let asimov = kind.one_sided(alternative.t(&of_asimov.at(mu)?), mu, other);
+        let root = asimov.sqrt();
+        let t = position(kind, statistic.value, asimov);
+        Ok(Hypotest {
+            observed: PValues::new(kind, t, root),
+            expected: BANDS.map(|band| PValues::new(kind, band, root)),
+            statistic,
+            asimov,
+        })
+    }
+}

@@ -1,0 +1,20 @@
+//! Tests of hypotheses, limits, discovery, profiles (arXiv:1007.1727, as pyhf defines them).
+
+mod error;
+mod hypotest;
+mod interval;
+mod limit;
+mod ranking;
+mod root;
+mod scan;
+mod significance;
+mod statistic;
+
+pub use error::InferenceError;
+pub use hypotest::{BANDS, Hypotest, PValues};
+pub use interval::{End, Interval};
+pub use limit::{LimitOptions, Tested, UpperLimit};
+pub use ranking::{Impact, Pull};
+pub use scan::ScanPoint;
+pub use significance::{Dataset, Significance, SignificanceGradient};
+pub use statistic::{Profile, TestKind, TestStatistic};

@@ -1,0 +1,120 @@
+//! Pulls of the constrained parameters, and what each does to the parameter of interest.
+
+use rayon::prelude::*;
+
+use super::InferenceError;
+use crate::fit::{Fit, FitOptions, Fitter};
+use crate::model::{Constraint, Data, Model};
+
+/// How a fit moved a constrained parameter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pull {
+    pub parameter: usize,
+    /// (θ̂ − auxiliary) in units of the width before the fit.
+    pub pull: f64,
+    /// The width after the fit in units of that before.
+    pub constraint: f64,
+}
+
+/// What a parameter does to the parameter of interest when it is moved by a width and the others
+/// are fitted again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Impact {
+    pub parameter: usize,
+    pub pull: Pull,
+    /// Changes of μ̂ as the parameter goes down and up by its width before the fit …
+    pub before: [f64; 2],
+    /// … and by that after the fit.
+    pub after: [f64; 2],
+}
+
+impl Impact {
+    /// The larger change after the fit: what a ranking goes by.
+    pub fn size(&self) -> f64 {
+        self.after[0].abs().max(self.after[1].abs())
+    }
+}
+
+impl Model {
+    /// Where a constraint has its centre and its width; `None` for a parameter without one.
+    pub fn constraint_of(&self, data: &Data, parameter: usize) -> Option<(f64, f64)> {
+        match *self.numbers.constraints.get(parameter)? {
+            Constraint::Free => None,
+            Constraint::Normal { auxiliary, sigma } => {
+                Some((*data.auxiliary().get(auxiliary)?, sigma))
+            }
+            Constraint::Poisson { auxiliary, factor } => {
+                let count = *data.auxiliary().get(auxiliary)?;
+                Some((count / factor, 1.0 / factor.sqrt()))
+            }
+        }
+    }
+
+    /// Pulls of all constrained parameters that were free in a fit with a covariance matrix.
+    pub fn pulls(&self, data: &Data, fit: &Fit) -> Result<Vec<Pull>, InferenceError> {
+        let unknown = || InferenceError::NoUncertainty { parameter: "every parameter".to_owned() };
+        let covariance = fit.covariance.as_ref().ok_or_else(unknown)?;
+        let free = (0..self.parameter_count()).filter(|parameter| fit.free[*parameter]);
+        Ok(free
+            .filter_map(|parameter| {
+                let (centre, width) = self.constraint_of(data, parameter)?;
+                Some(Pull {
+                    parameter,
+                    pull: (fit.theta[parameter] - centre) / width,
+                    constraint: covariance.sigma(parameter) / width,
+                })
+            })
+            .collect())
+    }
+
+    /// Impacts of all constrained parameters on the parameter of interest, the largest first.
+    pub fn ranking(&self, data: &Data) -> Result<Vec<Impact>, InferenceError> {
+        self.ranking_with(data, &|| {})
+    }
+
+    /// The same, telling of each parameter that is done.
+    pub fn ranking_with(
+        &self,
+        data: &Data,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<Vec<Impact>, InferenceError> {
+        let poi = self.needed_poi()?;
+        let fit = self.fit(data, &FitOptions::default().with_covariance())?.require()?;
+        let pulls = self.pulls(data, &fit)?;
+        let mut impacts: Vec<Impact> = pulls
+            .par_iter()
+            .filter(|pull| pull.parameter != poi)
+            .map(|pull| {
+                let impact = self.impact(data, &fit, poi, *pull);
+                done();
+                impact
+            })
+            .collect::<Result<_, _>>()?;
+        impacts.sort_by(|a, b| b.size().total_cmp(&a.size()));
+        Ok(impacts)
+    }
+
+    fn impact(
+        &self,
+        data: &Data,
+        fit: &Fit,
+        poi: usize,
+        pull: Pull,
+    ) -> Result<Impact, InferenceError> {
+        let parameter = pull.parameter;
+        let Some((_, width)) = self.constraint_of(data, parameter) else {
+            return Ok(Impact { parameter, pull, before: [0.0; 2], after: [0.0; 2] });
+        };
+        let mut fitter = Fitter::new(self, data)?;
+        let [low, high] = self.bounds()[parameter];
+        let mut shift = |step: f64| -> Result<f64, InferenceError> {
+            let value = (fit.theta[parameter] + step).clamp(low, high);
+            let options = FitOptions::default().fixing(parameter, value).from(&fit.theta);
+            Ok(fitter.fit(&options)?.require()?.theta[poi] - fit.theta[poi])
+        };
+        let narrowed = width * pull.constraint;
+        let before = [shift(-width)?, shift(width)?];
+        let after = [shift(-narrowed)?, shift(narrowed)?];
+        Ok(Impact { parameter, pull, before, after })
+    }
+}

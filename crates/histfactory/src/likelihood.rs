@@ -1,0 +1,132 @@
+//! The likelihood of a data set: value and gradient.
+//!
+//! log L = Σ_b [n ln ν − ν − lnΓ(n+1)] + Σ ln N(a|θ,σ) + Σ ln Pois(a|γτ), all constants kept, counts
+//! real. What is returned is −log L; pyhf's `twice_nll` is twice that.
+
+use crate::kernel::{Curvature, Scratch, evaluate};
+use crate::model::{Data, EvaluationError, Model};
+
+/// Evaluates a model on a data set again and again without allocating.
+///
+/// ```
+/// # let workspace = histfactory::Workspace::from_slice(include_bytes!("../tests/data/two_bins.json"))?;
+/// # let model = histfactory::Model::new(&workspace, &Default::default())?;
+/// let mut evaluator = model.evaluator(model.observed());
+/// let nll = evaluator.nll(model.init())?;
+/// let (again, gradient) = evaluator.nll_and_gradient(model.init())?;
+/// assert_eq!(nll, again);
+/// assert_eq!(gradient.len(), model.parameter_count());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Evaluator<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) data: &'a Data,
+    pub(crate) scratch: Scratch,
+    /// Made when a Hessian is first asked for.
+    pub(crate) curvature: Option<Box<Curvature>>,
+}
+
+impl Model {
+    /// An evaluator of this model on `data`.
+    pub fn evaluator<'a>(&'a self, data: &'a Data) -> Evaluator<'a> {
+        Evaluator { model: self, data, scratch: Scratch::new(&self.layout), curvature: None }
+    }
+
+    /// −log L.
+    pub fn nll(&self, theta: &[f64], data: &Data) -> Result<f64, EvaluationError> {
+        self.evaluator(data).nll(theta)
+    }
+
+    /// −log L and its gradient in the parameters.
+    pub fn nll_and_gradient(
+        &self,
+        theta: &[f64],
+        data: &Data,
+    ) -> Result<(f64, Vec<f64>), EvaluationError> {
+        let mut evaluator = self.evaluator(data);
+        let (nll, gradient) = evaluator.nll_and_gradient(theta)?;
+        Ok((nll, gradient.to_vec()))
+    }
+
+    /// The expected counts of all bins.
+    pub fn expected_main(&self, theta: &[f64]) -> Result<Vec<f64>, EvaluationError> {
+        self.check_parameters(theta)?;
+        let mut scratch = Scratch::new(&self.layout);
+        evaluate::rates(&self.layout, &self.numbers, theta, &mut scratch);
+        Ok(scratch.rate)
+    }
+}
+
+impl Evaluator<'_> {
+    /// −log L. Infinite where counts were seen and none can be; an error where it has no value.
+    pub fn nll(&mut self, theta: &[f64]) -> Result<f64, EvaluationError> {
+        self.check(theta)?;
+        let nll = self.raw_nll(theta);
+        self.checked(nll)
+    }
+
+    /// −log L and its gradient in the parameters.
+    pub fn nll_and_gradient(&mut self, theta: &[f64]) -> Result<(f64, &[f64]), EvaluationError> {
+        self.check(theta)?;
+        let nll = self.raw_gradient(theta);
+        let nll = self.checked(nll)?;
+        Ok((nll, self.gradient()))
+    }
+
+    /// Of the latest evaluation.
+    pub(crate) fn gradient(&self) -> &[f64] {
+        &self.scratch.gradient[..self.model.parameter_count()]
+    }
+
+    /// NaN where there is no value.
+    pub(crate) fn raw_nll(&mut self, theta: &[f64]) -> f64 {
+        let Model { layout, numbers, .. } = self.model;
+        evaluate::value(layout, numbers, &self.data.values, theta, &mut self.scratch)
+            + self.data.constant
+    }
+
+    pub(crate) fn raw_gradient(&mut self, theta: &[f64]) -> f64 {
+        let Model { layout, numbers, .. } = self.model;
+        evaluate::value_and_gradient(layout, numbers, &self.data.values, theta, &mut self.scratch)
+            + self.data.constant
+    }
+
+    pub(crate) fn check(&self, theta: &[f64]) -> Result<(), EvaluationError> {
+        let expected = self.model.layout.bins + self.model.layout.auxiliary;
+        let got = self.data.values.len();
+        if got != expected {
+            return Err(EvaluationError::Length { what: "data", got, expected });
+        }
+        self.model.check_parameters(theta)
+    }
+
+    /// Says where a value that is none comes from.
+    fn checked(&self, nll: f64) -> Result<f64, EvaluationError> {
+        if !nll.is_nan() {
+            return Ok(nll);
+        }
+        let layout = &self.model.layout;
+        for channel in &layout.channels {
+            for bin in channel.bins.clone() {
+                let rate = self.scratch.rate[bin];
+                if !(rate >= 0.0) {
+                    let bin = bin - channel.bins.start;
+                    let channel = channel.name.clone();
+                    return Err(EvaluationError::BadRate { channel, bin, rate });
+                }
+            }
+        }
+        let bad = self
+            .model
+            .numbers
+            .poisson
+            .iter()
+            .find(|term| !(self.scratch.theta[term.parameter] >= 0.0));
+        let parameter = bad.map_or(0, |term| term.parameter);
+        Err(EvaluationError::BadConstraint {
+            parameter: layout.names[parameter].clone(),
+            value: self.scratch.theta[parameter],
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! Why a workspace is no model, and why a point or a data set does not fit one.
+
+use crate::workspace::WorkspaceError;
+
+/// A workspace that cannot be made into a model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    #[error(
+        "measurement `{measurement}`: parameter of interest `{poi}` is no parameter of the model"
+    )]
+    NoSuchPoi { measurement: String, poi: String },
+    #[error("the model has no parameters")]
+    NoParameters,
+    #[error("channel `{channel}`, sample `{sample}`, modifier `{modifier}`: {what}")]
+    Modifier { channel: String, sample: String, modifier: String, what: String },
+    #[error("parameter `{parameter}`: {what}")]
+    Parameter { parameter: String, what: String },
+    #[error("channel `{channel}`: {what}")]
+    Channel { channel: String, what: String },
+}
+
+/// Parameters, data or yields that do not belong to the model, or at which it has no value.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvaluationError {
+    #[error("{got} {what} given, the model has {expected}")]
+    Length { what: &'static str, got: usize, expected: usize },
+    #[error("{what} {index} is {value}")]
+    NotFinite { what: &'static str, index: usize, value: f64 },
+    #[error("count {index} is {value}; counts are not negative")]
+    NegativeCount { index: usize, value: f64 },
+    #[error("channel `{channel}`, bin {bin}: the expected rate is {rate}")]
+    BadRate { channel: String, bin: usize, rate: f64 },
+    #[error("parameter `{parameter}` is {value}: its constraint has no density there")]
+    BadConstraint { parameter: String, value: f64 },
+    #[error("the model has no parameter of interest")]
+    NoPoi,
+    #[error("there is no parameter `{name}`")]
+    NoSuchParameter { name: String },
+    #[error("there is no {what} `{name}`")]
+    NoSuchPlace { what: &'static str, name: String },
+    #[error(
+        "channel `{channel}`, sample `{sample}`: {got} numbers given, the channel has {expected} bins"
+    )]
+    Bins { channel: String, sample: String, got: usize, expected: usize },
+}

@@ -1,0 +1,183 @@
+//! The structure of a compiled model: what never changes when its numbers do.
+//!
+//! A block is a sample in a channel. All blocks of a channel are adjacent, and so are a block's
+//! normsys factors and histosys templates, padded to whole vectors; padding refers to a parameter
+//! that does not exist and is always zero.
+
+use std::ops::Range;
+
+use super::ModelOptions;
+
+/// Vectors of numbers that a kernel treats at once.
+pub(crate) const LANES: usize = 4;
+
+pub(crate) const fn padded(length: usize) -> usize {
+    length.next_multiple_of(LANES)
+}
+
+#[derive(Debug)]
+pub(crate) struct Layout {
+    pub(crate) options: ModelOptions,
+    pub(crate) channels: Vec<ChannelLayout>,
+    /// All sample names, sorted.
+    pub(crate) samples: Vec<String>,
+    pub(crate) sets: Vec<ParameterSet>,
+    pub(crate) names: Vec<String>,
+    pub(crate) init: Vec<f64>,
+    pub(crate) bounds: Vec<[f64; 2]>,
+    pub(crate) poi: Option<usize>,
+    pub(crate) bins: usize,
+    pub(crate) yields: usize,
+    pub(crate) auxiliary: usize,
+    pub(crate) blocks: Vec<Block>,
+    /// Parameters of normfactors and lumi, by block.
+    pub(crate) free_factors: Vec<u32>,
+    pub(crate) normsys_parameter: Vec<u32>,
+    /// The entries of each parameter in `normsys_parameter`.
+    pub(crate) normsys_of: Grouped,
+    pub(crate) histosys_parameter: Vec<u32>,
+    /// Parameters with at least one histosys.
+    pub(crate) histosys_parameters: Vec<u32>,
+    /// Parameters of per-bin factors: for each block, each factor, each bin.
+    pub(crate) gamma_parameter: Vec<u32>,
+    pub(crate) staterrors: Vec<StaterrorBin>,
+    pub(crate) carriers: Vec<Carrier>,
+    pub(crate) shapesys: Vec<ShapesysBin>,
+    pub(crate) elimination: Elimination,
+}
+
+#[derive(Debug)]
+pub(crate) struct ChannelLayout {
+    pub(crate) name: String,
+    pub(crate) bins: Range<usize>,
+    pub(crate) blocks: Range<usize>,
+}
+
+/// The parameters of one name.
+#[derive(Debug)]
+pub(crate) struct ParameterSet {
+    pub(crate) name: String,
+    pub(crate) parameters: Range<usize>,
+}
+
+/// A sample in a channel.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) sample: usize,
+    /// Bins of the model.
+    pub(crate) bins: Range<usize>,
+    /// Its first nominal yield.
+    pub(crate) yields: usize,
+    pub(crate) free_factors: Range<usize>,
+    /// Entries, padded.
+    pub(crate) normsys: Range<usize>,
+    pub(crate) normsys_used: usize,
+    /// Entries, padded; the templates of a bin are adjacent.
+    pub(crate) histosys: Range<usize>,
+    pub(crate) histosys_used: usize,
+    pub(crate) templates: usize,
+    pub(crate) gammas: usize,
+    pub(crate) gamma_count: usize,
+    /// The modifiers' names are those of their parameters; these are shapefactor, shapesys or
+    /// staterror in this order of `gammas`.
+    pub(crate) members: Range<usize>,
+}
+
+impl Block {
+    pub(crate) fn bin_count(&self) -> usize {
+        self.bins.len()
+    }
+
+    pub(crate) fn stride(&self) -> usize {
+        self.histosys.len()
+    }
+}
+
+/// Lists of indices, one for each key.
+#[derive(Debug, Default)]
+pub(crate) struct Grouped {
+    starts: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Grouped {
+    pub(crate) fn new(keys: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut starts = vec![0_u32; keys + 1];
+        for (key, _) in pairs.clone() {
+            if (key as usize) < keys {
+                starts[key as usize + 1] += 1;
+            }
+        }
+        for key in 0..keys {
+            starts[key + 1] += starts[key];
+        }
+        let mut next = starts.clone();
+        let mut items = vec![0; starts[keys] as usize];
+        for (key, item) in pairs {
+            if (key as usize) < keys {
+                items[next[key as usize] as usize] = item;
+                next[key as usize] += 1;
+            }
+        }
+        Self { starts, items }
+    }
+
+    pub(crate) fn of(&self, key: usize) -> &[u32] {
+        &self.items[self.starts[key] as usize..self.starts[key + 1] as usize]
+    }
+}
+
+/// A staterror's factor in one bin: its width comes from the carriers' yields.
+#[derive(Debug)]
+pub(crate) struct StaterrorBin {
+    pub(crate) parameter: usize,
+    pub(crate) carriers: Range<usize>,
+    /// The measurement states the width: it does not follow the yields.
+    pub(crate) width_given: bool,
+    pub(crate) fixed_given: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Carrier {
+    pub(crate) yield_index: usize,
+    /// Index of its uncertainty.
+    pub(crate) uncertainty: usize,
+}
+
+/// A shapesys' factor in one bin.
+#[derive(Debug)]
+pub(crate) struct ShapesysBin {
+    pub(crate) parameter: usize,
+    pub(crate) yield_index: usize,
+    pub(crate) uncertainty: usize,
+    /// The measurement states the auxiliary count, or the factor: it does not follow the yields.
+    pub(crate) auxiliary_given: bool,
+    pub(crate) factor_given: bool,
+    pub(crate) fixed_given: bool,
+}
+
+/// Which parameters touch a single bin and can be eliminated there, and where the others stand in
+/// the dense part of a Hessian.
+#[derive(Debug, Default)]
+pub(crate) struct Elimination {
+    pub(crate) place: Vec<Place>,
+    /// Parameters of the dense part.
+    pub(crate) global: Vec<u32>,
+    /// Parameters of one bin, sorted by bin.
+    pub(crate) local: Vec<u32>,
+    pub(crate) local_of_bin: Vec<Range<usize>>,
+    /// The local factor multiplies every sample of its bin.
+    pub(crate) covers_bin: Vec<bool>,
+    /// For each block's members: the place in the dense part.
+    pub(crate) member: Vec<u32>,
+    /// The member that an entry belongs to, counted within its block.
+    pub(crate) member_of_free: Vec<u32>,
+    pub(crate) member_of_normsys: Vec<u32>,
+    pub(crate) member_of_histosys: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Global(u32),
+    Local(u32),
+}

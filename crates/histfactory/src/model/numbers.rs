@@ -1,0 +1,141 @@
+//! The numbers of a compiled model: those of the workspace, and what is derived from them.
+
+use super::Constraint;
+use super::compile::{relative_width, shapesys_factor};
+use super::layout::Layout;
+use crate::interpolation::polynomial;
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Numbers {
+    /// Of the workspace, block by block.
+    pub(crate) nominal: Vec<f64>,
+    pub(crate) hi: Vec<f64>,
+    pub(crate) lo: Vec<f64>,
+    pub(crate) normsys_hi: Vec<f64>,
+    pub(crate) normsys_lo: Vec<f64>,
+    /// Of shapesys and staterror.
+    pub(crate) uncertainty: Vec<f64>,
+    /// Auxiliary measurements.
+    pub(crate) auxiliary: Vec<f64>,
+    pub(crate) constraints: Vec<Constraint>,
+    pub(crate) fixed: Vec<bool>,
+    /// Derived: (hi − lo)/2 and (hi + lo − 2·nominal)/16 of each template.
+    pub(crate) odd: Vec<f64>,
+    pub(crate) even: Vec<f64>,
+    /// Coefficients of α, of α² … of α⁶, for all factors.
+    pub(crate) polynomial: [Vec<f64>; 6],
+    pub(crate) ln_hi: Vec<f64>,
+    pub(crate) ln_lo: Vec<f64>,
+    pub(crate) normal: Vec<NormalTerm>,
+    pub(crate) poisson: Vec<PoissonTerm>,
+    /// Σ ln(σ√2π) of the normal constraints.
+    pub(crate) normal_constant: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NormalTerm {
+    pub(crate) parameter: usize,
+    pub(crate) auxiliary: usize,
+    pub(crate) inverse_sigma: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PoissonTerm {
+    pub(crate) parameter: usize,
+    pub(crate) auxiliary: usize,
+    pub(crate) factor: f64,
+}
+
+impl Numbers {
+    /// Everything that follows from the numbers of the workspace.
+    pub(crate) fn derive(&mut self, layout: &Layout) {
+        self.odd = vec![0.0; self.hi.len()];
+        self.even = vec![0.0; self.hi.len()];
+        for block in 0..layout.blocks.len() {
+            self.derive_templates(layout, block);
+        }
+        self.derive_factors();
+        self.derive_terms();
+    }
+
+    pub(crate) fn derive_templates(&mut self, layout: &Layout, block: usize) {
+        let block = &layout.blocks[block];
+        for bin in 0..block.bin_count() {
+            let start = block.templates + bin * block.stride();
+            let nominal = self.nominal[block.yields + bin];
+            for template in start..start + block.histosys_used {
+                let (hi, lo) = (self.hi[template], self.lo[template]);
+                self.odd[template] = 0.5 * (hi - lo);
+                self.even[template] = ((hi - nominal) + (lo - nominal)) / 16.0;
+            }
+        }
+    }
+
+    fn derive_factors(&mut self) {
+        self.ln_hi = self.normsys_hi.iter().map(|hi| hi.ln()).collect();
+        self.ln_lo = self.normsys_lo.iter().map(|lo| lo.ln()).collect();
+        for power in &mut self.polynomial {
+            power.clear();
+        }
+        for (hi, lo) in self.normsys_hi.iter().zip(&self.normsys_lo) {
+            for (power, coefficient) in self.polynomial.iter_mut().zip(polynomial(*hi, *lo)) {
+                power.push(coefficient);
+            }
+        }
+    }
+
+    fn derive_terms(&mut self) {
+        self.normal.clear();
+        self.poisson.clear();
+        self.normal_constant = 0.0;
+        for (parameter, constraint) in self.constraints.iter().enumerate() {
+            match *constraint {
+                Constraint::Free => {}
+                Constraint::Normal { auxiliary, sigma } => {
+                    let inverse_sigma = 1.0 / sigma;
+                    self.normal.push(NormalTerm { parameter, auxiliary, inverse_sigma });
+                    self.normal_constant += (sigma * (2.0 * std::f64::consts::PI).sqrt()).ln();
+                }
+                Constraint::Poisson { auxiliary, factor } => {
+                    self.poisson.push(PoissonTerm { parameter, auxiliary, factor });
+                }
+            }
+        }
+    }
+
+    /// Widths, factors and auxiliary counts that follow from yields and uncertainties.
+    pub(crate) fn derive_constraints(&mut self, layout: &Layout) {
+        for staterror in &layout.staterrors {
+            let carriers = &layout.carriers[staterror.carriers.clone()];
+            let nominal = carriers.iter().map(|carrier| self.nominal[carrier.yield_index]).sum();
+            let uncertainties =
+                carriers.iter().map(|carrier| self.uncertainty[carrier.uncertainty]);
+            let width = relative_width(nominal, uncertainties);
+            if !staterror.fixed_given {
+                self.fixed[staterror.parameter] = width == 0.0;
+            }
+            if let Constraint::Normal { sigma, .. } = &mut self.constraints[staterror.parameter]
+                && !staterror.width_given
+            {
+                *sigma = if width == 0.0 { 1.0 } else { width };
+            }
+        }
+        for bin in &layout.shapesys {
+            let nominal = self.nominal[bin.yield_index];
+            let tau = shapesys_factor(nominal, self.uncertainty[bin.uncertainty]);
+            if !bin.fixed_given {
+                self.fixed[bin.parameter] = tau.is_none();
+            }
+            if let Constraint::Poisson { auxiliary, factor } = &mut self.constraints[bin.parameter]
+            {
+                if !bin.factor_given {
+                    *factor = tau.unwrap_or(1.0);
+                }
+                if !bin.auxiliary_given {
+                    self.auxiliary[*auxiliary] = tau.unwrap_or(1.0);
+                }
+            }
+        }
+        self.derive_terms();
+    }
+}

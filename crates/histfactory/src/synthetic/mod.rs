@@ -1,0 +1,12 @@
+//! Workspaces made up from a seed: twins of published ones, and arbitrary ones for tests.
+//!
+//! Only additions, multiplications, divisions and roots of counted random bits go into them, so a
+//! seed gives the same numbers on every platform.
+
+mod any;
+mod dice;
+mod systematics;
+mod twin;
+
+pub use any::{Limits, any};
+pub use twin::Twin;

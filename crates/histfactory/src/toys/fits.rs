@@ -1,0 +1,183 @@
+//! Fits to many toys, in parallel, with the same result for any number of threads.
+
+use rayon::prelude::*;
+
+use crate::fit::{Fit, FitError, FitOptions, Fitter};
+use crate::inference::{InferenceError, TestKind};
+use crate::model::{Data, Model};
+
+/// Toys that one thread takes at a time.
+const BLOCK: u64 = 16;
+
+/// Which toys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToyOptions {
+    pub count: u64,
+    pub seed: u64,
+}
+
+impl Default for ToyOptions {
+    fn default() -> Self {
+        Self { count: 1_000, seed: 0 }
+    }
+}
+
+/// A toy and its fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToyFit {
+    pub number: u64,
+    pub fit: Fit,
+}
+
+/// A test of a hypothesis with distributions of toys.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToyTest {
+    pub observed: f64,
+    /// Of toys with the tested value, and with that of the alternative.
+    pub tested: Vec<f64>,
+    pub alternative: Vec<f64>,
+    /// Toys whose fits did not converge; they are in neither list.
+    pub failed: u64,
+    pub clsb: f64,
+    pub clb: f64,
+    pub cls: f64,
+}
+
+impl Model {
+    /// Draws toys at `theta` and fits each, started where it was drawn.
+    pub fn toy_fits(
+        &self,
+        theta: &[f64],
+        toys: &ToyOptions,
+        options: &FitOptions,
+    ) -> Result<Vec<Result<ToyFit, FitError>>, FitError> {
+        self.toy_fits_with(theta, toys, options, &|_| {})
+    }
+
+    /// The same, telling how many toys were done each time some are.
+    pub fn toy_fits_with(
+        &self,
+        theta: &[f64],
+        toys: &ToyOptions,
+        options: &FitOptions,
+        done: &(dyn Fn(u64) + Sync),
+    ) -> Result<Vec<Result<ToyFit, FitError>>, FitError> {
+        let mut options = options.clone();
+        options.start.get_or_insert_with(|| theta.to_vec());
+        let each = |fitter: &mut Fitter<'_>, number: u64| {
+            fitter.fit(&options).map(|fit| ToyFit { number, fit })
+        };
+        self.for_toys(theta, toys, done, &each)
+    }
+
+    /// Does something with each toy; results in the order of the toys.
+    fn for_toys<T: Send>(
+        &self,
+        theta: &[f64],
+        toys: &ToyOptions,
+        done: &(dyn Fn(u64) + Sync),
+        each: &(dyn Fn(&mut Fitter<'_>, u64) -> T + Sync),
+    ) -> Result<Vec<T>, FitError> {
+        let expected = self.expected_data(theta)?;
+        self.check_expected(&expected)?;
+        let blocks = toys.count.div_ceil(BLOCK);
+        let results: Vec<Vec<T>> = (0..blocks)
+            .into_par_iter()
+            .map(|block| {
+                let numbers = block * BLOCK..((block + 1) * BLOCK).min(toys.count);
+                let data: Vec<Data> =
+                    numbers.clone().map(|number| self.draw(&expected, toys.seed, number)).collect();
+                let mut found = Vec::with_capacity(data.len());
+                let mut kept: Option<Fitter<'_>> = None;
+                for (number, data) in numbers.zip(&data) {
+                    let fitter = match &mut kept {
+                        Some(fitter) => {
+                            fitter.set_data(data)?;
+                            fitter
+                        }
+                        None => kept.insert(Fitter::new(self, data)?),
+                    };
+                    found.push(each(fitter, number));
+                }
+                done(found.len() as u64);
+                Ok::<_, FitError>(found)
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(results.into_iter().flatten().collect())
+    }
+
+    /// Tests a value of the parameter of interest with toys drawn at the fits to the data with that
+    /// value and with that of the alternative (zero, or one for discovery).
+    pub fn toy_test(
+        &self,
+        data: &Data,
+        mu: f64,
+        kind: TestKind,
+        toys: &ToyOptions,
+        done: &(dyn Fn(u64) + Sync),
+    ) -> Result<ToyTest, InferenceError> {
+        let (mu, other) = if kind == TestKind::Q0 { (0.0, 1.0) } else { (mu, 0.0) };
+        let observed = self.test_statistic(data, kind, mu)?;
+        let poi = self.needed_poi()?;
+        let options = FitOptions::default().fixing(poi, other).from(&observed.free.theta);
+        let alternative = self.fit(data, &options)?.require()?;
+        let distribution = |theta: &[f64], seed: u64| {
+            let toys = ToyOptions { seed, ..*toys };
+            self.toy_statistics(theta, mu, kind, &toys, done)
+        };
+        let tested = distribution(&observed.conditional.theta, toys.seed)?;
+        let other = distribution(&alternative.theta, toys.seed ^ 0x5DEE_CE66_D1CE_4E5B)?;
+        let failed = [&tested, &other].map(|values| values.iter().filter(|q| q.is_none()).count());
+        let tested: Vec<f64> = tested.into_iter().flatten().collect();
+        let other: Vec<f64> = other.into_iter().flatten().collect();
+        let above = |values: &[f64]| {
+            let above = values.iter().filter(|value| **value >= observed.value).count();
+            fraction(above, values.len())
+        };
+        let (tail, rest) = (above(&tested), above(&other));
+        let cls = match kind {
+            TestKind::Q0 => tail,
+            TestKind::Q | TestKind::QTilde | TestKind::T if rest > 0.0 => tail / rest,
+            TestKind::Q | TestKind::QTilde | TestKind::T => 0.0,
+        };
+        Ok(ToyTest {
+            observed: observed.value,
+            failed: (failed[0] + failed[1]) as u64,
+            clsb: tail,
+            clb: rest,
+            cls,
+            tested,
+            alternative: other,
+        })
+    }
+
+    /// The test statistic of each toy drawn at `theta`; `None` where a fit did not converge.
+    pub fn toy_statistics(
+        &self,
+        theta: &[f64],
+        mu: f64,
+        kind: TestKind,
+        toys: &ToyOptions,
+        done: &(dyn Fn(u64) + Sync),
+    ) -> Result<Vec<Option<f64>>, InferenceError> {
+        let poi = self.needed_poi()?;
+        let mut free = FitOptions::default().from(theta);
+        if kind == TestKind::QTilde {
+            let [low, high] = self.bounds()[poi];
+            free = free.bounding(poi, [low.max(0.0), high.max(0.0)]);
+        }
+        let each = |fitter: &mut Fitter<'_>, _: u64| {
+            let best = fitter.fit(&free).ok()?.require().ok()?;
+            let fixed = FitOptions::default().fixing(poi, mu).from(&best.theta);
+            let conditional = fitter.fit(&fixed).ok()?.require().ok()?;
+            let t = (2.0 * (conditional.nll - best.nll)).max(0.0);
+            Some(kind.one_sided(t, mu, best.theta[poi]))
+        };
+        Ok(self.for_toys(theta, toys, done, &each)?)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of toys")]
+fn fraction(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

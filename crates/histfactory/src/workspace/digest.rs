@@ -1,0 +1,127 @@
+//! Digests of a document, as pyhf takes them: of what Python's `json.dumps` makes of it with sorted
+//! keys, so they do not depend on how the file was laid out.
+
+use std::fmt::Write;
+
+use md5::Md5;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    Md5,
+    Sha256,
+}
+
+impl Algorithm {
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "md5" => Some(Self::Md5),
+            "sha256" => Some(Self::Sha256),
+            _ => None,
+        }
+    }
+}
+
+/// The digest of a document, in hexadecimal digits.
+pub fn digest(document: &Value, algorithm: Algorithm) -> String {
+    let mut text = String::new();
+    dump(document, &mut text);
+    let hex = |bytes: &[u8]| {
+        bytes.iter().fold(String::new(), |mut hex, byte| {
+            write!(hex, "{byte:02x}").expect("a string takes everything");
+            hex
+        })
+    };
+    match algorithm {
+        Algorithm::Md5 => hex(&Md5::digest(text.as_bytes())),
+        Algorithm::Sha256 => hex(&Sha256::digest(text.as_bytes())),
+    }
+}
+
+/// `json.dumps(document, sort_keys=True, ensure_ascii=False)`.
+fn dump(value: &Value, text: &mut String) {
+    match value {
+        Value::Null | Value::Bool(_) => text.push_str(&value.to_string()),
+        Value::String(string) => dump_string(string, text),
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() => text.push_str(&float_repr(float)),
+            _ => text.push_str(&number.to_string()),
+        },
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                text.push_str(if index == 0 { "" } else { ", " });
+                dump(item, text);
+            }
+            text.push(']');
+        }
+        Value::Object(map) => {
+            let mut keys: Vec<_> = map.iter().collect();
+            keys.sort_by(|a, b| a.0.cmp(b.0));
+            text.push('{');
+            for (index, (key, item)) in keys.into_iter().enumerate() {
+                text.push_str(if index == 0 { "" } else { ", " });
+                dump_string(key, text);
+                text.push_str(": ");
+                dump(item, text);
+            }
+            text.push('}');
+        }
+    }
+}
+
+/// `serde_json` escapes as Python does.
+fn dump_string(string: &str, text: &mut String) {
+    text.push_str(&Value::from(string).to_string());
+}
+
+/// The shortest digits that give the number back, laid out as Python's `repr` does.
+fn float_repr(value: f64) -> String {
+    let scientific = format!("{value:e}");
+    let (digits, exponent) = scientific.split_once('e').expect("there is an exponent");
+    let exponent: i32 = exponent.parse().expect("the exponent is a number");
+    if (-4..16).contains(&exponent) {
+        let plain = format!("{value}");
+        if plain.contains('.') { plain } else { format!("{plain}.0") }
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{digits}e{sign}{:02}", exponent.abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Algorithm, digest, float_repr};
+
+    #[test]
+    fn numbers_are_written_as_python_writes_them() {
+        let cases = [
+            (1.0, "1.0"),
+            (-0.0, "-0.0"),
+            (0.1, "0.1"),
+            (1e-4, "0.0001"),
+            (1e-5, "1e-05"),
+            (1.5e-7, "1.5e-07"),
+            (1e15, "1000000000000000.0"),
+            (1e16, "1e+16"),
+            (1.25e100, "1.25e+100"),
+            (5e-324, "5e-324"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(float_repr(value), expected);
+        }
+    }
+
+    /// `hashlib.sha256(json.dumps(…, sort_keys=True, ensure_ascii=False).encode())` in Python.
+    #[test]
+    fn digests_are_those_of_python() {
+        let text = r#"{"b": [1, 2.5, 1e-07, null, true], "a": "é\n\"\u0007"}"#;
+        let document = serde_json::from_str(text).unwrap();
+        assert_eq!(digest(&document, Algorithm::Md5), "96560c73f6db7efa0392200dddd72c29");
+        assert_eq!(
+            digest(&document, Algorithm::Sha256),
+            "6908e9f5f82bfe80362b686e61c20c396c8fc9b640c596417e802d3929927f70"
+        );
+    }
+}

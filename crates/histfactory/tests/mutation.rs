@@ -1,0 +1,178 @@
+//! A fuzzer for the readers that runs on the stable toolchain: valid documents, damaged in seeded
+//! ways. Whatever comes, nothing panics and nothing that is no number comes out.
+//!
+//! `HISTFACTORY_FUZZ` sets how many documents are tried.
+
+use histfactory::synthetic::{Limits, any};
+use histfactory::workspace::{Patch, PatchSet};
+use histfactory::{FitOptions, Model, ModelOptions, Workspace};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use serde_json::{Value, json};
+
+fn rounds(usual: u64) -> u64 {
+    std::env::var("HISTFACTORY_FUZZ").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// What stands where something else should.
+fn odd(dice: &mut Pcg64Mcg) -> Value {
+    let choices = [
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(-1),
+        json!(1e308),
+        json!(-1e308),
+        json!(5e-324),
+        json!(""),
+        json!("mu"),
+        json!("histosys"),
+        json!("lumi"),
+        json!([]),
+        json!([[]]),
+        json!([0.0, 1e300, -3.5]),
+        json!({}),
+        json!({"hi": 0.0, "lo": 0.0}),
+        json!({"hi_data": [1.0], "lo_data": [1.0]}),
+    ];
+    choices[dice.random_range(0..choices.len())].clone()
+}
+
+/// All places of a document.
+fn pointers(value: &Value, here: &str, found: &mut Vec<String>) {
+    found.push(here.to_owned());
+    match value {
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                pointers(item, &format!("{here}/{index}"), found);
+            }
+        }
+        Value::Object(map) => {
+            for (key, item) in map {
+                pointers(item, &format!("{here}/{key}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn damage(document: &mut Value, dice: &mut Pcg64Mcg) {
+    let mut all = Vec::new();
+    pointers(document, "", &mut all);
+    let at = all[dice.random_range(0..all.len())].clone();
+    let donor = document.pointer(&all[dice.random_range(0..all.len())]).cloned();
+    let Some(place) = document.pointer_mut(&at) else { return };
+    match dice.random_range(0..5) {
+        0 => *place = odd(dice),
+        1 => *place = donor.unwrap_or_default(),
+        2 => match place {
+            Value::Array(items) if !items.is_empty() => {
+                let index = dice.random_range(0..items.len());
+                items.remove(index);
+            }
+            Value::Object(map) if !map.is_empty() => {
+                let index = dice.random_range(0..map.len());
+                let key = map.keys().nth(index).cloned().unwrap_or_default();
+                map.remove(&key);
+            }
+            _ => {}
+        },
+        3 => match place {
+            Value::Array(items) if !items.is_empty() => items.push(items[0].clone()),
+            Value::Object(map) => {
+                map.insert("surplus".to_owned(), odd(dice));
+            }
+            _ => {}
+        },
+        _ => match place {
+            Value::Number(number) => {
+                let value = number.as_f64().unwrap_or(0.0);
+                let factor = [-1.0, 0.0, 1e-12, 1e12][dice.random_range(0..4)];
+                *place = json!(value * factor);
+            }
+            place => *place = odd(dice),
+        },
+    }
+}
+
+/// Everything that can be done with a document must end in an error or in numbers.
+fn used(text: &[u8]) -> Option<bool> {
+    let workspace = Workspace::from_slice(text).ok()?;
+    assert_eq!(workspace.to_json().parse::<Workspace>().expect("it was valid"), workspace);
+    let model = Model::new(&workspace, &ModelOptions::default()).ok()?;
+    if let Ok((nll, gradient)) = model.nll_and_gradient(model.init(), model.observed()) {
+        assert!(!nll.is_nan());
+        if nll.is_finite() {
+            assert!(gradient.iter().all(|slope| !slope.is_nan()), "{}", workspace.to_json());
+        }
+    }
+    let options = FitOptions { max_iterations: 40, ..FitOptions::default() };
+    if let Ok(fit) = model.fit(model.observed(), &options) {
+        assert!(fit.nll.is_finite() && fit.theta.iter().all(|value| value.is_finite()));
+        assert!(!fit.converged() || fit.kkt.is_finite());
+    }
+    Some(true)
+}
+
+#[test]
+fn a_damaged_document_is_refused_or_gives_numbers() {
+    let mut accepted = 0;
+    for seed in 0..rounds(600) {
+        let mut dice = Pcg64Mcg::seed_from_u64(seed);
+        let limits = Limits { channels: 2, bins: 3, samples: 2, modifiers: 4, odd: true };
+        let mut document = any(seed, limits).to_value();
+        for _ in 0..dice.random_range(1..4) {
+            damage(&mut document, &mut dice);
+        }
+        accepted += usize::from(used(document.to_string().as_bytes()).is_some());
+    }
+    assert!(accepted > 0, "some damage is harmless");
+}
+
+#[test]
+fn damaged_bytes_are_refused_or_give_numbers() {
+    for seed in 0..rounds(1500) {
+        let mut dice = Pcg64Mcg::seed_from_u64(seed);
+        let limits = Limits { channels: 1, bins: 2, samples: 2, modifiers: 3, odd: false };
+        let mut bytes = any(seed % 50, limits).to_value().to_string().into_bytes();
+        for _ in 0..dice.random_range(1..4) {
+            let at = dice.random_range(0..bytes.len());
+            match dice.random_range(0..4) {
+                0 => bytes[at] = dice.random_range(0..=255),
+                1 => bytes.truncate(at.max(1)),
+                2 => bytes[at] = b"{}[]\",:-.eE0129nNIt\\"[dice.random_range(0..20)],
+                _ => bytes.insert(at, b"[{\"1-"[dice.random_range(0..5)]),
+            }
+        }
+        used(&bytes);
+        // Readers of other documents take the same nonsense.
+        let _ = Patch::from_slice(&bytes);
+        let _ = PatchSet::from_slice(&bytes);
+    }
+}
+
+#[test]
+fn a_document_that_is_nested_without_end_is_refused() {
+    let deep = "[".repeat(200_000);
+    assert!(deep.parse::<Workspace>().is_err());
+    let inside = format!("{{\"channels\": {deep}");
+    assert!(inside.parse::<Workspace>().is_err());
+}
+
+#[test]
+fn a_damaged_patch_fails_or_leaves_a_workspace() {
+    for seed in 0..rounds(600) {
+        let mut dice = Pcg64Mcg::seed_from_u64(seed);
+        let workspace = any(seed % 40, Limits::default());
+        let mut all = Vec::new();
+        pointers(&workspace.to_value(), "", &mut all);
+        let mut place = || all[dice.random_range(0..all.len())].clone();
+        let (to, from) = (place(), place());
+        let op = ["add", "remove", "replace", "move", "copy", "test"][dice.random_range(0..6)];
+        let text = json!([{"op": op, "path": to, "from": from, "value": odd(&mut dice)}]);
+        let Ok(patch) = Patch::from_slice(text.to_string().as_bytes()) else { continue };
+        if let Ok(changed) = workspace.patched(&[patch]) {
+            assert!(changed.validate().is_ok());
+        }
+    }
+}
