@@ -11,7 +11,7 @@ use firstlight_schema::version::Build;
 
 use crate::attribute::{self, Findings, book, frames};
 use crate::intervals::Set;
-use crate::model::{Place, Trace};
+use crate::model::{Detail, Line, Place, Trace};
 use crate::recompile::{TorchTrace, explain};
 use crate::rules::JaxRules;
 
@@ -92,6 +92,11 @@ fn notices(trace: &Trace, found: &Findings) -> Vec<Notice> {
         ),
         _ => add(NoticeName::StepsGuessed, "no step is marked: the whole recording is one"),
     }
+    let others = other_threads(trace, found);
+    if others > 0 {
+        let text = format!("{others} other threads have steps too; these are of the one with most");
+        add(NoticeName::OtherThreads, &text);
+    }
     if found.framework == Framework::Jax {
         let version = trace.facts.version("jaxlib").or_else(|| trace.facts.version("jax"));
         if !JaxRules::of(version).1 {
@@ -109,6 +114,17 @@ fn notices(trace: &Trace, found: &Findings) -> Vec<Notice> {
         }
     }
     notices
+}
+
+/// Host lines that have steps, besides the one that is shown.
+fn other_threads(trace: &Trace, found: &Findings) -> usize {
+    let steps = |line: &Line| {
+        (0..line.events.len()).any(|index| matches!(trace.detail(line, index), Detail::Step(_)))
+    };
+    let lines = trace.lines.iter().enumerate();
+    lines
+        .filter(|(index, line)| *index != found.owner && line.place == Place::Host && steps(line))
+        .count()
 }
 
 /// Medians of buckets and of their parts over the steps that compiled nothing.

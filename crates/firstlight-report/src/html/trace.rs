@@ -85,7 +85,7 @@ fn steps(document: &TraceDocument) -> Markup {
         section aria-labelledby="steps" {
             h2 id="steps" { "Steps" }
             ul class="legend" {
-                @for part in &used { li { (step_swatch(*part)) (part.bucket()) ", " (part) } }
+                @for part in &used { li { (step_swatch(*part)) (label(*part)) } }
             }
             (timelines("Steps that compiled nothing", "steady", &steady))
             (timelines("Steps that compiled", "compiled", &compiled))
@@ -94,6 +94,16 @@ fn steps(document: &TraceDocument) -> Markup {
                 (numbers(document, &used))
             }
         }
+    }
+}
+
+/// `compile, lower`; a bucket's namesake stands for itself.
+fn label(part: Part) -> String {
+    let bucket = part.bucket();
+    if bucket.name() == part.name() {
+        bucket.name().to_owned()
+    } else {
+        format!("{bucket}, {part}")
     }
 }
 
@@ -122,7 +132,7 @@ fn timelines(title: &str, id: &str, steps: &[&Step]) -> Markup {
 }
 
 fn numbers(document: &TraceDocument, used: &[Part]) -> Markup {
-    let names: Vec<String> = used.iter().map(|part| format!("{}, {part}", part.bucket())).collect();
+    let names: Vec<String> = used.iter().map(|part| label(*part)).collect();
     let heads: Vec<Head<'_>> = [Head::Number("step"), Head::Number("wall")]
         .into_iter()
         .chain(names.iter().map(|name| Head::Number(name)))
@@ -148,7 +158,7 @@ fn numbers(document: &TraceDocument, used: &[Part]) -> Markup {
         .map(|row| {
             let what = match row.part {
                 None => row.bucket.name().to_owned(),
-                Some(part) => format!("{}, {part}", row.bucket),
+                Some(part) => format!("… {part}"),
             };
             vec![
                 Cell::text(&what),
