@@ -25,7 +25,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ),
     ("histfactory", &[]),
     ("histfactory-cli", &["histfactory"]),
-    ("xtask", &["firstlight", "firstlight-schema"]),
+    ("xtask", &["firstlight", "firstlight-schema", "histfactory-cli"]),
 ];
 
 pub(crate) fn check() -> Result {

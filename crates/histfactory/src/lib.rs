@@ -1,4 +1,51 @@
 //! HistFactory models: workspaces as pyhf writes them, and inference on them.
+//!
+//! A [`Workspace`] is read, compiled into a [`Model`], and evaluated, differentiated and fitted.
+//! Parameters and data are laid out as pyhf lays them out, all constants of the likelihood are
+//! kept, and −log L is what is computed (pyhf's `twice_nll` is twice that).
+//!
+//! ```
+//! use histfactory::inference::{Dataset, TestKind};
+//! use histfactory::{FitOptions, Model, ModelOptions, Workspace};
+//!
+//! # let json = include_bytes!("../tests/data/two_bins.json");
+//! let workspace = Workspace::from_slice(json)?;
+//! let model = Model::new(&workspace, &ModelOptions::default())?;
+//! let data = model.observed();
+//!
+//! // A fit says how good it is.
+//! let fit = model.fit(data, &FitOptions::default().with_covariance())?;
+//! assert!(fit.converged() && fit.kkt < 1e-9);
+//! let sigma = fit.covariance.as_ref().map(|covariance| covariance.sigma(0));
+//! assert!(sigma.is_some());
+//!
+//! // CLs at μ = 1, and the value that is excluded at 95 %.
+//! let test = model.hypotest(data, 1.0, TestKind::QTilde)?;
+//! assert!((test.observed.cls - 0.0525).abs() < 1e-4);
+//! let limit = model.upper_limit(data, &Default::default())?;
+//! assert!(limit.observed > 1.0);
+//!
+//! // The expected significance, and what each yield does to it.
+//! let found = model.significance_with_gradient(Dataset::Asimov { mu: 1.0 }, Default::default())?;
+//! let gradient = found.gradient.ok_or("asked for")?;
+//! assert!(gradient.error < 1e-8);
+//! assert!(gradient.q0.nominal("singlechannel", "signal")?.iter().all(|slope| *slope > 0.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | for | look at |
+//! |---|---|
+//! | reading, patching, pruning, combining | [`workspace`] |
+//! | parameters, data, other yields | [`model`] |
+//! | values and gradients without allocating | [`Evaluator`] |
+//! | Hessians, derivatives in every number of a workspace | [`derivative`] |
+//! | fits, covariance | [`fit`] |
+//! | tests, CLs, limits, intervals, rankings, significance | [`inference`] |
+//! | pseudo-experiments, batches | [`toys`] |
+//! | models to try things on | [`synthetic`] |
+//!
+//! Nothing here panics on what a workspace can hold, and no result is NaN: where there is no value
+//! there is an error that says where and why.
 
 #![expect(clippy::doc_markdown, reason = "formulas are written as formulas")]
 #![expect(clippy::inline_always, reason = "a kernel is compiled for its processor as a whole")]

@@ -1,6 +1,10 @@
 //! Gradients and Hessians beside dual numbers pushed through a plain reading of the definition.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::needless_range_loop,
+    reason = "a test fails where it stands"
+)]
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! histfactory beside nextstat and pyhf with JAX, in one run: on the synthetic twin, and on the
 //! 184-parameter workspace of `shared/data` when that lies beside the checkout.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -35,13 +36,11 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     let twin = workshop.folder.path().join("twin.json");
     output(Command::new(speed()).arg("--write").arg(&twin))?;
     on(&python, "the synthetic twin (184 parameters)", &twin)?;
-    match shared() {
-        Some(path) => on(&python, "tHu (184 parameters)", &path),
-        None => {
-            println!("   shared/data is not beside the checkout: tHu is left out");
-            Ok(())
-        }
-    }
+    let Some(path) = shared() else {
+        println!("   shared/data is not beside the checkout: tHu is left out");
+        return Ok(());
+    };
+    on(&python, "tHu (184 parameters)", &path)
 }
 
 fn speed() -> PathBuf {
@@ -65,12 +64,14 @@ fn on(python: &Path, name: &str, workspace: &Path) -> Result {
         for (peer, theirs) in &peers {
             if let Some(key) = with_peers {
                 let theirs = number(theirs, key)?;
-                text += &format!("; {peer} {} ({:.0}x)", micros(theirs), theirs / figure);
+                let ratio = theirs / figure;
+                let _ = write!(text, "; {peer} {} ({ratio:.0}x)", micros(theirs));
             }
         }
-        match limit.is_finite() {
-            true => judge(what, &text, &format!("at most {}", micros(limit)), figure <= limit),
-            false => println!("   {what}: {text}"),
+        if limit.is_finite() {
+            judge(what, &text, &format!("at most {}", micros(limit)), figure <= limit);
+        } else {
+            println!("   {what}: {text}");
         }
     }
     first_fit(python, &script, workspace)?;
@@ -101,7 +102,7 @@ fn first_fit(python: &Path, script: &str, workspace: &Path) -> Result {
             command.env("JAX_PLATFORMS", "cpu");
             command
         })?;
-        text += &format!("; {peer} {:.0} ms ({:.0}x)", theirs * 1e3, theirs / ours);
+        let _ = write!(text, "; {peer} {:.0} ms ({:.0}x)", theirs * 1e3, theirs / ours);
     }
     judge("process start to first fit", &text, "under 25 ms", ours < 0.025);
     Ok(())

@@ -27,7 +27,7 @@ impl Evaluator<'_> {
             let mut scale = *product;
             if convention == Convention::TemplatesFixed {
                 let owners = &layout.histosys_parameter[block.histosys.clone()];
-                let lost: f64 = owners.iter().map(|owner| scratch.y[*owner as usize]).sum();
+                let lost: f64 = owners.iter().map(|owner| scratch.basis[*owner as usize][1]).sum();
                 scale *= 1.0 - 0.125 * lost;
             }
             let gammas = &scratch.gamma[block.yields..block.yields + block.bin_count()];

@@ -305,8 +305,7 @@ impl Curvature {
         let Members { dx, dy, pulls, evens, slope, rates, entries, .. } = &mut self.members;
         let (dx, dy) = (&mut dx[..stride], &mut dy[..stride]);
         for ((dx, dy), &owner) in dx.iter_mut().zip(dy.iter_mut()).zip(owners) {
-            *dx = scratch.dx[owner as usize];
-            *dy = scratch.dy[owner as usize];
+            [*dx, *dy] = scratch.basis_slope[owner as usize];
         }
         pulls[..stride].fill(0.0);
         evens[..stride].fill(0.0);
@@ -369,7 +368,7 @@ impl Curvature {
             member_of.iter().zip(owners).zip(pulls.iter()).zip(evens.iter())
         {
             pull[member as usize] = *of_pull;
-            diagonal[member as usize] += product * scratch.ddy[owner as usize] * even;
+            diagonal[member as usize] += product * scratch.basis_curvature[owner as usize] * even;
         }
     }
 

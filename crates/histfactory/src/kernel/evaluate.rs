@@ -113,11 +113,14 @@ pub(super) fn parameters<S: Simd>(
     for &parameter in &layout.histosys_parameters {
         let parameter = parameter as usize;
         let basis = interpolation.histosys.basis(scratch.theta[parameter]);
-        [scratch.x[parameter], scratch.dx[parameter], _] = basis.x;
-        [scratch.y[parameter], scratch.dy[parameter], scratch.ddy[parameter]] = basis.y;
+        scratch.basis[parameter] = [basis.x[0], basis.y[0]];
+        scratch.basis_slope[parameter] = [basis.x[1], basis.y[1]];
+        scratch.basis_curvature[parameter] = basis.y[2];
     }
+    // Slices of their own, here and below: the compiler then knows that no store moves them.
+    let theta = scratch.theta.as_slice();
     for (alpha, &owner) in scratch.alpha.iter_mut().zip(&layout.normsys_parameter) {
-        *alpha = scratch.theta[owner as usize];
+        *alpha = theta[owner as usize];
     }
     let alphas = vectors::<S>(&scratch.alpha);
     let count = alphas.len();
@@ -195,23 +198,44 @@ pub(super) fn forward<S: Simd>(
         let owners = &layout.histosys_parameter[block.histosys.clone()];
         let [xs, ys] = &mut scratch.gathered;
         let (xs, ys) = (&mut xs[..stride], &mut ys[..stride]);
+        let basis = scratch.basis.as_slice();
         for ((x, y), &owner) in xs.iter_mut().zip(ys.iter_mut()).zip(owners) {
-            *x = scratch.x[owner as usize];
-            *y = scratch.y[owner as usize];
+            [*x, *y] = basis[owner as usize];
         }
         let (xs, ys) = (vectors::<S>(xs), vectors::<S>(ys));
         let templates = block.templates..block.templates + bins * stride;
-        let odd = numbers.odd[templates.clone()].chunks_exact(stride);
-        let even = numbers.even[templates].chunks_exact(stride);
-        for ((shape, odd), even) in shape.iter_mut().zip(odd).zip(even) {
-            let (odd, even) = (vectors::<S>(odd), vectors::<S>(even));
+        let (odd, even) = (&numbers.odd[templates.clone()], &numbers.even[templates]);
+        // Two bins at a time: the bases are loaded once for both.
+        let pairs = odd.chunks_exact(2 * stride).zip(even.chunks_exact(2 * stride));
+        for (shape, (odd, even)) in shape.chunks_exact_mut(2).zip(pairs) {
+            let ((odd_1, odd_2), (even_1, even_2)) = (odd.split_at(stride), even.split_at(stride));
+            let (odd_1, odd_2) = (vectors::<S>(odd_1), vectors::<S>(odd_2));
+            let (even_1, even_2) = (vectors::<S>(even_1), vectors::<S>(even_2));
+            let [mut one, mut two] = [simd.splat_f64s(0.0); 2];
+            let [mut bend_1, mut bend_2] = [one; 2];
+            let count = xs.len().min(ys.len());
+            let (odd_1, odd_2) = (&odd_1[..count], &odd_2[..count]);
+            let (even_1, even_2) = (&even_1[..count], &even_2[..count]);
+            for at in 0..count {
+                let (x, y) = (xs[at], ys[at]);
+                one = simd.mul_add_e_f64s(x, odd_1[at], one);
+                two = simd.mul_add_e_f64s(x, odd_2[at], two);
+                bend_1 = simd.mul_add_e_f64s(y, even_1[at], bend_1);
+                bend_2 = simd.mul_add_e_f64s(y, even_2[at], bend_2);
+            }
+            shape[0] += simd.reduce_sum_f64s(simd.add_f64s(one, bend_1));
+            shape[1] += simd.reduce_sum_f64s(simd.add_f64s(two, bend_2));
+        }
+        if bins % 2 == 1 {
+            let last = (bins - 1) * stride;
+            let (odd, even) = (vectors::<S>(&odd[last..]), vectors::<S>(&even[last..]));
             let mut first = simd.splat_f64s(0.0);
             let mut second = first;
             for (((x, y), odd), even) in xs.iter().zip(ys).zip(odd).zip(even) {
                 first = simd.mul_add_e_f64s(*x, *odd, first);
                 second = simd.mul_add_e_f64s(*y, *even, second);
             }
-            *shape += simd.reduce_sum_f64s(simd.add_f64s(first, second));
+            shape[bins - 1] += simd.reduce_sum_f64s(simd.add_f64s(first, second));
         }
     }
     let rates = &mut scratch.rate[block.bins.clone()];
@@ -242,7 +266,8 @@ fn backward<S: Simd>(
         pull += weight * shape;
         *scaled = product * weight;
     }
-    let gradient = &mut scratch.gradient;
+    let gradient = scratch.gradient.as_mut_slice();
+    let slopes = &scratch.basis_slope[..gradient.len()];
 
     let owners = &layout.gamma_parameter[block.gammas..block.gammas + block.gamma_count * bins];
     if block.gamma_count == 1 {
@@ -288,7 +313,8 @@ fn backward<S: Simd>(
         let owners = &layout.histosys_parameter[block.histosys.clone()];
         for ((&owner, odd), even) in owners.iter().zip(of_odd.iter()).zip(of_even.iter()) {
             let owner = owner as usize;
-            gradient[owner] += scratch.dx[owner] * odd + scratch.dy[owner] * even;
+            let [dx, dy] = slopes[owner];
+            gradient[owner] += dx * odd + dy * even;
         }
     }
 

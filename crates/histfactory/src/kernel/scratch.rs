@@ -7,11 +7,9 @@ pub(crate) struct Scratch {
     /// Parameters, and a zero for padding.
     pub(crate) theta: Vec<f64>,
     /// Bases of the histosys parameters: x and y with their slopes, and y's curvature.
-    pub(crate) x: Vec<f64>,
-    pub(crate) dx: Vec<f64>,
-    pub(crate) y: Vec<f64>,
-    pub(crate) dy: Vec<f64>,
-    pub(crate) ddy: Vec<f64>,
+    pub(crate) basis: Vec<[f64; 2]>,
+    pub(crate) basis_slope: Vec<[f64; 2]>,
+    pub(crate) basis_curvature: Vec<f64>,
     /// Parameters, values, slopes and curvatures of the normsys factors.
     pub(crate) alpha: Vec<f64>,
     pub(crate) factor: Vec<f64>,
@@ -45,11 +43,9 @@ impl Scratch {
         let of_entries = || vec![0.0; widest.unwrap_or(0)];
         Self {
             theta: of_parameters(),
-            x: of_parameters(),
-            dx: of_parameters(),
-            y: of_parameters(),
-            dy: of_parameters(),
-            ddy: of_parameters(),
+            basis: vec![[0.0; 2]; parameters],
+            basis_slope: vec![[0.0; 2]; parameters],
+            basis_curvature: of_parameters(),
             alpha: of_factors(),
             factor: of_factors(),
             slope: of_factors(),
