@@ -62,7 +62,14 @@ fn files() -> Vec<(String, String)> {
         ("schemas/suite.json".to_owned(), schema::<SuiteFile>()),
         ("schemas/protocol-message.json".to_owned(), schema::<Message>()),
         ("schemas/protocol-request.json".to_owned(), schema::<Request>()),
-        ("docs/reference/command-line.md".to_owned(), command_line()),
+        (
+            "docs/reference/command-line.md".to_owned(),
+            command_line("firstlight", firstlight::interface()),
+        ),
+        (
+            "docs/reference/histfactory-command-line.md".to_owned(),
+            command_line("histfactory", histfactory_cli::interface()),
+        ),
         ("docs/reference/exit-codes.md".to_owned(), exit_codes()),
         ("docs/reference/findings.md".to_owned(), findings()),
         ("docs/reference/rules.md".to_owned(), rules()),
@@ -79,16 +86,16 @@ fn schema<T: JsonSchema>() -> String {
 
 const MADE: &str = "<!-- Made by `cargo xtask generate`; edit the code instead. -->\n\n";
 
-fn command_line() -> String {
-    let mut text = format!("# Command line\n\n{MADE}");
-    let mut interface = firstlight::interface().term_width(100);
+fn command_line(program: &str, interface: clap::Command) -> String {
+    let mut text = format!("# Command line of {program}\n\n{MADE}");
+    let mut interface = interface.term_width(100);
     interface.build();
     let plain = |help: StyledStr| help.to_string().trim_end().to_owned();
     write!(text, "```\n{}\n```\n", plain(interface.render_long_help())).expect("a string");
     for command in interface.get_subcommands_mut().filter(|command| command.get_name() != "help") {
         let name = command.get_name().to_owned();
         let help = plain(command.render_long_help());
-        write!(text, "\n## firstlight {name}\n\n```\n{help}\n```\n").expect("a string");
+        write!(text, "\n## {program} {name}\n\n```\n{help}\n```\n").expect("a string");
     }
     text
 }

@@ -18,7 +18,7 @@ const LAYERS: [(&str, &[&str]); 10] = [
     ),
     ("histfactory", &[]),
     ("histfactory-cli", &["histfactory"]),
-    ("xtask", &["firstlight", "firstlight-schema"]),
+    ("xtask", &["firstlight", "firstlight-schema", "histfactory-cli"]),
 ];
 
 pub(crate) fn check() -> Result {

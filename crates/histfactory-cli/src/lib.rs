@@ -25,7 +25,7 @@ use printer::Printer;
 use settings::{
     ClsSettings, CombineSettings, DigestSettings, FitSettings, InspectSettings, PatchsetSettings,
     PruneSettings, RankSettings, RenameSettings, ScanSettings, SignificanceSettings, SortSettings,
-    UpperLimitSettings,
+    ToysSettings, UpperLimitSettings,
 };
 
 /// Runs the program with the given arguments, the first of which is its name.
@@ -61,6 +61,7 @@ fn run(args: Args, printer: &mut Printer) -> Result<Exit, Error> {
         }
         Command::Scan(args) => commands::scan(&ScanSettings::resolve(args, format)?, printer),
         Command::Rank(args) => commands::rank(&RankSettings::resolve(args, format), printer),
+        Command::Toys(args) => commands::toys(&ToysSettings::resolve(args, format), printer),
         Command::Prune(args) => commands::prune(&PruneSettings::resolve(args), printer),
         Command::Rename(args) => commands::rename(&RenameSettings::resolve(args), printer),
         Command::Combine(args) => commands::combine(&CombineSettings::resolve(args)?, printer),

@@ -59,6 +59,12 @@ pub(crate) enum StatisticArg {
     Qtilde,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CalculationArg {
+    Asymptotics,
+    Toybased,
+}
+
 /// Fit all parameters to the observed data
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -89,7 +95,8 @@ pub(crate) struct FitArgs {
 #[command(after_help = "\
 Examples:
   histfactory cls workspace.json
-  histfactory cls workspace.json --patch signal.json --test-poi 0.5 --test-stat q")]
+  histfactory cls workspace.json --patch signal.json --test-poi 0.5 --test-stat q
+  histfactory cls workspace.json --calctype toybased --toys 5000")]
 pub(crate) struct ClsArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
@@ -99,6 +106,22 @@ pub(crate) struct ClsArgs {
     /// The test statistic
     #[arg(long, value_enum, default_value_t = StatisticArg::Qtilde)]
     pub(crate) test_stat: StatisticArg,
+    /// From asymptotic formulae or from toys
+    #[arg(long, value_enum, default_value_t = CalculationArg::Asymptotics)]
+    pub(crate) calctype: CalculationArg,
+    #[command(flatten)]
+    pub(crate) toys: ToyArgs,
+}
+
+/// How many toys, and which.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ToyArgs {
+    /// How many toys of each hypothesis
+    #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) toys: u32,
+    /// Decides which toys; the same on any number of threads
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 /// Find the value of the parameter of interest that is just excluded, observed and expected
@@ -174,6 +197,26 @@ pub(crate) struct RankArgs {
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) top: usize,
     /// Draw the ranking into this SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// Throw toys and fit each of them
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  histfactory toys workspace.json --toys 1000
+  histfactory toys workspace.json --test-poi 0 --seed 7 --format json")]
+pub(crate) struct ToysArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) toys: ToyArgs,
+    /// Throw them with the parameter of interest at this value and the others fitted to the
+    /// observed data; at the best fit otherwise
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    pub(crate) test_poi: Option<f64>,
+    /// Draw the fitted parameter of interest into this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 }

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 
 pub(crate) use inference::{
-    ClsArgs, FitArgs, HistosysArg, ModelArgs, NormsysArg, RankArgs, ScanArgs, SignificanceArgs,
-    StatisticArg, UpperLimitArgs,
+    CalculationArg, ClsArgs, FitArgs, HistosysArg, ModelArgs, NormsysArg, RankArgs, ScanArgs,
+    SignificanceArgs, StatisticArg, ToysArgs, UpperLimitArgs,
 };
 pub(crate) use spec::{
     CombineArgs, DigestArgs, InspectArgs, JoinArg, PatchsetArgs, PatchsetCommand, PruneArgs,
@@ -42,6 +42,7 @@ Examples:
   histfactory significance workspace.json --asimov
   histfactory scan workspace.json --points 41 --plot scan.svg
   histfactory rank workspace.json --plot ranking.svg
+  histfactory toys workspace.json --toys 1000
   curl -sL https://example.org/workspace.json | histfactory cls
 
 Exit codes: 0 ok, 1 unexpected, 2 usage, or a file that is no workspace, 3 no answer: a fit that did
@@ -62,6 +63,7 @@ pub(crate) enum Command {
     Significance(SignificanceArgs),
     Scan(ScanArgs),
     Rank(RankArgs),
+    Toys(ToysArgs),
     Prune(PruneArgs),
     Rename(RenameArgs),
     Combine(CombineArgs),

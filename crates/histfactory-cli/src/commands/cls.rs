@@ -1,7 +1,9 @@
 //! `histfactory cls`: CLs of a value of the parameter of interest.
 
-use histfactory::Model;
 use histfactory::inference::{Hypotest, TestKind};
+use histfactory::special::normal_cdf;
+use histfactory::toys::{ToyOptions, ToyTest};
+use histfactory::{FitOptions, Model};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -9,6 +11,7 @@ use crate::exit::Exit;
 use crate::opening;
 use crate::output::{Schema, show};
 use crate::printer::Printer;
+use crate::progress::Progress;
 use crate::settings::{ClsSettings, Tested};
 use crate::table::number;
 
@@ -30,8 +33,13 @@ struct ClsDocument<'a> {
     calctype: &'static str,
     /// The test statistic of the observed data.
     q: f64,
-    q_asimov: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    q_asimov: Option<f64>,
     poi_hat: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    toys: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
 }
 
 pub(crate) fn cls(settings: &ClsSettings, printer: &mut Printer) -> Result<Exit, Error> {
@@ -40,8 +48,13 @@ pub(crate) fn cls(settings: &ClsSettings, printer: &mut Printer) -> Result<Exit,
         Tested::Q => TestKind::Q,
         Tested::Qtilde => TestKind::QTilde,
     };
-    let test = model.hypotest(model.observed(), settings.test_poi, kind)?;
-    let document = asymptotic(&model, &test, settings);
+    let document = match settings.toys {
+        None => {
+            let test = model.hypotest(model.observed(), settings.test_poi, kind)?;
+            asymptotic(&model, &test, settings)
+        }
+        Some((toys, seed)) => with_toys(&model, kind, settings, toys, seed, printer)?,
+    };
     show(&document, || render(&document), &settings.model.destination, printer)?;
     Ok(Exit::Ok)
 }
@@ -69,9 +82,73 @@ fn asymptotic<'a>(model: &'a Model, test: &Hypotest, settings: &ClsSettings) -> 
         test_stat: name(settings.statistic),
         calctype: "asymptotics",
         q: test.statistic.value,
-        q_asimov: test.asimov,
+        q_asimov: Some(test.asimov),
         poi_hat: test.statistic.mu_hat,
+        toys: None,
+        seed: None,
     }
+}
+
+fn with_toys<'a>(
+    model: &'a Model,
+    kind: TestKind,
+    settings: &ClsSettings,
+    toys: usize,
+    seed: u64,
+    printer: &mut Printer,
+) -> Result<ClsDocument<'a>, Error> {
+    let options = ToyOptions { count: toys as u64, seed };
+    let progress = Progress::new(2 * toys, "toys", printer);
+    let done = |some: u64| progress.advance(usize::try_from(some).unwrap_or(usize::MAX));
+    let test = model.toy_test(model.observed(), settings.test_poi, kind, &options, &done)?;
+    drop(progress);
+    if test.failed > 0 {
+        let (failed, all) = (test.failed, 2 * toys);
+        printer.warning(&format!("{failed} of {all} toys did not converge and are left out"));
+    }
+    let best = model.fit(model.observed(), &FitOptions::default())?;
+    Ok(ClsDocument {
+        schema: Schema::of("histfactory-cls"),
+        observed: test.cls,
+        expected: [2.0, 1.0, 0.0, -1.0, -2.0].map(|sigma| expected(&test, sigma)).into(),
+        signal_and_background: test.clsb,
+        background: test.clb,
+        poi: poi(model),
+        test_poi: settings.test_poi,
+        test_stat: name(settings.statistic),
+        calctype: "toybased",
+        q: test.observed,
+        q_asimov: None,
+        poi_hat: model.poi().map_or(0.0, |index| best.theta[index]),
+        toys: Some(toys),
+        seed: Some(seed),
+    })
+}
+
+/// CLs where the test statistic of the background alone lies, `sigma` standard deviations up.
+fn expected(test: &ToyTest, sigma: f64) -> f64 {
+    let mut background = test.alternative.clone();
+    background.sort_by(f64::total_cmp);
+    let Some(q) = quantile(&background, normal_cdf(sigma)) else { return 0.0 };
+    let above = |values: &[f64]| values.iter().filter(|value| **value >= q).count();
+    let share = |values: &[f64]| ratio(above(values), values.len());
+    let (tail, rest) = (share(&test.tested), share(&background));
+    if rest > 0.0 { tail / rest } else { 0.0 }
+}
+
+/// Between the two nearest of the sorted values.
+fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
+    let last = u32::try_from(sorted.len().checked_sub(1)?).ok()?;
+    let place = part * f64::from(last);
+    let below = (0..=last).take_while(|index| f64::from(*index) <= place).last().unwrap_or(0);
+    let low = sorted[below as usize];
+    let high = sorted.get(below as usize + 1).copied().unwrap_or(low);
+    Some(low + (place - f64::from(below)) * (high - low))
+}
+
+fn ratio(part: usize, whole: usize) -> f64 {
+    let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    if whole == 0 { 0.0 } else { number(part) / number(whole) }
 }
 
 fn render(document: &ClsDocument<'_>) -> String {

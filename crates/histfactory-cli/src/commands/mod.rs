@@ -12,6 +12,7 @@ mod rename;
 mod scan;
 mod significance;
 mod sort;
+mod toys;
 mod upper_limit;
 
 pub(crate) use cls::cls;
@@ -26,6 +27,7 @@ pub(crate) use rename::rename;
 pub(crate) use scan::scan;
 pub(crate) use significance::significance;
 pub(crate) use sort::sort;
+pub(crate) use toys::toys;
 pub(crate) use upper_limit::upper_limit;
 
 use histfactory::Workspace;

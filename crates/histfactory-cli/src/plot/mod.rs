@@ -2,12 +2,14 @@
 //! cannot see it.
 
 mod frame;
+mod histogram;
 mod limit;
 mod pulls;
 mod ranking;
 mod scan;
 mod svg;
 
+pub(crate) use histogram::histogram;
 pub(crate) use limit::{LimitPoint, limit};
 pub(crate) use pulls::{Pull, pulls};
 pub(crate) use ranking::{Impact, ranking};

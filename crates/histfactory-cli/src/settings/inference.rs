@@ -8,8 +8,8 @@ use histfactory::interpolation::{HistosysCode, NormsysCode};
 
 use super::{Destination, Source};
 use crate::args::{
-    ClsArgs, FitArgs, Format, HistosysArg, ModelArgs, NormsysArg, RankArgs, ScanArgs,
-    SignificanceArgs, StatisticArg, UpperLimitArgs,
+    CalculationArg, ClsArgs, FitArgs, Format, HistosysArg, ModelArgs, NormsysArg, RankArgs,
+    ScanArgs, SignificanceArgs, StatisticArg, ToysArgs, UpperLimitArgs,
 };
 use crate::error::Error;
 
@@ -88,6 +88,8 @@ pub(crate) struct ClsSettings {
     pub(crate) model: ModelSettings,
     pub(crate) test_poi: f64,
     pub(crate) statistic: Tested,
+    /// The number of toys and their seed, if it is to be done with toys.
+    pub(crate) toys: Option<(usize, u64)>,
 }
 
 impl ClsSettings {
@@ -98,6 +100,10 @@ impl ClsSettings {
             statistic: match args.test_stat {
                 StatisticArg::Q => Tested::Q,
                 StatisticArg::Qtilde => Tested::Qtilde,
+            },
+            toys: match args.calctype {
+                CalculationArg::Asymptotics => None,
+                CalculationArg::Toybased => Some((args.toys.toys as usize, args.toys.seed)),
             },
         }
     }
@@ -177,5 +183,25 @@ impl RankSettings {
     pub(crate) fn resolve(args: RankArgs, format: Format) -> Self {
         let model = ModelSettings::resolve(args.model, format);
         Self { model, top: args.top, plot: args.plot }
+    }
+}
+
+pub(crate) struct ToysSettings {
+    pub(crate) model: ModelSettings,
+    pub(crate) toys: usize,
+    pub(crate) seed: u64,
+    pub(crate) test_poi: Option<f64>,
+    pub(crate) plot: Option<PathBuf>,
+}
+
+impl ToysSettings {
+    pub(crate) fn resolve(args: ToysArgs, format: Format) -> Self {
+        Self {
+            model: ModelSettings::resolve(args.model, format),
+            toys: args.toys.toys as usize,
+            seed: args.toys.seed,
+            test_poi: args.test_poi,
+            plot: args.plot,
+        }
     }
 }

@@ -5,7 +5,7 @@ mod spec;
 
 pub(crate) use inference::{
     ClsSettings, FitSettings, ModelSettings, RankSettings, ScanSettings, SignificanceSettings,
-    Tested, UpperLimitSettings,
+    Tested, ToysSettings, UpperLimitSettings,
 };
 pub(crate) use spec::{
     CombineSettings, DigestSettings, InspectSettings, PatchsetSettings, PruneSettings,

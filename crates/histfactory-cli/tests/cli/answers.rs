@@ -79,15 +79,15 @@ fn fit_prints_parameters_and_pulls() {
         .map(|line| line.to_owned() + "\n")
         .collect();
     insta::assert_snapshot!(text, @r#"
-    parameter            fitted        ±   pull
-    background_shape    0.04591  0.99670  +0.05
-    lumi                1.00014  0.01999  +0.01
-    mu                  1.56206  0.73583
+    parameter          fitted        ±   pull
+    background_shape  0.04591  0.99670  +0.05
+    lumi              1.00014  0.01999  +0.01
+    mu                1.56206  0.73583
     signal_theory           0  1.00000  +0.00
-    shape_CR[0]         1.02213  0.05395
-    shape_CR[1]         0.96489  0.05270
-    staterror_SR[0]     0.99655  0.05341  -0.06
-    staterror_SR[1]     1.00496  0.05444  +0.08
+    shape_CR[0]       1.02213  0.05395
+    shape_CR[1]       0.96489  0.05270
+    staterror_SR[0]   0.99655  0.05341  -0.06
+    staterror_SR[1]   1.00496  0.05444  +0.08
 
     mu: from 0.83943 to 2.31183 (likelihood ratio)
 
@@ -187,6 +187,7 @@ fn plots_are_drawings_with_a_title_and_a_description() {
         &["scan", "small.json", "--points", "5"],
         &["rank", "small.json"],
         &["upper-limit", "small.json", "--points", "5"],
+        &["toys", "small.json", "--toys", "20"],
     ] {
         let finished = sandbox.run(&[arguments, &["--plot", "plot.svg"]].concat());
         assert_eq!(finished.code, 0, "{}", finished.stderr);
@@ -196,4 +197,32 @@ fn plots_are_drawings_with_a_title_and_a_description() {
         assert!(svg.contains("<title>") && svg.contains("<desc>"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
     }
+}
+
+#[test]
+fn toys_depend_on_their_seed_alone() {
+    let sandbox = Sandbox::new();
+    let toys = |seed: &str| {
+        sandbox.document(&["toys", "small.json", "--toys", "60", "--seed", seed, "--test-poi", "1"])
+    };
+    let (one, again, other) = (toys("1"), toys("1"), toys("2"));
+    assert_eq!(one, again);
+    assert_ne!(one["fits"], other["fits"]);
+    assert_eq!(one["fits"].as_array().unwrap().len() as u64 + one["failed"].as_u64().unwrap(), 60);
+    close(&one["drawn_at"], &1.0.into(), 1e-12);
+    let width = one["pull_width"].as_f64().unwrap();
+    assert!((0.5..1.5).contains(&width), "{width}");
+}
+
+#[test]
+fn toys_and_formulae_agree_about_cls() {
+    let sandbox = Sandbox::new();
+    let formula = sandbox.document(&["cls", "small.json", "--test-poi", "2"]);
+    let arguments =
+        ["cls", "small.json", "--test-poi", "2", "--calctype", "toybased", "--toys", "1000"];
+    let toys = sandbox.document(&arguments);
+    let (one, two) = (formula["CLs_obs"].as_f64().unwrap(), toys["CLs_obs"].as_f64().unwrap());
+    assert!((one - two).abs() < 0.08, "{one} {two}");
+    let medians = [&formula, &toys].map(|document| document["CLs_exp"][2].as_f64().unwrap());
+    assert!((medians[0] - medians[1]).abs() < 0.08, "{medians:?}");
 }

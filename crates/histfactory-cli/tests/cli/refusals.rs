@@ -12,9 +12,7 @@ fn refused(sandbox: &Sandbox, code: i32, arguments: &[&str]) -> String {
 #[test]
 fn a_missing_file_is_refused() {
     let sandbox = Sandbox::new();
-    insta::assert_snapshot!(refused(&sandbox, 2, &["fit", "nothing.json"]), @r#"
-    error: cannot read `nothing.json`: No such file or directory (os error 2)
-    "#);
+    insta::assert_snapshot!(refused(&sandbox, 2, &["fit", "nothing.json"]), @"error: cannot read `nothing.json`: No such file or directory (os error 2)");
 }
 
 #[test]
@@ -72,9 +70,7 @@ fn a_patch_that_does_not_fit_is_refused() {
     hint: is it a patch of this workspace?
     "#);
     sandbox.file("no-patch.json", "{}");
-    insta::assert_snapshot!(refused(&sandbox, 2, &["cls", "small.json", "-p", "no-patch.json"]), @r#"
-    error: `no-patch.json`: not a JSON patch: invalid type: map, expected a sequence at line 1 column 0
-    "#);
+    insta::assert_snapshot!(refused(&sandbox, 2, &["cls", "small.json", "-p", "no-patch.json"]), @"error: `no-patch.json`: not a JSON patch: invalid type: map, expected a sequence at line 1 column 0");
 }
 
 #[test]
@@ -107,10 +103,6 @@ fn a_model_that_can_never_explain_the_data_has_no_fit() {
             "measurements": [{"name": "m", "config": {"poi": "mu", "parameters": []}}],
             "version": "1.0.0"}"#,
     );
-    insta::assert_snapshot!(refused(&sandbox, 3, &["fit", "empty.json"]), @r#"
-    error: the likelihood is infinite wherever the fit may go: counts were seen where none can be
-    "#);
-    insta::assert_snapshot!(refused(&sandbox, 3, &["upper-limit", "empty.json"]), @r#"
-    error: the likelihood is infinite wherever the fit may go: counts were seen where none can be
-    "#);
+    insta::assert_snapshot!(refused(&sandbox, 3, &["fit", "empty.json"]), @"error: the likelihood is infinite wherever the fit may go: counts were seen where none can be");
+    insta::assert_snapshot!(refused(&sandbox, 3, &["upper-limit", "empty.json"]), @"error: the likelihood is infinite wherever the fit may go: counts were seen where none can be");
 }
