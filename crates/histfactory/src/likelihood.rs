@@ -66,12 +66,11 @@ impl Evaluator<'_> {
         self.checked(nll)
     }
 
-    /// −log L and its gradient in the parameters.
+    /// −log L and its gradient in the parameters; an error also where −log L is infinite.
     pub fn nll_and_gradient(&mut self, theta: &[f64]) -> Result<(f64, &[f64]), EvaluationError> {
         self.check(theta)?;
         let nll = self.raw_gradient(theta);
-        let nll = self.checked(nll)?;
-        Ok((nll, self.gradient()))
+        if nll.is_finite() { Ok((nll, self.gradient())) } else { Err(self.reason()) }
     }
 
     /// Of the latest evaluation.
@@ -101,19 +100,21 @@ impl Evaluator<'_> {
         self.model.check_parameters(theta)
     }
 
-    /// Says where a value that is none comes from.
     fn checked(&self, nll: f64) -> Result<f64, EvaluationError> {
-        if !nll.is_nan() {
-            return Ok(nll);
-        }
+        if nll.is_nan() { Err(self.reason()) } else { Ok(nll) }
+    }
+
+    /// Where a value that is none, or infinite, comes from.
+    fn reason(&self) -> EvaluationError {
         let layout = &self.model.layout;
         for channel in &layout.channels {
             for bin in channel.bins.clone() {
                 let rate = self.scratch.rate[bin];
-                if !(rate >= 0.0) {
+                let empty = rate == 0.0 && self.data.values[bin] > 0.0;
+                if empty || !(rate >= 0.0 && rate.is_finite()) {
                     let bin = bin - channel.bins.start;
                     let channel = channel.name.clone();
-                    return Err(EvaluationError::BadRate { channel, bin, rate });
+                    return EvaluationError::BadRate { channel, bin, rate };
                 }
             }
         }
@@ -122,11 +123,11 @@ impl Evaluator<'_> {
             .numbers
             .poisson
             .iter()
-            .find(|term| !(self.scratch.theta[term.parameter] >= 0.0));
+            .find(|term| !(self.scratch.theta[term.parameter] > 0.0));
         let parameter = bad.map_or(0, |term| term.parameter);
-        Err(EvaluationError::BadConstraint {
+        EvaluationError::BadConstraint {
             parameter: layout.names[parameter].clone(),
             value: self.scratch.theta[parameter],
-        })
+        }
     }
 }

@@ -167,7 +167,7 @@ impl<R: Real> Partials<R> {
         partials.add_rates(model, theta, &forward, &weights, convention);
         partials.add_constraints(model, theta, data);
         for (bin, (rate, n)) in forward.rate.iter().zip(data).enumerate() {
-            partials.data[bin] = psi(*n) - rate.ln();
+            partials.data[bin] = in_count(*n, *rate);
         }
         partials
     }
@@ -252,7 +252,7 @@ impl<R: Real> Partials<R> {
                 Constraint::Poisson { auxiliary, factor } => {
                     let place = layout.bins + auxiliary;
                     let rate = value * R::from(factor);
-                    self.data[place] = self.data[place] + psi(data[place]) - rate.ln();
+                    self.data[place] = self.data[place] + in_count(data[place], rate);
                 }
             }
         }
@@ -276,8 +276,13 @@ impl<R: Real> Partials<R> {
     }
 }
 
-/// ψ(n+1), the derivative of lnΓ(n+1).
-fn psi<R: Real>(n: R) -> R {
-    // Its own slope is never needed: data do not move along with a direction.
-    n.map(digamma(n.value() + 1.0), 0.0)
+/// The derivative of −ln Pois(n|ν) in n: ψ(n+1) − ln ν, and zero where no rate is: nothing can be
+/// counted there.
+fn in_count<R: Real>(n: R, rate: R) -> R {
+    if rate.value() > 0.0 {
+        // ψ's own slope is never needed: data do not move along with a direction.
+        n.map(digamma(n.value() + 1.0), 0.0) - rate.ln()
+    } else {
+        R::from(0.0)
+    }
 }
