@@ -75,9 +75,13 @@ def bare_call(compiled):
         else:
             value = np.zeros(size, TYPES[kind])
         arguments.append(jax.device_put(value))
-    execute = compiled.runtime_executable().execute
+    executable = compiled.runtime_executable()
 
     def call():
-        execute(arguments)[0].block_until_ready()
+        executable.execute(arguments)[0].block_until_ready()
 
-    return call
+    def call_sharded():
+        results = executable.execute_sharded(arguments)
+        results.disassemble_into_single_device_arrays()[0][0].block_until_ready()
+
+    return call if hasattr(executable, "execute") else call_sharded

@@ -1,5 +1,6 @@
 //! How much was compiled, and how much memory was held.
 
+use firstlight_schema::message::Message;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
 use firstlight_schema::sample::Sample;
 use firstlight_schema::suite::Regime;
@@ -55,22 +56,33 @@ fn first(of: &RegimeResult) -> Option<&Sample> {
 
 /// The function that was compiled most often, and for how many shapes.
 fn shapes(sample: &Sample) -> String {
-    let mut functions: Vec<(&str, Vec<&str>, usize)> = Vec::new();
+    let mut functions: Vec<(&str, usize)> = Vec::new();
     for program in &sample.compiles {
-        let shape = program.signature.as_deref().unwrap_or("");
-        match functions.iter_mut().find(|(name, ..)| *name == program.function) {
-            Some((_, shapes, times)) => {
-                *times += 1;
-                if !shapes.contains(&shape) {
-                    shapes.push(shape);
-                }
-            }
-            None => functions.push((&program.function, vec![shape], 1)),
+        match functions.iter_mut().find(|(name, _)| *name == program.function) {
+            Some((_, times)) => *times += 1,
+            None => functions.push((&program.function, 1)),
         }
     }
-    functions.iter().max_by_key(|(_, _, times)| *times).map_or_else(String::new, |one| {
-        format!("{} for {} shapes of `{}`", one.2, one.1.len(), one.0)
+    functions.iter().max_by_key(|(_, times)| *times).map_or_else(String::new, |(name, times)| {
+        format!("{times} of `{name}` for {} shapes", signatures(sample, name))
     })
+}
+
+/// For how many signatures a function was compiled: a program's own is shown only in part.
+fn signatures(sample: &Sample, function: &str) -> usize {
+    let mut seen: Vec<&str> = Vec::new();
+    for message in &sample.raw.messages {
+        let Message::Phase(edge) = message else { continue };
+        let Some(detail) = &edge.detail else { continue };
+        let whole = detail.digest.as_deref().or(detail.signature.as_deref());
+        let named = detail.function.as_deref().or(edge.label.as_deref());
+        if let Some(whole) = whole.filter(|_| named == Some(function))
+            && !seen.contains(&whole)
+        {
+            seen.push(whole);
+        }
+    }
+    seen.len()
 }
 
 /// The most memory held, cold and in the window, of the process and of its devices.

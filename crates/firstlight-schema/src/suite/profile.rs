@@ -12,6 +12,7 @@ use super::file::{CaseFile, EnvironmentFile, SuiteFile, optional_duration};
 use super::measure::Takes;
 use super::regime::Regime;
 use super::scalar::Scalar;
+use crate::cache::Policy;
 
 /// What `--profile NAME` puts in the place of the suite's own values.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -40,6 +41,10 @@ pub struct ProfileFile {
     #[serde(deserialize_with = "optional_duration")]
     #[schemars(with = "Option<String>")]
     pub within: Option<Duration>,
+    /// The state of Python's `.pyc` files.
+    pub bytecode: Option<Policy>,
+    /// Whether the reference arm is measured twice.
+    pub control: Option<bool>,
     /// Parameters of every case that has them.
     pub parameters: BTreeMap<String, Scalar>,
     /// Values of sweeps, by the name of the case.
@@ -78,6 +83,8 @@ impl SuiteFile {
         self.warm.warm_up = profile.warm_up.unwrap_or(self.warm.warm_up);
         self.warm.iterations = profile.iterations.unwrap_or(self.warm.iterations);
         self.warm.within = profile.within.unwrap_or(self.warm.within);
+        self.cache.bytecode = profile.bytecode.unwrap_or(self.cache.bytecode);
+        self.comparison.control = profile.control.unwrap_or(self.comparison.control);
         if let EnvironmentFile::Provisioned(environment) = &mut self.environment {
             environment.variables.extend(profile.variables);
         }
