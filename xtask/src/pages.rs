@@ -167,8 +167,8 @@ fn conditions(snapshot: &str, document: &RunDocument) -> String {
         Some(false) => "differs from itself: no verdict of those regimes counts",
         None => "was not measured",
     };
-    let gpus = document.before.gpus.iter().flatten();
-    let devices: String = gpus.map(|gpu| format!(", {}", gpu.name)).collect();
+    let gpus = document.before.gpus.iter().flatten().map(|gpu| gpu.name.as_str());
+    let devices: String = gpus.flat_map(|name| [", ", name]).collect();
     let mut table = Table {
         head: vec!["snapshot".to_owned(), format!("`snapshots/{snapshot}.tar.zst`")],
         rows: Vec::new(),

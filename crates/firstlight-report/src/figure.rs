@@ -22,10 +22,13 @@ const COLOURS: [&str; 9] = [
     "#9467bd",
 ];
 
-/// One arm: points with the ends of their intervals.
+/// A place, with the ends of its interval where it has one.
+type Point = (f64, f64, Option<(f64, f64)>);
+
+/// One arm.
 struct Line<'a> {
     name: &'a str,
-    points: Vec<(f64, f64, Option<(f64, f64)>)>,
+    points: Vec<Point>,
 }
 
 /// Total time against calls with every arm, from the start of the process.
