@@ -25,7 +25,16 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ),
     ("histfactory", &[]),
     ("histfactory-cli", &["histfactory"]),
-    ("xtask", &["firstlight", "firstlight-schema", "histfactory-cli"]),
+    (
+        "xtask",
+        &[
+            "firstlight",
+            "firstlight-engine",
+            "firstlight-report",
+            "firstlight-schema",
+            "histfactory-cli",
+        ],
+    ),
 ];
 
 pub(crate) fn check() -> Result {

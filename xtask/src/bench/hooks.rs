@@ -62,9 +62,17 @@ fn figure(price: &Estimate, base: f64) -> String {
 
 /// The command under callgrind, with and without hooks.
 fn instructions(workshop: &Workshop, processor_ns: f64, command: &[&str]) -> Result {
-    // valgrind does not know the newest vector instructions.
-    let known = "XLA_FLAGS=--xla_cpu_max_isa=AVX2";
-    let valgrind = ["env", known, "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
+    // valgrind does not know the newest vector instructions, and threads that spin while they wait
+    // execute as many as the scheduler lets them.
+    let known = ["XLA_FLAGS=--xla_cpu_max_isa=AVX2", "OPENBLAS_NUM_THREADS=1"];
+    let valgrind = [
+        "env",
+        known[0],
+        known[1],
+        "valgrind",
+        "--tool=callgrind",
+        "--callgrind-out-file=/dev/null",
+    ];
     let whole: Vec<&str> = valgrind.iter().chain(command).copied().collect();
     let runs = COUNTS.to_string();
     let options = ["--runs", &runs, "--control", "--bytecode", "primed", "--timeout", "9m"];
