@@ -5,6 +5,7 @@ argument: one fit and nothing else, to be timed from outside.
 """
 
 import json
+import pathlib
 import sys
 import time
 
@@ -25,7 +26,7 @@ def best(call, seconds):
 def nextstat_arm(path, seconds, first_fit):
     import nextstat
 
-    text = open(path).read()
+    text = pathlib.Path(path).read_text()
     model = nextstat.from_pyhf(text)
     if first_fit:
         return {"nll": nextstat.fit(model).nll}
@@ -47,7 +48,7 @@ def pyhf_arm(path, seconds, first_fit):
     import pyhf
 
     pyhf.set_backend("jax", precision="64b")
-    text = open(path).read()
+    text = pathlib.Path(path).read_text()
     begin = time.perf_counter()
     workspace = pyhf.Workspace(json.loads(text))
     model = workspace.model()

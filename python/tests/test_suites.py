@@ -95,6 +95,13 @@ def test_a_warm_up_of_5_before_a_test_of_15_is_refused_and_both_speed_ups_are_to
     assert "warmup-shorter-than-test" in rows["growing"]["findings"]
     assert rows["static-cache"]["findings"] == []
     told = rows["static-cache"]["speed-up"]
+    text = case(generate, "text")
+    windows = [sample(arm(text, name), "warm")["window"] for name in ("growing", "static-cache")]
+    if not all(window["steady"] for window in windows):
+        # One short window on a busy machine may settle nowhere; then nothing is said to be right.
+        assert told["right"] is None
+        assert told["factor"] is None
+        return
     wrong, right, factor = (told[name]["point"] for name in ("wrong", "right", "factor"))
     assert factor == pytest.approx(wrong / right)
     assert factor > 1
