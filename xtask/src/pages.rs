@@ -77,6 +77,14 @@ fn content(
     let Some(document) = known.get(*snapshot).and_then(Option::as_ref) else {
         return Ok(format!("*Not measured yet: there is no `snapshots/{snapshot}.tar.zst`.*"));
     };
+    // A snapshot may hold part of its suite only.
+    if let Some(name) = more.first()
+        && !document.cases.iter().any(|case| case.name == *name)
+        && !document.sweeps.iter().any(|sweep| sweep.case == *name)
+    {
+        let path = format!("snapshots/{snapshot}.tar.zst");
+        return Ok(format!("*Not measured yet: `{path}` has no case `{name}`.*"));
+    }
     if let Some(drawn) = kind.strip_prefix("figure-") {
         let svg = drawing(drawn, document, more)?;
         let name = [&[*snapshot, drawn], more].concat().join("-");
