@@ -16,13 +16,17 @@ from ._channel import PROTOCOL, Channel, message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 WATCH = b'{"type":"watch"}\n'
 
 
-def install(entered: int) -> None:
-    """Says hello and starts to record; ``entered`` is when the first line of ours ran."""
+def install(entered: int, load: "Callable[[str], Any] | None" = None) -> None:
+    """Says hello and starts to record; ``entered`` is when the first line of ours ran.
+
+    ``load`` gives modules of ours that are not there yet; without it they are imported.
+    """
     fd = int(os.environ["FIRSTLIGHT_FD"])
     requests = _take(fd)
     if requests is None:
@@ -34,7 +38,7 @@ def install(entered: int) -> None:
     opening = _hello("hooks" if watched else "runner", entered)
     opening += channel.beginning("probe", "hooks", entered)
     exit_ = _Exit(channel, "run" if watched else "probe")
-    _imports.install(channel, _arrivals(exit_))
+    _imports.install(channel, _arrivals(exit_, load or own_module))
     if "threading" in sys.modules:
         exit_.watch_shutdown()
     os.register_at_fork(after_in_child=channel.close)
@@ -93,9 +97,9 @@ def own_module(name: str) -> "Any":
         sys.dont_write_bytecode, sys.pycache_prefix = settings
 
 
-def _arrivals(exit_: "_Exit") -> "dict[str, Any]":
+def _arrivals(exit_: "_Exit", load: "Callable[[str], Any]") -> "dict[str, Any]":
     def adapter(name: str) -> "Any":
-        return lambda channel: own_module("firstlight.adapters." + name).install(channel)
+        return lambda channel: load("firstlight.adapters." + name).install(channel)
 
     return {
         "jax": adapter("jax"),

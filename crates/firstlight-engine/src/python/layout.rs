@@ -44,12 +44,8 @@ impl Hooks {
             program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
         if python {
             let _ = Command::new(program)
-                .args([
-                    "-I",
-                    "-c",
-                    "import compileall, sys; compileall.compile_dir(sys.argv[1], quiet=2)",
-                ])
-                .arg(&self.folder)
+                .arg("-I")
+                .arg(self.folder.join("bootstrap/bundle.py"))
                 .env_remove("PYTHONPYCACHEPREFIX")
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
@@ -84,4 +80,30 @@ fn digest() -> String {
         hash.update([0]);
     }
     hex(&hash.finalize()[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::python::resolve;
+
+    #[test]
+    fn compiled_hooks_lie_in_one_file_and_load_from_it() {
+        let cache = tempfile::tempdir().expect("a temporary folder");
+        let hooks = Hooks::lay_out(cache.path()).expect("an empty folder takes the files");
+        let python = resolve("python3").expect("the tests need Python").program;
+        hooks.compile_for(&python);
+        let bundle = |entry: &fs::DirEntry| {
+            entry.file_name().to_string_lossy().starts_with("bundle.cpython")
+        };
+        let files = fs::read_dir(hooks.folder.join("bootstrap")).expect("it was laid out");
+        assert_eq!(files.flatten().filter(bundle).count(), 1);
+
+        let told = Command::new(&python)
+            .args(["-c", "import firstlight; print(firstlight.__spec__.loader)"])
+            .envs(hooks.variables().into_iter().filter_map(|(name, value)| Some((name, value?))))
+            .output()
+            .expect("Python starts");
+        assert_eq!(String::from_utf8_lossy(&told.stdout).trim(), "None", "{told:?}");
+    }
 }
