@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 Document = dict[str, Any]
 
 
-def start(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def start(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Runs firstlight in a folder of its own; what it leaves behind stays there."""
     binary = os.environ.get("FIRSTLIGHT_BINARY", str(ROOT / "target" / "debug" / "firstlight"))
     environment = {
@@ -28,6 +28,7 @@ def start(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment["FIRSTLIGHT_RUNS"] = str(folder / "runs")
     environment["FIRSTLIGHT_CACHE"] = str(ROOT / "target" / "tmp" / "python-cache")
     environment["JAX_PLATFORMS"] = "cpu"
+    environment |= variables
     return subprocess.run(
         [binary, *arguments],
         cwd=folder,

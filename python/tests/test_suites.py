@@ -146,6 +146,23 @@ def test_arms_of_an_extra_are_left_out_and_said_to_be(tmp_path: Path) -> None:
     assert "add `--extra torch`" in refused.stderr
 
 
+def test_an_arm_that_cannot_be_imported_does_not_stop_the_others(tmp_path: Path) -> None:
+    """A module in the place of PyTorch breaks, as PyTorch does without its libraries."""
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "torch.py").write_text("raise ImportError('libcudart.so: no such file')\n")
+    arguments = ["--case", "step", "--regime", "warm", "--extra", "torch", "--format", "json"]
+    arms = ["--arm", "torch-eager", "--arm", "numpy"]
+    options = ["run", "short-runs", "--profile", "tiny", "--python", sys.executable]
+    finished = start(tmp_path, *options, *arguments, *arms, PYTHONPATH=str(broken))
+    assert finished.returncode == 5, finished.stderr
+    of = case(json.loads(finished.stdout), "step")
+    assert sample(arm(of, "numpy"), "warm")["valid"]
+    stopped = sample(arm(of, "torch-eager"), "warm")
+    assert not stopped["valid"]
+    assert "libcudart" in json.dumps(stopped["raw"])
+
+
 GENERATE = ROOT / "suites" / "generate"
 
 
@@ -185,6 +202,28 @@ def test_weights_travel_to_pytorchs_names_and_back(
     tokens = np.arange(9) % 64
     found = gpt2.logits(jnp, jax.device_put(again), tokens, 4)
     np.testing.assert_allclose(found, gpt2.logits(np, weights, tokens, 4), atol=1e-5)
+
+
+def test_weights_of_a_file_are_loaded_and_all_arms_make_the_same_text_of_them(
+    suite_modules: tuple[Any, Any], tmp_path: Path
+) -> None:
+    from safetensors.numpy import save_file
+
+    gpt2, convert = suite_modules
+    # The sizes of the profile, and another seed than its own: other weights make another text.
+    tiny = Sizes() | {"width": 64, "vocabulary": 512, "positions": 128, "seed": 11}
+    path = tmp_path / "model.safetensors"
+    save_file(convert.to_torch(gpt2.build(tiny)), str(path))
+    chosen = ["--case", "first-token", "--arm", "growing", "--arm", "static-cache"]
+    folders = [tmp_path / name for name in ("seed", "file")]
+    texts = []
+    for folder, more in zip(folders, ([], ["--set", f"weights={path}"]), strict=True):
+        folder.mkdir()
+        of = case(run(folder, "generate", *chosen, *more), "first-token")
+        assert [one["agreement"]["kind"] for one in of["arms"]] == ["reference", "equal"]
+        messages = sample(arm(of, "growing"), "cold-clean")["raw"]["messages"]
+        texts.append([one for one in messages if one["type"] == "output"])
+    assert texts[0] != texts[1]
 
 
 def test_the_published_size_has_124_million_parameters(suite_modules: tuple[Any, Any]) -> None:

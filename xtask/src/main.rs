@@ -34,8 +34,8 @@ enum Chore {
     },
     /// Measure firstlight itself, beside its peers; needs a quiet machine and some minutes
     Bench {
-        /// Which ones: spawn, hooks, ledger, memory, arms, analysis, report, verify, histfactory, torch; all but
-        /// torch when none is named
+        /// Which ones: spawn, hooks, ledger, memory, arms, analysis, report, verify, publish, histfactory,
+        /// suites, torch, trace; all but the last three when none is named
         names: Vec<String>,
     },
 }

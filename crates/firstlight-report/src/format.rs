@@ -75,9 +75,10 @@ pub fn calls(n: f64) -> String {
     }
 }
 
-/// A share from 0 to 1, in per cent.
+/// A share, in per cent.
 pub fn share(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    let sign = if share < 0.0 { "−" } else { "" };
+    format!("{sign}{:.1} %", share.abs() * 100.0)
 }
 
 /// `1 thing`, `2 things`.

@@ -12,6 +12,7 @@ mod memory;
 mod publish;
 mod report;
 mod spawn;
+mod suites;
 mod torch;
 mod trace;
 mod verify;
@@ -32,12 +33,12 @@ struct Workshop {
     folder: TempDir,
 }
 
-/// Benches that bring gigabytes along, and are run only when they are asked for by name.
-const LARGE: [&str; 2] = ["torch", "trace"];
+/// Benches that bring much along or take long, and are run only when they are asked for by name.
+const LARGE: [&str; 3] = ["suites", "torch", "trace"];
 
 pub(crate) fn bench(names: &[String]) -> Result {
     type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 12] = [
+    let benches: [(&str, Bench); 13] = [
         ("spawn", spawn::bench),
         ("memory", memory::bench),
         ("ledger", ledger::bench),
@@ -48,6 +49,7 @@ pub(crate) fn bench(names: &[String]) -> Result {
         ("verify", verify::bench),
         ("publish", publish::bench),
         ("histfactory", histfactory::bench),
+        ("suites", suites::bench),
         ("torch", torch::bench),
         ("trace", trace::bench),
     ];
@@ -55,14 +57,17 @@ pub(crate) fn bench(names: &[String]) -> Result {
     {
         return Err(format!("there is no bench `{unknown}`"));
     }
-    // histfactory has a program and peers of its own.
-    let firstlight = names.is_empty() || names.iter().any(|name| name != "histfactory");
+    let needed = |without: &[&str]| {
+        names.is_empty() || names.iter().any(|name| !without.contains(&name.as_str()))
+    };
+    // histfactory has a program and peers of its own; suites make their own environments.
+    let (firstlight, python) = (needed(&["histfactory"]), needed(&["histfactory", "suites"]));
     if firstlight {
         step("the release binary", cargo().args(["build", "--release", "--quiet"]))?;
     }
     let workshop = Workshop {
         binary: root().join("target/release/firstlight"),
-        python: if firstlight { python::environment()? } else { PathBuf::new() },
+        python: if python { python::environment()? } else { PathBuf::new() },
         folder: tempfile::tempdir().map_err(|error| error.to_string())?,
     };
     for (name, bench) in benches {

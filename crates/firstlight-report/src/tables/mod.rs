@@ -2,6 +2,7 @@
 //! published result.
 
 mod cheapest;
+mod dependence;
 mod overhead;
 mod planted;
 mod programs;
@@ -9,12 +10,13 @@ mod times;
 
 use std::fmt::Write as _;
 
-use firstlight_schema::estimate::Estimate;
+use firstlight_schema::estimate::{Estimate, Method};
 
 pub use cheapest::{cheapest, totals};
+pub use dependence::dependence;
 pub use overhead::{overheads, slopes};
 pub use planted::planted;
-pub use programs::{memory, programs};
+pub use programs::{memory, programs, signatures};
 pub use times::{phases, sweep_times, times};
 
 use crate::format::duration;
@@ -62,15 +64,21 @@ impl Table {
     }
 }
 
+/// A duration that may be negative.
+pub(crate) fn signed_point(ns: f64) -> String {
+    if ns < 0.0 { format!("−{}", duration(-ns)) } else { duration(ns) }
+}
+
 /// A duration that may be negative, with its interval.
 pub(crate) fn signed(of: &Estimate) -> String {
-    let one = |ns: f64| if ns < 0.0 { format!("−{}", duration(-ns)) } else { duration(ns) };
-    match of.interval {
-        Some(interval) => {
-            format!("{} ({} to {})", one(of.point), one(interval.low), one(interval.high))
-        }
-        None => one(of.point),
-    }
+    with_interval(of, signed_point)
+}
+
+/// What one process scatters by says nothing about the next process, and is marked.
+fn with_interval(of: &Estimate, one: impl Fn(f64) -> String) -> String {
+    let Some(interval) = of.interval else { return one(of.point) };
+    let within = if of.method == Method::BlockBootstrap { ", within one process" } else { "" };
+    format!("{} ({} to {}{within})", one(of.point), one(interval.low), one(interval.high))
 }
 
 /// A factor with its interval.
@@ -80,10 +88,5 @@ pub(crate) fn factor(of: &Estimate) -> String {
         value if value >= 10.0 => format!("{value:.1}"),
         value => format!("{value:.2}"),
     };
-    match of.interval {
-        Some(interval) => {
-            format!("{} ({} to {})", one(of.point), one(interval.low), one(interval.high))
-        }
-        None => one(of.point),
-    }
+    with_interval(of, one)
 }

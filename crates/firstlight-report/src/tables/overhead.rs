@@ -3,13 +3,19 @@
 use firstlight_schema::comparison::SweepResult;
 use firstlight_schema::run::CaseResult;
 
-use super::{Table, signed};
+use super::{Table, signed, signed_point};
 use crate::format::{duration, share};
 
 /// Time per call, the baseline's, and what lies between; none where no arm has a baseline.
 pub fn overheads(case: &CaseResult) -> Option<Table> {
-    let mut table =
-        Table::new(&["arm", "per call", "baseline", "overhead per call", "of the call"]);
+    let mut table = Table::new(&[
+        "arm",
+        "per call",
+        "baseline",
+        "overhead per call",
+        "of the call",
+        "processes",
+    ]);
     for arm in &case.arms {
         for regime in &arm.regimes {
             let Some(warm) = &regime.warm else { continue };
@@ -28,6 +34,7 @@ pub fn overheads(case: &CaseResult) -> Option<Table> {
                 duration(baseline),
                 signed(overhead),
                 share(overhead.point / warm.per_call.point),
+                overhead.n.to_string(),
             ]);
         }
     }
@@ -40,22 +47,22 @@ pub fn slopes(sweep: &SweepResult) -> Option<Table> {
     let mut table = Table::new(&["arm"]);
     table.head.extend(first.rows.iter().map(|row| format!("{} = {}", sweep.parameter, row.value)));
     table.head.push(format!("per {}", sweep.parameter));
+    table.head.push("rounds".to_owned());
     table.head.push("straight".to_owned());
     for line in &sweep.overheads {
-        let cells = line.rows.iter().map(|row| {
-            row.time.map_or_else(String::new, |of| {
-                let sign = if of.point < 0.0 { "−" } else { "" };
-                format!("{sign}{}", duration(of.point.abs()))
-            })
-        });
+        let cells = line
+            .rows
+            .iter()
+            .map(|row| row.time.map_or_else(String::new, |of| signed_point(of.point)));
         let slope = line.slope.as_ref().map_or_else(|| "too little".to_owned(), signed);
+        let rounds = line.slope.as_ref().map_or_else(String::new, |slope| slope.n.to_string());
         let straight = match line.linear {
             Some(true) => "yes",
             Some(false) => "no",
             None => "",
         };
         let row = [line.arm.clone()].into_iter().chain(cells);
-        table.rows.push(row.chain([slope, straight.to_owned()]).collect());
+        table.rows.push(row.chain([slope, rounds, straight.to_owned()]).collect());
     }
     Some(table.without_empty_columns())
 }

@@ -22,6 +22,7 @@ pub fn planted(case: &CaseResult) -> Option<Table> {
         "speed-up, right",
         "factor of the speed-up",
         "refused for",
+        "processes",
     ]);
     let told = |of: Option<Estimate>, how: fn(&Estimate) -> String| {
         of.as_ref().map_or_else(String::new, how)
@@ -30,11 +31,12 @@ pub fn planted(case: &CaseResult) -> Option<Table> {
         let overhead = row.overhead.unwrap_or_default();
         let speed_up = row.speed_up.unwrap_or_default();
         let plain = |of: &Estimate| duration(of.point);
+        let Mistaken { wrong, right, factor: apart } = row.time;
         let refused = match row.findings.as_slice() {
             [] => "nothing: not touched by the mistake".to_owned(),
+            names if wrong.is_none() => format!("not measured: {}", names.join(", ")),
             names => names.join(", "),
         };
-        let Mistaken { wrong, right, factor: apart } = row.time;
         table.rows.push(vec![
             row.arm.clone(),
             told(wrong, plain),
@@ -47,7 +49,12 @@ pub fn planted(case: &CaseResult) -> Option<Table> {
             told(speed_up.right, factor),
             told(speed_up.factor, factor),
             refused,
+            format!("{} wrong, {} right", processes(wrong), processes(right)),
         ]);
     }
     Some(table.without_empty_columns())
+}
+
+fn processes(of: Option<Estimate>) -> u32 {
+    of.map_or(0, |of| of.n)
 }

@@ -6,7 +6,7 @@ use firstlight_schema::sample::Sample;
 use firstlight_schema::suite::Regime;
 
 use super::Table;
-use crate::format::bytes;
+use crate::format::{bytes, count};
 
 /// Programs compiled in a cold process, with their shapes, and in warm windows; none where nothing
 /// was.
@@ -32,14 +32,14 @@ pub fn programs(case: &CaseResult) -> Option<Table> {
                 .next();
             found.unwrap_or_else(|| "0".to_owned())
         });
-        let count = |sample: Option<&Sample>| {
+        let programs = |sample: Option<&Sample>| {
             sample.map_or_else(String::new, |sample| sample.compiles.len().to_string())
         };
         table.rows.push(vec![
             arm.name.clone(),
-            count(cold),
+            programs(cold),
             cold.map_or_else(String::new, shapes),
-            count(warm),
+            programs(warm),
             late.unwrap_or_default(),
         ]);
     }
@@ -64,12 +64,13 @@ fn shapes(sample: &Sample) -> String {
         }
     }
     functions.iter().max_by_key(|(_, times)| *times).map_or_else(String::new, |(name, times)| {
-        format!("{times} of `{name}` for {} shapes", signatures(sample, name))
+        let shapes = u64::try_from(signatures(sample, name)).unwrap_or(u64::MAX);
+        format!("{times} of `{name}` for {}", count(shapes, "shape"))
     })
 }
 
 /// For how many signatures a function was compiled: a program's own is shown only in part.
-fn signatures(sample: &Sample, function: &str) -> usize {
+pub fn signatures(sample: &Sample, function: &str) -> usize {
     let mut seen: Vec<&str> = Vec::new();
     for message in &sample.raw.messages {
         let Message::Phase(edge) = message else { continue };

@@ -3,7 +3,7 @@
 use firstlight_schema::comparison::{SweepLine, SweepResult};
 use firstlight_schema::estimate::Estimate;
 use firstlight_schema::phase::Phase;
-use firstlight_schema::run::CaseResult;
+use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
 use firstlight_schema::suite::Regime;
 
 use super::{Table, factor, signed};
@@ -20,6 +20,7 @@ pub fn times(case: &CaseResult) -> Table {
         "warm, times as long as the reference",
         "verdict",
         "results",
+        "valid processes",
     ]);
     for arm in &case.arms {
         let cold = |regime: Regime| {
@@ -42,9 +43,19 @@ pub fn times(case: &CaseResult) -> Table {
             ratio.unwrap_or_default(),
             verdict.map_or_else(String::new, |one| one.verdict.to_string()),
             agreement(&arm.agreement),
+            valid(arm),
         ]);
     }
     table.without_empty_columns()
+}
+
+/// How many samples are behind the numbers, regime by regime.
+fn valid(arm: &ArmResult) -> String {
+    let of = |regime: &RegimeResult| {
+        let valid = regime.samples.iter().filter(|sample| sample.valid).count();
+        format!("{} {valid}", regime.regime)
+    };
+    arm.regimes.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 fn agreement(of: &firstlight_schema::run::Agreed) -> String {

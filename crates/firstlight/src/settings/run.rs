@@ -1,6 +1,6 @@
 //! Settings of `firstlight run`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use firstlight_report::terminal::Report;
 use firstlight_schema::suite::Choice;
@@ -12,7 +12,7 @@ use crate::args::{self, Format, RunArgs};
 pub(crate) struct RunSettings {
     pub(crate) suite: String,
     pub(crate) choice: Choice,
-    /// As typed.
+    /// As typed, but for the folder of the program, which is nobody's business.
     pub(crate) argv: Vec<String>,
     pub(crate) report: Report,
     pub(crate) python: Option<PathBuf>,
@@ -33,12 +33,22 @@ impl RunSettings {
                 set: args.set.into_iter().collect(),
                 extras: args.extras,
             },
-            argv: typed,
+            argv: without_folder(typed),
             report: report(args.report),
             python: args.python,
             destination: Destination::new(format, args.export_json, args.output),
         }
     }
+}
+
+/// The program by its name; what it was is told by its digest.
+fn without_folder(mut typed: Vec<String>) -> Vec<String> {
+    if let Some(program) = typed.first_mut()
+        && let Some(name) = Path::new(program.as_str()).file_name()
+    {
+        *program = name.to_string_lossy().into_owned();
+    }
+    typed
 }
 
 pub(super) fn report(asked: args::Report) -> Report {

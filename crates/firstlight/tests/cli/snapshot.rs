@@ -63,7 +63,7 @@ fn a_run_leaves_a_snapshot_that_verifies_as_a_folder_and_as_an_archive() {
         assert_eq!(outcome(&document, rule), RuleOutcome::Pass, "{document:#?}");
     }
     let manifest = manifest(&folder);
-    assert_eq!(manifest.origin.argv[1..3], ["run", "suite"]);
+    assert_eq!(manifest.origin.argv[..3], ["firstlight", "run", "suite"]);
     assert_eq!(manifest.origin.choice.processes, Some(2));
     assert!(manifest.origin.firstlight.binary_sha256.is_some());
     for name in ["first.tar.zst", "second.tar.zst"] {

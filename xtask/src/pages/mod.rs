@@ -1,0 +1,256 @@
+//! Pages that quote published results: every table and figure between
+//! `<!-- firstlight: KIND SNAPSHOT … -->` and `<!-- end -->` is made from `snapshots/`.
+
+mod conditions;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use firstlight_engine::EngineError;
+use firstlight_engine::snapshot::{Files, read_manifest, read_result, read_suite};
+use firstlight_report::figure;
+use firstlight_report::tables::{self, Table};
+use firstlight_schema::comparison::SweepResult;
+use firstlight_schema::run::{CaseResult, RunDocument};
+use firstlight_schema::suite::{Regime, SuiteFile};
+
+use conditions::conditions;
+
+use crate::shell::{Result, root};
+
+const GUIDE: &str = "docs/guide";
+const BEGIN: &str = "<!-- firstlight: ";
+const END: &str = "<!-- end -->";
+
+/// The pages with their blocks filled, and the figures they show.
+pub(crate) fn files() -> Result<Vec<(String, String)>> {
+    let folder = root().join(GUIDE);
+    let problem = |error: std::io::Error| format!("{GUIDE}: {error}");
+    let mut paths: Vec<_> = fs::read_dir(&folder)
+        .map_err(problem)?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .collect();
+    paths.sort();
+    let mut made = Vec::new();
+    let mut known = BTreeMap::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).map_err(problem)?;
+        if text.contains(BEGIN) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = format!("{GUIDE}/{name}");
+            let page =
+                filled(&text, &mut known, &mut made).map_err(|why| format!("{name}: {why}"))?;
+            made.push((name, page));
+        }
+    }
+    Ok(made)
+}
+
+type Snapshots = BTreeMap<String, Option<Published>>;
+
+/// A snapshot's result, and its suite as it was chosen.
+struct Published {
+    document: RunDocument,
+    suite: SuiteFile,
+}
+
+fn filled(text: &str, known: &mut Snapshots, made: &mut Vec<(String, String)>) -> Result<String> {
+    let mut page = String::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find(BEGIN) {
+        let (before, block) = rest.split_at(begin);
+        let (line, after) =
+            block.split_once(" -->\n").ok_or("a block without the end of its first line")?;
+        let (_, after) = after.split_once(END).ok_or(format!("`{line}` has no {END}"))?;
+        let words: Vec<&str> = line[BEGIN.len()..].split_whitespace().collect();
+        let content = content(&words, known, made).map_err(|why| format!("`{line}`: {why}"))?;
+        page.extend([before, line, " -->\n\n", content.trim_end(), "\n\n", END]);
+        rest = after;
+    }
+    page.push_str(rest);
+    Ok(page)
+}
+
+fn content(
+    words: &[&str],
+    known: &mut Snapshots,
+    made: &mut Vec<(String, String)>,
+) -> Result<String> {
+    let [kind, snapshot, more @ ..] = words else {
+        return Err("a block names what it shows and a snapshot".to_owned());
+    };
+    if *kind == "dependence" {
+        return dependence(&words[1..], known);
+    }
+    learn(known, snapshot)?;
+    let published = match find(known, snapshot, more.first()) {
+        Ok(published) => published,
+        Err(missing) => return Ok(missing),
+    };
+    let document = &published.document;
+    if let Some(drawn) = kind.strip_prefix("figure-") {
+        let Some(svg) = drawing(drawn, document, more)? else { return Ok(nothing(snapshot)) };
+        let name = [&[*snapshot, drawn], more].concat().join("-");
+        made.push((format!("docs/images/{name}.svg"), svg));
+        return Ok(format!("![{}](../images/{name}.svg)", more.join(", ")));
+    }
+    if *kind == "conditions" {
+        return Ok(conditions(snapshot, published));
+    }
+    let table = table(kind, document, more)?;
+    Ok(table.map_or_else(|| nothing(snapshot), |table| table.markdown()))
+}
+
+/// For a case that was begun, and did not come far enough.
+fn nothing(snapshot: &str) -> String {
+    format!("*Not measured yet: `snapshots/{snapshot}.tar.zst` has nothing of this.*")
+}
+
+/// None where there is no such file: a page may wait for one.
+fn open(snapshot: &str) -> Result<Option<Published>> {
+    let path = root().join("snapshots").join(format!("{snapshot}.tar.zst"));
+    if !path.exists() {
+        return Ok(None);
+    }
+    let published = || {
+        let files = Files::read(&path)?;
+        let suite = read_suite(&files, &path, &read_manifest(&files, &path)?)?;
+        Ok(Published { document: read_result(&files, &path)?, suite })
+    };
+    published().map(Some).map_err(|error: EngineError| format!("{}: {error}", path.display()))
+}
+
+fn has(document: &RunDocument, name: &str) -> bool {
+    document.cases.iter().any(|case| case.name == name)
+        || document.sweeps.iter().any(|sweep| sweep.case == name)
+}
+
+/// Opens a snapshot unless it is known.
+fn learn(known: &mut Snapshots, snapshot: &str) -> Result {
+    if !known.contains_key(snapshot) {
+        known.insert(snapshot.to_owned(), open(snapshot)?);
+    }
+    Ok(())
+}
+
+/// A snapshot with the case, or what the page says instead: it may hold part of its suite only.
+fn find<'a>(
+    known: &'a Snapshots,
+    snapshot: &str,
+    case: Option<&&str>,
+) -> std::result::Result<&'a Published, String> {
+    let path = format!("snapshots/{snapshot}.tar.zst");
+    let Some(published) = known.get(snapshot).and_then(Option::as_ref) else {
+        return Err(format!("*Not measured yet: there is no `{path}`.*"));
+    };
+    match case {
+        Some(name) if !has(&published.document, name) => {
+            Err(format!("*Not measured yet: `{path}` has no case `{name}`.*"))
+        }
+        _ => Ok(published),
+    }
+}
+
+/// What the overhead depends on, sentence by sentence: two sweeps, each with its snapshot.
+fn dependence(words: &[&str], known: &mut Snapshots) -> Result<String> {
+    let &[first, one, second, other] = words else {
+        return Err("two snapshots are needed, each with a sweep".to_owned());
+    };
+    learn(known, first)?;
+    learn(known, second)?;
+    let (first, second) = match (find(known, first, Some(&one)), find(known, second, Some(&other)))
+    {
+        (Ok(first), Ok(second)) => (&first.document, &second.document),
+        (Err(missing), _) | (_, Err(missing)) => return Ok(missing),
+    };
+    let sentences = tables::dependence(sweep(first, one)?, sweep(second, other)?);
+    if sentences.is_empty() {
+        return Ok("*Not measured yet: no arm has an overhead in both sweeps.*".to_owned());
+    }
+    let items: Vec<String> = sentences.iter().map(|said| format!("- {said}")).collect();
+    Ok(items.join("\n"))
+}
+
+fn table(kind: &str, document: &RunDocument, more: &[&str]) -> Result<Option<Table>> {
+    let name = more.first().copied().ok_or("no case is named")?;
+    let cold = || regime(more);
+    Ok(match kind {
+        "times" => Some(tables::times(case(document, name)?)),
+        "phases" => tables::phases(case(document, name)?, cold()?),
+        "programs" => tables::programs(case(document, name)?),
+        "memory" => tables::memory(case(document, name)?),
+        "planted" => tables::planted(case(document, name)?),
+        "overhead" => tables::overheads(case(document, name)?),
+        "cheapest" => tables::cheapest(case(document, name)?, cold()?),
+        "totals" => {
+            let calls: Vec<f64> = more[2..].iter().filter_map(|word| word.parse().ok()).collect();
+            tables::totals(case(document, name)?, cold()?, &calls)
+        }
+        "sweep" => tables::sweep_times(sweep(document, name)?, cold()?),
+        "slopes" => tables::slopes(sweep(document, name)?),
+        _ => return Err("nothing of this kind can be shown".to_owned()),
+    })
+}
+
+fn drawing(kind: &str, document: &RunDocument, more: &[&str]) -> Result<Option<String>> {
+    let name = more.first().copied().ok_or("no case is named")?;
+    Ok(match kind {
+        "totals" => figure::totals(case(document, name)?, regime(more)?),
+        "phases" => figure::phases(case(document, name)?, regime(more)?),
+        "overhead" => figure::overheads(sweep(document, name)?),
+        "sweep" => figure::sweep(sweep(document, name)?, regime(more)?),
+        _ => return Err("there is no such figure".to_owned()),
+    })
+}
+
+fn regime(more: &[&str]) -> Result<Regime> {
+    more.get(1).ok_or("no regime is named")?.parse()
+}
+
+fn case<'a>(document: &'a RunDocument, name: &str) -> Result<&'a CaseResult> {
+    let found = document.cases.iter().find(|case| case.name == name);
+    found.ok_or_else(|| format!("the snapshot has no case `{name}`"))
+}
+
+fn sweep<'a>(document: &'a RunDocument, name: &str) -> Result<&'a SweepResult> {
+    let found = document.sweeps.iter().find(|sweep| sweep.case == name);
+    found.ok_or_else(|| format!("the snapshot has no sweep `{name}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{conditions, filled, open};
+
+    fn page(block: &str) -> Result<String, String> {
+        let text = format!("a\n\n<!-- firstlight: {block} -->\nold\n<!-- end -->\n\nb\n");
+        filled(&text, &mut super::Snapshots::new(), &mut Vec::new())
+    }
+
+    #[test]
+    fn what_is_not_there_yet_is_said_and_what_cannot_be_shown_is_an_error() {
+        let missing = "*Not measured yet: there is no `snapshots/none.tar.zst`.*";
+        for block in ["times none case", "figure-totals none case cold-clean", "conditions none"] {
+            let expected =
+                format!("a\n\n<!-- firstlight: {block} -->\n\n{missing}\n\n<!-- end -->\n\nb\n");
+            assert_eq!(page(block), Ok(expected));
+        }
+        assert!(page("dependence none a none b").unwrap().contains(missing));
+        let known = "quickstart-cpu";
+        assert!(page(&format!("times {known} none")).unwrap().contains("has no case `none`"));
+        let case = open(known).unwrap().unwrap().document.cases[0].name.clone();
+        let error = page(&format!("tmies {known} {case}")).unwrap_err();
+        assert!(error.ends_with("nothing of this kind can be shown"), "{error}");
+    }
+
+    #[test]
+    fn a_run_that_ended_early_says_so_among_its_conditions() {
+        let mut published = open("quickstart-cpu").unwrap().unwrap();
+        published.document.complete = true;
+        assert!(!conditions("q", &published).contains("ended early"));
+        published.document.complete = false;
+        let told = conditions("q", &published);
+        assert!(told.contains("| ended early | the run was stopped before"), "{told}");
+    }
+}
