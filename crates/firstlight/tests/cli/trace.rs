@@ -29,7 +29,7 @@ fn a_recording_shows_its_steps_and_why_it_compiled_again() {
         "8 steps, marked in the program",
         "step 5: `step` again, by the compiler",
         "why: argument 8 `x`: f32[512,1024] → f32[520,1024]",
-        "host outside of the compiled program (w + h): 835 µs",
+        "host outside of the compiled program (w + h): 836 µs",
         "cuda-graphs: ",
     ] {
         assert!(finished.stdout.contains(words), "{words}\n{}", finished.stdout);
