@@ -1,10 +1,14 @@
 """Recording a program that knows nothing of it, and what the documents say."""
 
 import json
+import os
 import sys
 from pathlib import Path
+from typing import Any
 
+import pages
 import pytest
+from browser import Browser
 from conftest import ROOT, start
 from test_suite import validate
 
@@ -66,3 +70,209 @@ def test_the_documents_of_the_fixtures_follow_their_schema(tmp_path: Path) -> No
         finished = start(tmp_path, "trace", str(recording), "--format", "json")
         assert finished.returncode == 0, finished.stderr
         validate(json.loads(finished.stdout), "trace")
+
+
+TORCH_STEPS = """
+import torch
+
+model = torch.nn.Linear(8, 8)
+{before}
+for index in range(8):
+    loss = model(torch.ones(4, 8)).sum()
+    loss.backward()
+    {after}
+"""
+OPTIMIZER = "optimizer = torch.optim.SGD(model.parameters())", "optimizer.step()"
+PROFILE = "p = torch.profiler.profile(); p.start()", "p.step(); p.key_averages().table()"
+
+
+@pytest.mark.parametrize(("before", "after"), [OPTIMIZER, PROFILE])
+def test_a_torch_program_is_recorded_too(tmp_path: Path, before: str, after: str) -> None:
+    python = os.environ.get("FIRSTLIGHT_TORCH_PYTHON")
+    if python is None:
+        pytest.skip("no interpreter with PyTorch: FIRSTLIGHT_TORCH_PYTHON names one")
+    script = tmp_path / "train.py"
+    script.write_text(TORCH_STEPS.format(before=before, after=after))
+    finished = start(tmp_path, "trace", "--record", "--format", "json", "--", python, str(script))
+    assert finished.returncode == 0, finished.stderr
+    document = json.loads(finished.stdout)
+    validate(document, "trace")
+    # From one end of the optimizer's step to the next, or from one `step()` to the next.
+    steps = 7 if "optimizer" in after else 8
+    assert [step["number"] for step in document["steps"]] == list(range(steps))
+    for step in document["steps"]:
+        assert sum(part["ns"] for part in step["parts"]) == step["duration-ns"]
+    runs = document["inflation"]["runs"]
+    assert [run["tracing"] for run in runs] == ["untraced", "host-only", "python"]
+    assert [run["step"]["n"] for run in runs] == [steps] * 3
+    assert any(frame["kind"] == "python" for frame in document["frames"])
+
+
+SUITE = """
+name = "wrapped"
+environment = "as-found"
+regimes = ["warm"]
+reference = "plain"
+trace = true
+cache = { bytecode = "as-found" }
+comparison = { control = false, outputs = "unchecked" }
+warm = { processes = 1, most-processes = 1, iterations = 20, warm-up = 2 }
+
+[[case]]
+name = "step"
+[[case]]
+name = "other"
+
+[[arm]]
+name = "plain"
+workload = "w.py"
+options = { wrapped = false }
+[[arm]]
+name = "filter"
+workload = "w.py"
+options = { wrapped = true }
+[[arm]]
+name = "broken"
+workload = "broken.py"
+"""
+
+WORKLOAD = """
+import equinox as eqx
+import firstlight
+import jax
+import jax.numpy as jnp
+
+def setup(case):
+    leaves = {str(i): jnp.ones((4, 4)) for i in range(120)}
+    def function(tree):
+        return jax.tree_util.tree_map(lambda leaf: leaf @ leaf, tree)
+    step = (eqx.filter_jit if case["wrapped"] else jax.jit)(function)
+    bare = jax.jit(lambda x: x @ x)
+    one = jnp.ones((4, 4))
+    return firstlight.Workload(
+        step, (leaves,), sync=jax.block_until_ready, baseline=lambda: bare(one).block_until_ready()
+    )
+"""
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The snapshot of a suite that says ``trace = true``, and what it printed."""
+    folder = tmp_path_factory.mktemp("traced")
+    (folder / "suite.toml").write_text(SUITE)
+    (folder / "w.py").write_text(WORKLOAD)
+    (folder / "broken.py").write_text("def setup(case):\n    raise ValueError('no data')\n")
+    finished = start(folder, "run", str(folder), "--python", sys.executable)
+    assert finished.returncode == 5, finished.stderr
+    [snapshot] = (folder / "runs").iterdir()
+    return snapshot, finished.stdout
+
+
+def test_a_suite_records_its_first_case_and_prints_what_that_costs(
+    traced: tuple[Path, str], tmp_path: Path
+) -> None:
+    snapshot, printed = traced
+    document = json.loads((snapshot / "trace.json").read_text())
+    validate(document, "suite-trace")
+    assert (document["suite"], document["case"]) == ("wrapped", "step")
+    plain, wrapped, broken = document["arms"]
+    assert (plain["arm"], wrapped["arm"], broken["arm"]) == ("plain", "filter", "broken")
+    assert "ValueError: no data" in broken["failed"]
+    assert broken["trace"] is None
+    assert [of["beyond"] for of in plain["overheads"]] == ["baseline"]
+    assert [of["beyond"] for of in wrapped["overheads"]] == ["baseline", "reference"]
+    for of in [*plain["overheads"], *wrapped["overheads"]]:
+        assert [run["tracing"] for run in of["runs"]] == ["untraced", "host-only", "python"]
+        assert of["findings"] == []
+    # Times come from the recording without Python frames, names from the one with.
+    assert wrapped["trace"]["recording"]["tracer"]["python"] == 0
+    assert any(frame["kind"] == "python" for frame in wrapped["trace"]["frames"])
+    assert "tracer-inflated" not in json.dumps(wrapped["trace"]["findings"])
+    for words in ("what recording costs", "beyond its baseline", "beyond plain", "factor"):
+        assert words in printed, words
+    checked = start(tmp_path, "verify", str(snapshot))
+    assert "trace.json" not in checked.stdout, checked.stdout
+
+
+def test_the_phases_of_filter_jit_are_told_by_their_frames(traced: tuple[Path, str]) -> None:
+    snapshot, printed = traced
+    plain, wrapped, _ = json.loads((snapshot / "trace.json").read_text())["arms"]
+    assert plain["trace"]["wrappers"] == []
+    [wrapper] = wrapped["trace"]["wrappers"]
+    assert wrapper["name"] == "equinox.filter_jit"
+    phases = {phase["name"]: phase for phase in wrapper["phases"]}
+    assert list(phases) == ["preprocess", "partition", "postprocess", "combine"]
+    assert phases["combine"]["within"] == "postprocess"
+    for inner, outer in (("partition", "preprocess"), ("combine", "postprocess")):
+        assert 0 < phases[inner]["host-ns"] <= phases[outer]["host-ns"]
+    own = phases["preprocess"]["share-of-wrapper"] + phases["postprocess"]["share-of-wrapper"]
+    assert 0 < own <= 1
+    assert "equinox.filter_jit" in printed
+
+
+def test_one_arm_of_a_suite_is_recorded_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "suite.toml").write_text(SUITE)
+    (tmp_path / "w.py").write_text(WORKLOAD)
+    options = ["--arm", "filter", "--python", sys.executable, "--format", "json"]
+    finished = start(tmp_path, "trace", "--suite", ".", *options, "--html", "page.html")
+    assert finished.returncode == 0, finished.stderr
+    document = json.loads(finished.stdout)
+    validate(document, "suite-trace")
+    [arm] = document["arms"]
+    assert len(arm["trace"]["steps"]) >= 6
+    assert "preprocess" in (tmp_path / "page.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def difference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The page of two recordings, and the document behind it."""
+    folder = tmp_path_factory.mktemp("difference")
+    recordings = ROOT / "fixtures" / "traces"
+    both = [
+        str(recordings / "jax-cpu-filter-jit.xplane.pb.gz"),
+        "--against",
+        str(recordings / "jax-cpu-manual-python.xplane.pb.gz"),
+    ]
+    finished = start(folder, "trace", *both, "--html", "page.html", "--format", "json")
+    assert finished.returncode == 0, finished.stderr
+    return folder / "page.html", json.loads(finished.stdout)
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_of_a_comparison_is_like_the_others(
+    browser: Browser, difference: tuple[Path, Any], width: int, dark: bool
+) -> None:
+    page, _ = difference
+    browser.open(page, width=width, dark=dark)
+    assert browser.complaints() == []
+    assert browser.requests() == [page.resolve().as_uri()]
+    pages.assert_fits(browser)
+    pages.assert_in_order(browser)
+    pages.assert_named(browser)
+    pages.assert_stands_out(browser)
+
+
+def test_the_drawn_waterfall_ends_where_the_second_recording_does(
+    browser: Browser, difference: tuple[Path, Any]
+) -> None:
+    page, document = difference
+    browser.open(page)
+    drawn = browser.run(
+        "[...document.querySelectorAll('svg.waterfall')].map(chart => {"
+        "const wide = chart.getBoundingClientRect(), bar = chart.querySelector('.part');"
+        "const box = bar.getBBox();"
+        "const end = chart.querySelector('.estimate').x1.baseVal.value;"
+        "return [box.x / wide.width, (box.x + box.width) / wide.width, end / wide.width]; })"
+    )
+    assert len(drawn) == len(document["waterfall"]) + 2
+    wall = document["wall"]
+    ends = [fall["from-ns"] + fall["by-ns"] for fall in document["waterfall"]]
+    most = max(wall["first-ns"], wall["second-ns"], *ends)
+    told = [wall["first-ns"], *ends, wall["second-ns"]]
+    for (_, _, end), expected in zip(drawn, told):
+        assert end == pytest.approx(expected / most, abs=1e-3)
+    # Each bar begins where the one above it ends.
+    for (low, high, _), (_, _, before) in zip(drawn[1:-1], drawn):
+        assert min(abs(low - before), abs(high - before)) < 2e-3
+    assert ends[-1] == pytest.approx(wall["second-ns"], abs=1)

@@ -16,6 +16,7 @@ use firstlight_schema::run::RunDocument;
 use firstlight_schema::site::SiteDocument;
 use firstlight_schema::snapshot::Manifest;
 use firstlight_schema::suite::SuiteFile;
+use firstlight_schema::suite_trace::SuiteTraceDocument;
 use firstlight_schema::trace::TraceDocument;
 use firstlight_schema::trace_comparison::TraceComparisonDocument;
 use firstlight_schema::validation::{Rule, ValidationDocument};
@@ -62,6 +63,7 @@ fn files() -> Vec<(String, String)> {
         ("schemas/site.json".to_owned(), schema::<SiteDocument>()),
         ("schemas/snapshot.json".to_owned(), schema::<Manifest>()),
         ("schemas/trace.json".to_owned(), schema::<TraceDocument>()),
+        ("schemas/suite-trace.json".to_owned(), schema::<SuiteTraceDocument>()),
         ("schemas/trace-comparison.json".to_owned(), schema::<TraceComparisonDocument>()),
         ("schemas/validation.json".to_owned(), schema::<ValidationDocument>()),
         ("schemas/suite.json".to_owned(), schema::<SuiteFile>()),

@@ -101,7 +101,7 @@ impl EngineError {
             ),
             Self::NoSteps => Some(
                 "put each step into `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`; of \
-                 PyTorch record with torch.profiler and give the file"
+                 PyTorch, call `step()` of a torch.profiler.profile or of an optimizer"
                     .to_owned(),
             ),
             Self::Recording { .. } => Some("does the command end well by itself?".to_owned()),

@@ -1,21 +1,40 @@
-//! Runs a command three times, with no, little and much tracing, and keeps what was recorded.
+//! Runs something three times, with no, little and much tracing, and keeps what was recorded: a command
+//! as typed, or the workload of a suite's arm.
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use firstlight_schema::cache::{CachePolicy, Policy};
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::reading::Outcome;
+use firstlight_schema::suite::{ArmFile, CaseFile, Program};
 use firstlight_schema::trace::Tracing;
 use firstlight_schema::variables;
+use serde_json::json;
 
 use crate::EngineError;
 use crate::interrupt::Interrupt;
 use crate::process::{Launch, Show, Stage, Start};
-use crate::python::resolve;
+use crate::python::{Hooks, resolve};
+use crate::sampling::{SuitePlan, Target, prepare, target};
 
-const HOOK: &str = include_str!("../../../python/tracing/sitecustomize.py");
+/// What every recorded process finds in front of its path.
+const HOOKS: [(&str, &str); 3] = [
+    ("sitecustomize.py", include_str!("../../../python/tracing/sitecustomize.py")),
+    ("_firstlight_recording.py", include_str!("../../../python/tracing/_firstlight_recording.py")),
+    (WORKLOAD, include_str!("../../../python/tracing/workload.py")),
+];
+const WORKLOAD: &str = "workload.py";
+
+/// Steps of an arm: enough for medians, few enough for a recording with Python frames.
+const STEPS: u32 = 30;
+const FEWEST_STEPS: u32 = 6;
+const WITHIN: Duration = Duration::from_secs(20);
+
+const LEVELS: [(Tracing, &str); 3] =
+    [(Tracing::Untraced, "none"), (Tracing::HostOnly, "host"), (Tracing::Python, "python")];
 
 /// One of the runs.
 #[derive(Clone, Debug)]
@@ -23,41 +42,50 @@ pub struct Recorded {
     pub tracing: Tracing,
     /// Start and end of each step, on the monotonic clock.
     pub steps: Vec<(u64, u64)>,
+    /// The same of what the workload calls its baseline, after each step; empty where it has none.
+    pub baselines: Vec<(u64, u64)>,
     pub wall: Nanos,
     /// The profile folder; none for the untraced run.
     pub profile: Option<PathBuf>,
 }
 
-/// Records the command's runs below a folder, the least traced first.
+/// What can be run three times.
+#[derive(Debug)]
+pub enum Work<'a> {
+    Command { words: &'a [String], timeout: Duration },
+    Arm { plan: &'a SuitePlan<'a>, case: &'a CaseFile, arm: &'a ArmFile, hooks: &'a Hooks },
+}
+
+/// Whether an arm is one that can be recorded: a workload in Python.
+pub fn can_be_recorded(arm: &ArmFile) -> bool {
+    matches!(arm.program(), Program::Workload(_))
+}
+
+/// Records the runs below a folder, the least traced first.
 pub fn record(
-    command: &[String],
+    work: &Work<'_>,
     folder: &Path,
-    timeout: Duration,
     interrupt: &Interrupt,
     mut starting: impl FnMut(Tracing),
 ) -> Result<Vec<Recorded>, EngineError> {
-    let program = resolve(&command[0])?.program;
+    fs::create_dir_all(folder).map_err(EngineError::file("make", folder))?;
+    // Processes have working directories of their own.
+    let folder = &fs::canonicalize(folder).map_err(EngineError::file("find", folder))?;
     let hooks = folder.join("hooks");
     fs::create_dir_all(&hooks).map_err(EngineError::file("make", &hooks))?;
-    let hook = hooks.join("sitecustomize.py");
-    fs::write(&hook, HOOK).map_err(EngineError::file("write", &hook))?;
+    for (name, text) in HOOKS {
+        let path = hooks.join(name);
+        fs::write(&path, text).map_err(EngineError::file("write", &path))?;
+    }
+    let mut subject = Subject::of(work, &hooks)?;
     let mut stage = Stage::new(folder, interrupt)?;
     let mut runs = Vec::new();
-    for (tracing, level) in
-        [(Tracing::Untraced, "none"), (Tracing::HostOnly, "host"), (Tracing::Python, "python")]
-    {
+    for (tracing, level) in LEVELS {
         starting(tracing);
         let own = folder.join(level);
         fs::create_dir_all(&own).map_err(EngineError::file("make", &own))?;
-        let launch = Launch {
-            program: program.clone(),
-            arguments: command[1..].iter().map(Into::into).collect(),
-            directory: None,
-            variables: environment(&hooks, &own, level),
-            requests: Vec::new(),
-            timeout,
-            show: Show::Tail,
-        };
+        let mut launch = subject.launch()?;
+        launch.variables.extend(environment(&hooks, &own, level));
         let seen = stage.observe(&mut Start::new(launch)?)?;
         match seen.outcome {
             Outcome::Completed => {}
@@ -67,14 +95,83 @@ pub fn record(
                 return Err(EngineError::Recording { outcome: format!("{other:?}"), tail });
             }
         }
+        let steps = spans(&own.join("steps.json"));
+        if steps.is_empty() {
+            return Err(EngineError::NoSteps);
+        }
         runs.push(Recorded {
             tracing,
-            steps: steps(&own.join("steps.json"))?,
+            steps,
+            baselines: spans(&own.join("baselines.json")),
             wall: seen.reaped.since(seen.spawn),
             profile: (tracing != Tracing::Untraced).then(|| own.join("profile")),
         });
     }
     Ok(runs)
+}
+
+/// What is started again for each run.
+enum Subject {
+    Command(Launch),
+    /// With caches of its own, which are empty at the beginning of each run.
+    Arm(Box<Target>),
+}
+
+impl Subject {
+    fn of(work: &Work<'_>, own: &Path) -> Result<Self, EngineError> {
+        Ok(match work {
+            Work::Command { words, timeout } => Self::Command(Launch {
+                program: resolve(&words[0])?.program,
+                arguments: words[1..].iter().map(Into::into).collect(),
+                directory: None,
+                variables: Vec::new(),
+                requests: Vec::new(),
+                timeout: *timeout,
+                show: Show::Tail,
+            }),
+            Work::Arm { plan, case, arm, hooks } => {
+                let mut target = target(plan, arm)?;
+                target.launch.arguments = vec![own.join(WORKLOAD).into()];
+                let asked = asked(plan, case, arm, hooks).to_string();
+                target.launch.variables.push((variables::TRACE_WORK.into(), Some(asked.into())));
+                Self::Arm(Box::new(target))
+            }
+        })
+    }
+
+    fn launch(&mut self) -> Result<Launch, EngineError> {
+        const POLICY: CachePolicy = CachePolicy {
+            compilers: Policy::Clean,
+            bytecode: Policy::AsFound,
+            page_cache: Policy::AsFound,
+        };
+        match self {
+            Self::Command(launch) => Ok(launch.clone()),
+            Self::Arm(target) => {
+                target.scratch.prepare(POLICY)?;
+                let mut launch = target.launch.clone();
+                launch.variables.extend(target.scratch.variables(POLICY));
+                Ok(launch)
+            }
+        }
+    }
+}
+
+/// What `workload.py` is to do.
+fn asked(plan: &SuitePlan<'_>, case: &CaseFile, arm: &ArmFile, hooks: &Hooks) -> serde_json::Value {
+    let prepare = prepare(case, arm);
+    json!({
+        "package": hooks.package(),
+        "workload": prepare.workload,
+        "case": prepare.case,
+        "parameters": prepare.parameters,
+        "arm": prepare.arm,
+        "options": prepare.options,
+        "warm-up": plan.suite.file.warm.warm_up,
+        "steps": STEPS,
+        "at-least": FEWEST_STEPS,
+        "within-ns": Nanos::from(WITHIN),
+    })
 }
 
 fn environment(hooks: &Path, own: &Path, level: &str) -> Vec<(OsString, Option<OsString>)> {
@@ -84,8 +181,6 @@ fn environment(hooks: &Path, own: &Path, level: &str) -> Vec<(OsString, Option<O
         path.push(":");
         path.push(original);
     }
-    // The program's working directory is its own; ours may be told relative to another.
-    let own = fs::canonicalize(own).unwrap_or_else(|_| own.to_owned());
     vec![
         (variables::PYTHONPATH.into(), Some(path)),
         (variables::ORIGINAL_PYTHONPATH.into(), original),
@@ -94,8 +189,8 @@ fn environment(hooks: &Path, own: &Path, level: &str) -> Vec<(OsString, Option<O
     ]
 }
 
-fn steps(file: &Path) -> Result<Vec<(u64, u64)>, EngineError> {
-    let Ok(text) = fs::read_to_string(file) else { return Err(EngineError::NoSteps) };
-    let steps: Vec<(u64, u64)> = serde_json::from_str(&text).unwrap_or_default();
-    if steps.is_empty() { Err(EngineError::NoSteps) } else { Ok(steps) }
+/// What a run wrote down; nothing where it wrote nothing.
+fn spans(file: &Path) -> Vec<(u64, u64)> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
 }

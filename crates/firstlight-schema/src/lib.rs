@@ -23,6 +23,7 @@ pub mod sample;
 pub mod site;
 pub mod snapshot;
 pub mod suite;
+pub mod suite_trace;
 pub mod trace;
 pub mod trace_comparison;
 pub mod validation;

@@ -25,6 +25,8 @@ pub struct TraceComparisonDocument {
     pub not_comparable: Vec<String>,
     /// Of the whole step, in nanoseconds; none where a side has no steady step.
     pub wall: Option<Row>,
+    /// Of the time outside of the compiled program and of its calls: `wait` and `host` together.
+    pub host_outside: Option<Row>,
     /// Buckets, each followed by its parts.
     pub buckets: Vec<Row>,
     /// Differences that sum to that of the wall, in order.
@@ -43,6 +45,7 @@ impl TraceComparisonDocument {
             second,
             not_comparable: Vec::new(),
             wall: None,
+            host_outside: None,
             buckets: Vec::new(),
             waterfall: Vec::new(),
             frames: Vec::new(),
@@ -64,7 +67,7 @@ pub struct ComparedTrace {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Row {
-    /// Nothing for the whole step.
+    /// Nothing for the whole step, and for what lies outside of the compiled program.
     pub bucket: Option<Bucket>,
     /// Nothing for the whole bucket.
     pub part: Option<Part>,

@@ -6,6 +6,7 @@ pub const PARENT: &str = "FIRSTLIGHT_PARENT";
 pub const ORIGINAL_PYTHONPATH: &str = "FIRSTLIGHT_PYTHONPATH";
 pub const TRACE_FOLDER: &str = "FIRSTLIGHT_TRACE_FOLDER";
 pub const TRACE_LEVEL: &str = "FIRSTLIGHT_TRACE_LEVEL";
+pub const TRACE_WORK: &str = "FIRSTLIGHT_TRACE_WORK";
 pub const RUNS: &str = "FIRSTLIGHT_RUNS";
 pub const ARTEFACTS: &str = "FIRSTLIGHT_ARTEFACTS";
 pub const CACHE: &str = "FIRSTLIGHT_CACHE";
@@ -17,7 +18,7 @@ pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
 pub const NO_COLOR: &str = "NO_COLOR";
 
 /// Each name with its meaning, for the reference.
-pub const ALL: [(&str, &str); 14] = [
+pub const ALL: [(&str, &str); 15] = [
     (RUNS, "read: the folder in which runs are kept, instead of the state folder"),
     (CACHE, "read: the folder for environments, suites and hooks, instead of the cache folder"),
     (NO_COLOR, "read: no colours when set"),
@@ -31,5 +32,6 @@ pub const ALL: [(&str, &str); 14] = [
     (ARTEFACTS, "set for arms with `artefacts = true`: a folder that all their processes share"),
     (TRACE_FOLDER, "set by `firstlight trace --record`: where a run's recording goes"),
     (TRACE_LEVEL, "set by `firstlight trace --record`: none, host or python"),
+    (TRACE_WORK, "set by `firstlight trace --suite`: the arm to call, and how often"),
     (ORIGINAL_PYTHONPATH, "set for measured processes: `PYTHONPATH` as the user had it"),
 ];

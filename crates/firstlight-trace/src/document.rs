@@ -4,8 +4,8 @@ use firstlight_analysis::stats;
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{
-    Bucket, EventRow, Framework, NamedVersion, Notice, NoticeName, Part, Recording, SteadyRow,
-    Step, StepsBy, TraceDocument,
+    Bucket, EventRow, Framework, HostOutside, NamedVersion, Notice, NoticeName, Part, Recording,
+    SteadyRow, Step, StepsBy, TraceDocument,
 };
 use firstlight_schema::version::Build;
 
@@ -14,6 +14,7 @@ use crate::intervals::Set;
 use crate::model::{Detail, Line, Place, Trace};
 use crate::recompile::{TorchTrace, explain};
 use crate::rules::JaxRules;
+use crate::wrappers::wrappers;
 
 /// Names in the table of events; the rest are too short in sum for anybody to miss.
 const MOST_EVENTS: usize = 2_000;
@@ -41,6 +42,8 @@ pub fn document(
     document.frames.truncate(MOST_FRAMES);
     document.steps = booked.into_iter().map(|one| one.step).collect();
     document.steady = steady_rows(&document.steps);
+    document.host_outside = host_outside(&document.steps);
+    document.wrappers = wrappers(&document.frames, &document.steps);
     document.events = events(trace);
     document.findings = findings(&document);
     document
@@ -148,6 +151,18 @@ fn steady_rows(steps: &[Step]) -> Vec<SteadyRow> {
         }
     }
     rows
+}
+
+fn host_outside(steps: &[Step]) -> Option<HostOutside> {
+    let steady = || steps.iter().filter(|step| !step.compiled);
+    let values: Vec<f64> = steady().map(|step| step.host_outside_ns.as_f64()).collect();
+    let whole: f64 = steady().map(|step| step.duration_ns.as_f64()).sum();
+    Some(HostOutside {
+        median: stats::median(&values)?,
+        least_ns: steady().map(|step| step.host_outside_ns).min()?,
+        most_ns: steady().map(|step| step.host_outside_ns).max()?,
+        share: values.iter().sum::<f64>() / whole,
+    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean is shown with three digits")]

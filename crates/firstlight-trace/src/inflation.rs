@@ -6,12 +6,16 @@ use firstlight_schema::finding::Finding;
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{Bucket, Inflation, TraceDocument, TracedRun, Tracing};
 
+use crate::wrappers::wrappers;
+
 /// A run of the work: its steps by its own clock, and what the recorder made of it.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub tracing: Tracing,
     /// Nanoseconds of each step, in order.
     pub steps: Vec<f64>,
+    /// The same of the baseline that was run after each step; empty where the work has none.
+    pub baselines: Vec<f64>,
     pub wall: Nanos,
     pub document: Option<TraceDocument>,
 }
@@ -25,11 +29,16 @@ pub fn combined(runs: &[Run]) -> Option<TraceDocument> {
     let ratio = |of: fn(&TracedRun) -> Option<Estimate>| {
         let mut points = told.iter().filter_map(of).map(|estimate| estimate.point);
         let first = points.next().filter(|first| *first > 0.0)?;
-        points.next_back().map(|last| last / first)
+        points.next_back().filter(|last| *last > 0.0).map(|last| last / first)
     };
-    let inflation =
-        Inflation { factor: ratio(|run| run.step), host_factor: ratio(|run| run.host), runs: told };
+    let inflation = Inflation {
+        factor: ratio(|run| run.step),
+        host_factor: ratio(|run| run.host),
+        overhead_factor: ratio(|run| run.overhead),
+        runs: told,
+    };
     document.frames = scaled(&document, most);
+    document.wrappers = wrappers(&document.frames, &document.steps);
     document.findings.retain(|reason| reason.finding != Finding::TracerInflated);
     document.inflation = Some(inflation);
     Some(document)
@@ -38,21 +47,19 @@ pub fn combined(runs: &[Run]) -> Option<TraceDocument> {
 /// Steps that compile in the recording compile in every run, which knows nothing of it.
 fn traced(run: &Run, recorded: &TraceDocument) -> TracedRun {
     let compiled = |index: usize| recorded.steps.get(index).is_some_and(|step| step.compiled);
-    let steady: Vec<f64> = run
-        .steps
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| !compiled(*index))
-        .map(|(_, ns)| *ns)
-        .collect();
+    let steady = |values: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
+        values.enumerate().filter(|(index, _)| !compiled(*index)).map(|(_, ns)| ns).collect()
+    };
+    let beyond = run.steps.iter().zip(&run.baselines).map(|(step, baseline)| step - baseline);
     let host = run.document.as_ref().and_then(|document| {
         let steps = document.steps.iter().filter(|step| !step.compiled);
         median(&steps.map(|step| step.bucket(Bucket::Host).as_f64()).collect::<Vec<f64>>())
     });
     TracedRun {
         tracing: run.tracing,
-        step: median(&steady),
+        step: median(&steady(&mut run.steps.iter().copied())),
         host,
+        overhead: median(&steady(&mut { beyond })),
         wall_ns: run.wall,
         file: run.document.as_ref().map(|document| document.recording.file.clone()),
     }

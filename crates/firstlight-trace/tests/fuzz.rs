@@ -7,14 +7,19 @@
 
 mod made;
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use firstlight_schema::version::Build;
-use firstlight_trace::{Limits, document, read_bytes};
+use firstlight_trace::{Limits, TorchTrace, Trace, document, open, read_bytes, speedscope};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 const ROUNDS: u32 = 150;
+/// An hour is divided among so many.
+const READERS: u64 = 5;
 /// A length that is enough to hold every kind of field, and short enough for many rounds.
 const LONGEST: usize = 60_000;
 
@@ -36,6 +41,26 @@ fn corpus(of: &str) -> Vec<Vec<u8>> {
             head("torch-gpu.json.gz"),
             br#"{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1.5,"dur":2,"args":{"correlation":1}}]}"#.to_vec(),
         ],
+        "packed" => {
+            let short = b"\x0a\x02\x12\x00".repeat(64);
+            let mut gz = GzEncoder::new(Vec::new(), Compression::default());
+            gz.write_all(&short).expect("memory takes everything");
+            vec![
+                std::fs::read(made::fixtures().join("jax-cpu-filter-jit.xplane.pb.gz"))
+                    .expect("a fixture"),
+                gz.finish().expect("memory takes everything"),
+                zstd::encode_all(made::fixture("jax-gpu.xplane.pb.gz").as_slice(), 3)
+                    .expect("memory takes everything"),
+            ]
+        }
+        "log" => vec![
+            b"V1 9 guards.py:1] {\"artifact\": {\"name\": \"recompile_reasons\"}, \"frame_id\": 0, \
+              \"frame_compile_id\": 1}\n\t[\n\t\"0/0: size mismatch\"\n\t]\n"
+                .to_vec(),
+            b"V1 9 utils.py:1] {\"compilation_metrics\": {\"co_name\": \"f\", \"recompile_reason\": \
+              \"x\"}, \"frame_id\": 0, \"frame_compile_id\": 1}\n] {broken\n"
+                .to_vec(),
+        ],
         _ => vec![
             head("jax-gpu.trace.json.gz"),
             br#"[{"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},{"ph":"X","pid":701,"tid":1,"ts":1,"dur":2,"name":"train","args":{"step_num":"0"}},{}]"#.to_vec(),
@@ -46,14 +71,14 @@ fn corpus(of: &str) -> Vec<Vec<u8>> {
 #[expect(clippy::print_stdout, reason = "how far it came is for whoever let it run for an hour")]
 fn fuzz(of: &str) {
     let seed = number("FIRSTLIGHT_FUZZ_SEED").unwrap_or(1);
-    let until =
-        number("FIRSTLIGHT_FUZZ_SECONDS").map(|s| Instant::now() + Duration::from_secs(s / 3));
+    let until = number("FIRSTLIGHT_FUZZ_SECONDS")
+        .map(|s| Instant::now() + Duration::from_secs(s / READERS));
     let corpus = corpus(of);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut round = 0;
     while until.map_or(round < ROUNDS, |until| Instant::now() < until) {
         let input = mutated(&corpus, &mut random);
-        let result = std::panic::catch_unwind(|| check(&input));
+        let result = std::panic::catch_unwind(|| check(of, &input));
         if result.is_err() {
             let path = std::env::temp_dir().join(format!("firstlight-fuzz-{of}-{seed}-{round}"));
             let _ = std::fs::write(&path, &input);
@@ -68,15 +93,34 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-fn check(input: &[u8]) {
+fn check(of: &str, input: &[u8]) {
     let limits = Limits { memory: 64 << 20, ..Limits::default() };
-    let Ok(trace) = read_bytes(input, &limits) else { return };
-    let of = document(&trace, "fuzz", None, Build::new("0", None));
+    match of {
+        "log" => drop(TorchTrace::parse(&String::from_utf8_lossy(input))),
+        "packed" => {
+            let file = tempfile::NamedTempFile::new().expect("a temporary file");
+            std::fs::write(file.path(), input).expect("a temporary file");
+            if let Ok(opened) = open(file.path(), &limits) {
+                tells(&opened.trace);
+            }
+        }
+        _ => {
+            if let Ok(trace) = read_bytes(input, &limits) {
+                tells(&trace);
+            }
+        }
+    }
+}
+
+/// What was read can be attributed, written and exported, and every step is the sum of its parts.
+fn tells(trace: &Trace) {
+    let of = document(trace, "fuzz", None, Build::new("0", None));
     for step in &of.steps {
         let sum: u64 = step.parts.iter().map(|row| row.ns.0).sum();
         assert_eq!(sum, step.duration_ns.0, "step {}", step.number);
     }
     serde_json::to_string(&of).expect("every document is JSON");
+    speedscope(trace, "fuzz", std::io::sink()).expect("nothing is written to nowhere");
 }
 
 fn mutated(corpus: &[Vec<u8>], random: &mut Pcg64Mcg) -> Vec<u8> {
@@ -128,4 +172,14 @@ fn the_kineto_reader_survives() {
 #[test]
 fn the_reader_of_converted_json_survives() {
     fuzz("chrome");
+}
+
+#[test]
+fn unpacking_survives() {
+    fuzz("packed");
+}
+
+#[test]
+fn the_reader_of_torchs_log_survives() {
+    fuzz("log");
 }

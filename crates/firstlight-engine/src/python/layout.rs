@@ -54,6 +54,11 @@ impl Hooks {
         }
     }
 
+    /// The folder in which `firstlight` lies, for whoever imports it without the hooks.
+    pub(crate) fn package(&self) -> PathBuf {
+        self.folder.join("package")
+    }
+
     /// The settings with which a process loads the hooks and then forgets them. A process without
     /// a descriptor to report to loads none, and can import `firstlight` all the same.
     pub fn variables(&self) -> Vec<(OsString, Option<OsString>)> {

@@ -54,18 +54,8 @@ impl<'a> Contender<'a> {
                 samples: Vec::new(),
             })
             .collect();
-        let readings =
-            ArmReadings { arm: name.clone(), priming: Vec::new(), regimes, stopped: None };
-        let prepare = Prepare {
-            workload: match arm.program() {
-                Program::Workload(workload) => Some(workload.to_owned()),
-                Program::Command(_) => None,
-            },
-            case: case.name.get_ref().clone(),
-            parameters: case.parameters.clone(),
-            arm: name,
-            options: arm.options.clone(),
-        };
+        let readings = ArmReadings { arm: name, priming: Vec::new(), regimes, stopped: None };
+        let prepare = prepare(case, arm);
         Ok(Self {
             plan,
             case,
@@ -150,8 +140,22 @@ impl<'a> Contender<'a> {
     }
 }
 
+/// What an arm's process is asked to do in a case.
+pub(crate) fn prepare(case: &CaseFile, arm: &ArmFile) -> Prepare {
+    Prepare {
+        workload: match arm.program() {
+            Program::Workload(workload) => Some(workload.to_owned()),
+            Program::Command(_) => None,
+        },
+        case: case.name.get_ref().clone(),
+        parameters: case.parameters.clone(),
+        arm: arm.name.get_ref().clone(),
+        options: arm.options.clone(),
+    }
+}
+
 /// What is started for an arm; what it is asked comes later.
-fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, EngineError> {
+pub(crate) fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, EngineError> {
     let file = &plan.suite.file;
     let (program, arguments, hooked) = match arm.program() {
         Program::Workload(_) => {

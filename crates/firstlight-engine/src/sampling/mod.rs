@@ -7,6 +7,7 @@ mod session;
 mod suite;
 
 pub use command::{CommandPlan, CommandReadings, sample_command};
+pub(crate) use contender::{prepare, target};
 pub use plan::turns;
 pub use session::{Observer, Session, Target};
 pub use suite::{

@@ -14,6 +14,7 @@ mod scale;
 mod series;
 mod steps;
 mod sweep;
+mod waterfall;
 
 pub(crate) use break_even::break_even;
 pub(crate) use calls::calls;
@@ -26,6 +27,7 @@ pub(crate) use scale::real;
 pub(crate) use series::{series, series_scale};
 pub(crate) use steps::{step_bar, step_swatch};
 pub(crate) use sweep::sweep;
+pub(crate) use waterfall::Fall;
 
 /// Colours for arms; beyond these they come round again.
 const ARM_COLOURS: usize = 8;

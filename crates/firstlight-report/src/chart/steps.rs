@@ -48,6 +48,18 @@ pub(crate) fn step_swatch(part: Part) -> Markup {
     }
 }
 
+/// The class that gives a bucket its colour: that of what it mostly is.
+pub(super) fn bucket_class(bucket: Bucket) -> &'static str {
+    part_class(match bucket {
+        Bucket::Compile => Part::Compile,
+        Bucket::Execute => Part::Compiled,
+        Bucket::Transfer => Part::Transfer,
+        Bucket::Dispatch => Part::Call,
+        Bucket::Wait => Part::Blocked,
+        Bucket::Host => Part::Between,
+    })
+}
+
 /// The class that gives a part its colour.
 fn part_class(part: Part) -> &'static str {
     match part {

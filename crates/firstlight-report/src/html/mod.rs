@@ -13,6 +13,7 @@ mod processes;
 mod sweeps;
 pub(crate) mod table;
 mod trace;
+mod trace_comparison;
 pub(crate) mod verdicts;
 mod warm;
 
@@ -23,6 +24,7 @@ use crate::format::bytes;
 use crate::model::Model;
 
 pub use trace::trace_page;
+pub use trace_comparison::trace_comparison_page;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");

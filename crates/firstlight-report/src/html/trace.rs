@@ -1,7 +1,7 @@
 //! A trace as one HTML file: timelines of its steps, their buckets, what was compiled and why, what the
 //! host did, and every event by name.
 
-use firstlight_schema::trace::{Bucket, Part, Step, TraceDocument, Turn};
+use firstlight_schema::trace::{Part, Step, TraceDocument, Turn, Wrapper, WrapperPhase};
 use maud::{Markup, html};
 
 use super::table::{Cell, Head, Order, table};
@@ -136,7 +136,11 @@ fn numbers(document: &TraceDocument, used: &[Part]) -> Markup {
     let heads: Vec<Head<'_>> = [Head::Number("step"), Head::Number("wall")]
         .into_iter()
         .chain(names.iter().map(|name| Head::Number(name)))
-        .chain([Head::Number("hidden host"), Head::Number("gap before")])
+        .chain([
+            Head::Number("host outside"),
+            Head::Number("hidden host"),
+            Head::Number("gap before"),
+        ])
         .collect();
     let number = |ns: f64| Cell::number(duration(ns), ns);
     let rows: Vec<Vec<Cell>> = document
@@ -148,7 +152,11 @@ fn numbers(document: &TraceDocument, used: &[Part]) -> Markup {
             [Cell::number(step.number.to_string(), key), number(step.duration_ns.as_f64())]
                 .into_iter()
                 .chain(used.iter().map(|part| number(step.part(*part).as_f64())))
-                .chain([number(step.overlapped_host_ns.as_f64()), number(step.gap_ns.as_f64())])
+                .chain([
+                    number(step.host_outside_ns.as_f64()),
+                    number(step.overlapped_host_ns.as_f64()),
+                    number(step.gap_ns.as_f64()),
+                ])
                 .collect()
         })
         .collect();
@@ -223,20 +231,53 @@ fn host(document: &TraceDocument) -> Markup {
         Head::Number("alone"),
         Head::Number("times"),
     ];
-    let outside: f64 = document
-        .steady
-        .iter()
-        .filter(|row| row.bucket == Bucket::Host && row.part.is_none())
-        .map(|row| row.median.point)
-        .sum();
     html! {
         section aria-labelledby="host" {
             h2 id="host" { "What the host did" }
-            p class="note" {
-                "Outside of the compiled program, per steady step on average; the median step has "
-                (duration(outside)) " of it."
+            @if let Some(of) = &document.host_outside {
+                p {
+                    "Host outside of the compiled program: " strong { (duration(of.median.point)) }
+                    " in the median steady step, waiting included; from " (duration(of.least_ns.as_f64()))
+                    " to " (duration(of.most_ns.as_f64())) ", " (share(of.share)) " of the mean step."
+                }
             }
+            (wrappers(document))
+            p class="note" { "Host time by event is without waiting, per steady step on average." }
             (table("Host time by event", Order::Sortable, &heads, &rows))
+        }
+    }
+}
+
+/// What a known wrapper does around the compiled program, phase by phase.
+fn wrappers(document: &TraceDocument) -> Markup {
+    let heads = [
+        Head::Text("phase"),
+        Head::Number("per step"),
+        Head::Number("of the wrapper"),
+        Head::Number("of the step"),
+    ];
+    let rows = |wrapper: &Wrapper| -> Vec<Vec<Cell>> {
+        let row = |phase: &WrapperPhase| {
+            let name = match &phase.within {
+                Some(outer) => format!("… {} in {outer}", phase.name),
+                None => phase.name.clone(),
+            };
+            vec![
+                Cell::text(&name),
+                Cell::number(duration(phase.host_ns), phase.host_ns),
+                Cell::number(share(phase.share_of_wrapper), phase.share_of_wrapper),
+                Cell::number(share(phase.share_of_step), phase.share_of_step),
+            ]
+        };
+        wrapper.phases.iter().map(row).collect()
+    };
+    html! {
+        @for wrapper in &document.wrappers {
+            p {
+                (name(&wrapper.name)) ": " (duration(wrapper.host_ns)) " of host time per steady step, "
+                (share(wrapper.share)) " of it."
+            }
+            (table(&format!("Phases of {}", wrapper.name), Order::Fixed, &heads, &rows(wrapper)))
         }
     }
 }

@@ -12,6 +12,7 @@ mod page;
 mod rows;
 mod run;
 mod sheet;
+mod suite_trace;
 mod sweeps;
 mod trace;
 mod trace_comparison;
@@ -23,6 +24,7 @@ use firstlight_schema::cold::ColdDocument;
 use firstlight_schema::comparison::ComparisonDocument;
 use firstlight_schema::health::HealthDocument;
 use firstlight_schema::run::RunDocument;
+use firstlight_schema::suite_trace::SuiteTraceDocument;
 use firstlight_schema::trace::TraceDocument;
 use firstlight_schema::trace_comparison::TraceComparisonDocument;
 
@@ -66,6 +68,12 @@ impl Terminal {
     pub fn run(self, document: &RunDocument, report: Report) -> String {
         let mut page = Page::new(self.width);
         run::run(&mut page, document, report);
+        page.finish()
+    }
+
+    pub fn suite_trace(self, document: &SuiteTraceDocument, rows: usize) -> String {
+        let mut page = Page::new(self.width);
+        suite_trace::suite_trace(&mut page, document, rows);
         page.finish()
     }
 

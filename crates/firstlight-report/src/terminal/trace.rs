@@ -24,6 +24,7 @@ pub(super) fn trace(page: &mut Page, document: &TraceDocument, rows: usize) {
     steady(page, document);
     inflation(page, document);
     compilations(page, &document.compilations);
+    wrappers(page, document);
     frames(page, document, rows);
     events(page, document, rows);
     notices(page, document);
@@ -203,6 +204,24 @@ fn steady(page: &mut Page, document: &TraceDocument) {
     }
     let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
     page.columns(&align, &lines);
+    host_outside(page, document);
+}
+
+/// The figure that people call a wrapper's overhead, by its name.
+fn host_outside(page: &mut Page, document: &TraceDocument) {
+    let Some(of) = &document.host_outside else { return };
+    let inflation = document.inflation.as_ref().and_then(|inflation| inflation.host_factor);
+    page.sentence(&format!(
+        "  {BOLD}host outside of the compiled program{BOLD:#} (w + h): {}, {} of the step, from {} to {} \
+         over the steps{}",
+        duration(of.median.point),
+        share(of.share),
+        duration(of.least_ns.as_f64()),
+        duration(of.most_ns.as_f64()),
+        inflation.map_or_else(String::new, |factor| {
+            format!("; {factor:.2} times as much host time when Python frames are recorded")
+        })
+    ));
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of few cells")]
@@ -273,6 +292,34 @@ fn compilations(page: &mut Page, all: &[Compilation]) {
             parts.join(", ")
         ));
         page.sentence(&format!("    why: {}", one.cause.text));
+    }
+}
+
+/// What a known wrapper does around the compiled program, phase by phase.
+pub(super) fn wrappers(page: &mut Page, document: &TraceDocument) {
+    for wrapper in &document.wrappers {
+        page.gap();
+        page.line(&format!(
+            "{BOLD}{}{BOLD:#}: {} of host time per steady step, {} of it",
+            wrapper.name,
+            duration(wrapper.host_ns),
+            share(wrapper.share)
+        ));
+        let header = ["phase", "per step", "of the wrapper", "of the step", "frame"];
+        let lines = wrapper.phases.iter().map(|phase| {
+            let indent = if phase.within.is_some() { "  " } else { "" };
+            vec![
+                format!("{indent}{}", phase.name),
+                duration(phase.host_ns),
+                share(phase.share_of_wrapper),
+                share(phase.share_of_step),
+                phase.frame.clone(),
+            ]
+        });
+        let lines: Vec<Vec<String>> =
+            std::iter::once(header.map(str::to_owned).to_vec()).chain(lines).collect();
+        let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+        page.columns(&align, &lines);
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn trace_comparison(page: &mut Page, document: &TraceComparisonDocume
         page.sentence("A side has no steady step, so there is nothing to compare.");
         return;
     };
-    table(page, wall, &document.buckets);
+    table(page, wall, document);
     waterfall(page, wall, &document.waterfall);
     frames(page, document, rows);
     for finding in &document.findings {
@@ -36,25 +36,27 @@ pub(super) fn trace_comparison(page: &mut Page, document: &TraceComparisonDocume
     }
 }
 
-fn table(page: &mut Page, wall: &Row, buckets: &[Row]) {
+fn table(page: &mut Page, wall: &Row, document: &TraceComparisonDocument) {
     page.gap();
     page.line(&format!("{BOLD}a steady step{BOLD:#}, medians"));
     let header = ["", "first", "second", "difference", "95 % interval"].map(str::to_owned).to_vec();
-    let line = |row: &Row| {
+    let line = |name: String, row: &Row| {
         let interval = row.difference.interval.map_or_else(
             || "too few steps".to_owned(),
             |interval| format!("{} to {}", difference(interval.low), difference(interval.high)),
         );
         vec![
-            name(row),
+            name,
             duration(row.first_ns),
             duration(row.second_ns),
             difference(row.difference.point),
             interval,
         ]
     };
-    let lines: Vec<Vec<String>> =
-        std::iter::once(header).chain(std::iter::once(wall).chain(buckets).map(line)).collect();
+    let rows = std::iter::once(wall).chain(&document.buckets).map(|row| line(name(row), row));
+    let outside =
+        document.host_outside.iter().map(|row| line("host outside (w + h)".to_owned(), row));
+    let lines: Vec<Vec<String>> = std::iter::once(header).chain(rows).chain(outside).collect();
     let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
     page.columns(&align, &lines);
 }

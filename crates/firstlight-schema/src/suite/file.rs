@@ -33,6 +33,10 @@ pub struct SuiteFile {
     pub reference: Option<Spanned<String>>,
     #[serde(default)]
     pub environment: EnvironmentFile,
+    /// Whether the arms of the first case are also recorded: untraced, with the framework's own events,
+    /// and with Python frames.
+    #[serde(default)]
+    pub trace: bool,
     #[serde(default)]
     pub sampling: SamplingFile,
     #[serde(default)]

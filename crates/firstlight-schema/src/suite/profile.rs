@@ -45,6 +45,8 @@ pub struct ProfileFile {
     pub bytecode: Option<Policy>,
     /// Whether the reference arm is measured twice.
     pub control: Option<bool>,
+    /// Whether arms are also recorded.
+    pub trace: Option<bool>,
     /// Parameters of every case that has them.
     pub parameters: BTreeMap<String, Scalar>,
     /// Values of sweeps, by the name of the case.
@@ -85,6 +87,7 @@ impl SuiteFile {
         self.warm.within = profile.within.unwrap_or(self.warm.within);
         self.cache.bytecode = profile.bytecode.unwrap_or(self.cache.bytecode);
         self.comparison.control = profile.control.unwrap_or(self.comparison.control);
+        self.trace = profile.trace.unwrap_or(self.trace);
         if let EnvironmentFile::Provisioned(environment) = &mut self.environment {
             environment.variables.extend(profile.variables);
         }

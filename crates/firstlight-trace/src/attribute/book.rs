@@ -57,6 +57,7 @@ fn one(found: &Findings, mark: &Mark, before: Option<i64>) -> Booked {
         duration_ns: nanos(mark.span.1 - mark.span.0),
         gap_ns: nanos(before.map_or(0, |before| mark.span.0 - before)),
         compiled,
+        host_outside_ns: Step::outside(&parts),
         parts,
         overlapped_host_ns: nanos(overlapped(found, mark.span)),
         device_busy_ns: nanos(found.busy.within(mark.span).total()),

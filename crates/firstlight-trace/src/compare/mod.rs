@@ -29,6 +29,7 @@ pub fn compare(
     document.not_comparable = comparable::reasons(first, second);
     let (a, b) = (steady(first), steady(second));
     document.wall = row(None, None, &a, &b, &|step| step.duration_ns);
+    document.host_outside = row(None, None, &a, &b, &|step| step.host_outside_ns);
     for bucket in Bucket::ALL {
         let own = row(Some(bucket), None, &a, &b, &|step| step.bucket(bucket));
         let parts: Vec<Row> = Part::ALL

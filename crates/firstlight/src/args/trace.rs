@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use firstlight_schema::suite::Scalar;
 
 /// Show where each step's time went in a profiler's recording, and why something compiled again
 ///
@@ -17,7 +18,7 @@ pub(crate) struct TraceArgs {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: Option<PathBuf>,
     /// Compare with this one: what a steady step costs here and not there
-    #[arg(long, value_name = "TRACE", conflicts_with_all = ["record", "export", "html"])]
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["record", "suite", "export"])]
     pub(crate) against: Option<PathBuf>,
     /// Names in the tables of frames and of events
     #[arg(long, default_value_t = 10, value_name = "N")]
@@ -28,7 +29,7 @@ pub(crate) struct TraceArgs {
     /// Memory that the events may take, in megabytes
     #[arg(long, default_value_t = 4096, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) memory: u64,
-    /// Also make an HTML page with the timelines of the steps
+    /// Also make an HTML page with the timelines of the steps, or with the waterfall of --against
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Also write the recording for another viewer
@@ -37,12 +38,33 @@ pub(crate) struct TraceArgs {
     /// The file of --export
     #[arg(long, short, value_name = "FILE", requires = "export")]
     pub(crate) output: Option<PathBuf>,
-    /// Run a JAX program untraced, recorded, and recorded with Python frames, and print what
-    /// recording costs beside what was recorded
+    /// Run a JAX or PyTorch program untraced, recorded, and recorded with Python frames, and print
+    /// what recording costs beside what was recorded
     #[arg(long, conflicts_with = "trace")]
     pub(crate) record: bool,
-    /// Keep the recordings of --record in this folder
-    #[arg(long, value_name = "FOLDER", requires = "record")]
+    /// Do the same with arms of this suite: a folder with a suite.toml, or a built-in one
+    #[arg(long, value_name = "SUITE", conflicts_with_all = ["trace", "record"])]
+    pub(crate) suite: Option<String>,
+    /// The suite's case, instead of its first
+    #[arg(long, value_name = "NAME", requires = "suite")]
+    pub(crate) case: Option<String>,
+    /// Only this arm of the suite; may be repeated
+    #[arg(long = "arm", value_name = "NAME", requires = "suite")]
+    pub(crate) arms: Vec<String>,
+    /// One of the suite's own sizes
+    #[arg(long, value_name = "NAME", requires = "suite")]
+    pub(crate) profile: Option<String>,
+    /// Another value for a parameter of the suite; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = super::parameter, requires = "suite")]
+    pub(crate) set: Vec<(String, Scalar)>,
+    /// Also record the arms that need this extra of the suite; may be repeated
+    #[arg(long = "extra", value_name = "NAME", requires = "suite")]
+    pub(crate) extras: Vec<String>,
+    /// Use this interpreter for the suite as it stands, and install nothing
+    #[arg(long, value_name = "PATH", requires = "suite")]
+    pub(crate) python: Option<PathBuf>,
+    /// Keep the recordings of --record or --suite in this folder
+    #[arg(long, value_name = "FOLDER")]
     pub(crate) keep: Option<PathBuf>,
     /// How long one run of --record may take
     #[arg(long, default_value = "10m", value_parser = humantime::parse_duration, value_name = "TIME", requires = "record")]
@@ -66,4 +88,6 @@ Examples:
   firstlight trace worker.pt.trace.json.gz --rows 30
   firstlight trace trace.json --torch-trace dedicated_log_torch_trace.log
   firstlight trace host.xplane.pb --export speedscope --output steps.speedscope.json
-  firstlight trace --record --keep recordings -- python train.py";
+  firstlight trace filter/ --against manual/ --html difference.html
+  firstlight trace --record --keep recordings -- python train.py
+  firstlight trace --suite jit-overhead --arm filter-jit --arm pytrees";

@@ -11,6 +11,7 @@ mod results;
 mod run;
 mod show;
 mod snapshot;
+mod suite_trace;
 mod trace;
 mod verify;
 

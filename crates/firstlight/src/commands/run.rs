@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use firstlight_analysis::rebuild::{begin, case_result, conclude, end};
+use firstlight_engine::EngineError;
 use firstlight_engine::doctor;
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::machine;
@@ -12,17 +13,21 @@ use firstlight_engine::provision::provision;
 use firstlight_engine::python::{Hooks, Interpreter};
 use firstlight_engine::sampling::{ArmReadings, Session, SuitePlan, sample_case};
 use firstlight_engine::snapshot;
-use firstlight_engine::store::{RunFolder, now_utc};
+use firstlight_engine::store::{RunFolder, now_utc, write_whole};
 use firstlight_engine::suites::{self, Suite};
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::run::{EnvironmentKind, EnvironmentRecord, RunDocument};
-use firstlight_schema::snapshot::Origin;
+use firstlight_schema::snapshot::{Origin, TRACE};
 use firstlight_schema::suite::{ArmFile, EnvironmentFile, Program, SuiteFile};
+use firstlight_schema::suite_trace::SuiteTraceDocument;
+use firstlight_trace::Limits;
 
 use super::harness;
 use super::results::guidance;
 use super::snapshot::finish;
+use super::suite_trace::Recorder;
+use crate::args::Format;
 use crate::error::Error;
 use crate::output;
 use crate::printer::Printer;
@@ -70,6 +75,7 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
         }
     }
     progress.finish();
+    let traced = traced(&plan, &session, &interrupt, printer)?;
     end(&mut document, Some(doctor::examine()));
     let json = output::save(&document, &session.store, &settings.destination)?;
     let checked = finish(session.store.path(), document.after.clone())?;
@@ -79,11 +85,46 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
     }
     let text = |width| Terminal::new(width).run(&document, settings.report);
     output::show(&json, text, session.store.path(), &settings.destination, printer);
+    if let (Some(traced), Format::Text) = (&traced, settings.destination.format) {
+        printer.data("\n");
+        printer.data(&Terminal::new(printer.width()).suite_trace(traced, 0));
+    }
     Ok(exit(&document, interrupt.is_set()))
 }
 
+/// Records the arms of the first case, where the suite asks for it; the document goes into the snapshot.
+fn traced(
+    plan: &SuitePlan<'_>,
+    session: &Session<'_>,
+    interrupt: &Interrupt,
+    printer: &mut Printer,
+) -> Result<Option<SuiteTraceDocument>, Error> {
+    let Some(case) = plan.suite.file.cases.first().filter(|_| plan.suite.file.trace) else {
+        return Ok(None);
+    };
+    if interrupt.is_set() {
+        return Ok(None);
+    }
+    let cannot = |error| Error::Usage(format!("cannot make a folder for recordings: {error}"));
+    let folder = tempfile::tempdir().map_err(cannot)?;
+    let limits = Limits::default();
+    let recorder =
+        Recorder { plan, hooks: &session.hooks, folder: folder.path(), limits: &limits, interrupt };
+    let traced = match recorder.case(case, printer) {
+        Ok(traced) => traced,
+        Err(Error::Engine(EngineError::Interrupted)) => return Ok(None),
+        // What was measured stands without it.
+        Err(error) => {
+            printer.talk(&format!("warning: no arm was recorded: {error}"));
+            return Ok(None);
+        }
+    };
+    write_whole(&session.store.path().join(TRACE), &(serde_json::to_string(&traced)? + "\n"))?;
+    Ok(Some(traced))
+}
+
 /// The interpreter that the suite's workloads run with, and what is known of it.
-fn environment(
+pub(super) fn environment(
     suite: &Suite,
     settings: &RunSettings,
     interrupt: &Interrupt,

@@ -1,20 +1,22 @@
-//! `firstlight trace`: a profiler's recording, step by step; two of them, compared; or a program that is
-//! recorded now.
+//! `firstlight trace`: a profiler's recording, step by step; two of them, compared; or a program or a
+//! suite's arms that are recorded now.
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::process::adopt_orphans;
-use firstlight_engine::recording::record;
+use firstlight_engine::recording::{Work, record};
 use firstlight_engine::store::{write_bytes, write_whole};
-use firstlight_report::html::trace_page;
+use firstlight_report::html::{trace_comparison_page, trace_page};
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::trace::TraceDocument;
-use firstlight_trace::{Opened, Run, TorchTrace, combined, compare, document, open, speedscope};
+use firstlight_trace::{Opened, TorchTrace, compare, document, open, speedscope};
 
 use super::build;
+use super::suite_trace::{combine, trace_suite};
 use crate::args::Format;
 use crate::error::Error;
 use crate::printer::Printer;
@@ -29,7 +31,12 @@ pub(crate) fn trace(settings: &TraceSettings, printer: &mut Printer) -> Result<E
                 None => show(&document, Some(&opened), settings, printer),
             }
         }
-        TraceSource::Record { .. } => recorded(settings, printer),
+        TraceSource::Record { command, timeout, keep } => in_folder(keep.as_deref(), |folder| {
+            recorded(command, *timeout, folder, settings, printer)
+        }),
+        TraceSource::Suite { run, keep } => {
+            in_folder(keep.as_deref(), |folder| trace_suite(run, folder, settings, printer))
+        }
     }
 }
 
@@ -94,40 +101,42 @@ fn against(
         Format::Json => serde_json::to_string(&comparison)? + "\n",
     };
     printer.data(&text);
+    for made in &settings.made {
+        if let Made::Page(path) = made {
+            write_whole(path, &trace_comparison_page(&comparison))?;
+            printer.aside(&format!("wrote {}", path.display()));
+        }
+    }
     Ok(if comparison.wall.is_some() { Exit::Ok } else { Exit::Inconclusive })
 }
 
-fn recorded(settings: &TraceSettings, printer: &mut Printer) -> Result<Exit, Error> {
-    let TraceSource::Record { command, timeout, keep } = &settings.source else {
-        return Err(Error::Usage("no command to record".to_owned()));
-    };
+fn recorded(
+    command: &[String],
+    timeout: Duration,
+    folder: &Path,
+    settings: &TraceSettings,
+    printer: &mut Printer,
+) -> Result<Exit, Error> {
     let interrupt = Interrupt::install()?;
     adopt_orphans()?;
-    let cannot = |error| Error::Usage(format!("cannot make a folder for the recordings: {error}"));
-    let temporary;
-    let folder = if let Some(folder) = keep {
-        fs::create_dir_all(folder).map_err(cannot)?;
-        folder.as_path()
-    } else {
-        temporary = tempfile::tempdir().map_err(cannot)?;
-        temporary.path()
-    };
-    let runs = record(command, folder, *timeout, &interrupt, |tracing| {
+    let work = Work::Command { words: command, timeout };
+    let runs = record(&work, folder, &interrupt, |tracing| {
         printer.aside(&format!("running {}", tracing.name()));
     })?;
-    let mut read_runs = Vec::new();
-    for run in runs {
-        let document = match &run.profile {
-            Some(profile) => Some(read(profile, settings)?.1),
-            None => None,
-        };
-        #[expect(clippy::cast_precision_loss, reason = "a step is shorter than 2^53 nanoseconds")]
-        let steps =
-            run.steps.iter().map(|(start, end)| end.saturating_sub(*start) as f64).collect();
-        read_runs.push(Run { tracing: run.tracing, steps, wall: run.wall, document });
-    }
-    match combined(&read_runs) {
-        Some(document) => show(&document, None, settings, printer),
-        None => Err(Error::Usage("nothing was recorded".to_owned())),
+    show(&combine(runs, &settings.limits)?, None, settings, printer)
+}
+
+/// Recordings go where they are to be kept, or where they vanish with the command.
+fn in_folder(
+    keep: Option<&Path>,
+    then: impl FnOnce(&Path) -> Result<Exit, Error>,
+) -> Result<Exit, Error> {
+    let cannot = |error| Error::Usage(format!("cannot make a folder for the recordings: {error}"));
+    match keep {
+        Some(folder) => {
+            fs::create_dir_all(folder).map_err(cannot)?;
+            then(folder)
+        }
+        None => then(tempfile::tempdir().map_err(cannot)?.path()),
     }
 }

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use firstlight_report::terminal::Report;
+use firstlight_schema::suite::Choice;
 use firstlight_trace::Limits;
 
+use super::{Destination, RunSettings};
 use crate::args::{Format, TraceArgs, TraceExport};
 use crate::error::Error;
 
@@ -25,6 +28,7 @@ pub(crate) struct TraceSettings {
 pub(crate) enum TraceSource {
     File(PathBuf),
     Record { command: Vec<String>, timeout: Duration, keep: Option<PathBuf> },
+    Suite { run: Box<RunSettings>, keep: Option<PathBuf> },
 }
 
 /// A file that is made besides what is printed.
@@ -36,8 +40,29 @@ pub(crate) enum Made {
 
 impl TraceSettings {
     pub(crate) fn resolve(args: TraceArgs, format: Format) -> Result<Self, Error> {
+        if args.keep.is_some() && !args.record && args.suite.is_none() {
+            return Err(Error::Usage("--keep is for --record and --suite".to_owned()));
+        }
         let source = match (args.trace, args.record) {
             (Some(trace), false) => TraceSource::File(trace),
+            (None, false) if args.suite.is_some() => TraceSource::Suite {
+                run: Box::new(RunSettings {
+                    suite: args.suite.unwrap_or_default(),
+                    choice: Choice {
+                        cases: args.case.into_iter().collect(),
+                        arms: args.arms,
+                        profile: args.profile,
+                        set: args.set.into_iter().collect(),
+                        extras: args.extras,
+                        ..Choice::default()
+                    },
+                    argv: Vec::new(),
+                    report: Report::Usual,
+                    python: args.python,
+                    destination: Destination::new(format, None, None),
+                }),
+                keep: args.keep,
+            },
             (None, true) if !args.command.is_empty() => TraceSource::Record {
                 command: args.command,
                 timeout: args.timeout,
@@ -47,7 +72,9 @@ impl TraceSettings {
                 return Err(Error::Usage("no command to record: it follows `--`".to_owned()));
             }
             (_, _) => {
-                return Err(Error::Usage("give a trace, or --record and a command".to_owned()));
+                return Err(Error::Usage(
+                    "give a trace, --suite, or --record and a command".to_owned(),
+                ));
             }
         };
         let mut made: Vec<Made> = args.html.into_iter().map(Made::Page).collect();

@@ -29,6 +29,7 @@ fn a_recording_shows_its_steps_and_why_it_compiled_again() {
         "8 steps, marked in the program",
         "step 5: `step` again, by the compiler",
         "why: argument 8 `x`: f32[512,1024] → f32[520,1024]",
+        "host outside of the compiled program (w + h): 836 µs",
         "cuda-graphs: ",
     ] {
         assert!(finished.stdout.contains(words), "{words}\n{}", finished.stdout);
@@ -80,7 +81,13 @@ fn two_recordings_are_compared_and_what_differs_is_said() {
     let host = of.buckets.iter().find(|row| row.bucket == Some(Bucket::Host)).unwrap();
     assert!(host.second_ns > host.first_ns);
 
-    let text = trace(&sandbox, &[&second, "--against", &first]).stdout;
+    let outside = of.host_outside.unwrap();
+    assert!(outside.second_ns > outside.first_ns);
+
+    let page = sandbox.path().join("page.html").display().to_string();
+    let text = trace(&sandbox, &[&second, "--against", &first, "--html", &page]).stdout;
+    let html = fs::read_to_string(page).unwrap();
+    assert!(html.contains("Waterfall") && html.contains("rest: medians do not add up"));
     assert!(text.contains("not comparable: tracer levels"), "{text}");
     assert!(text.contains("from the first to the second"), "{text}");
     let same = trace(&sandbox, &[&first, "--against", &first]).stdout;
@@ -121,4 +128,22 @@ fn a_command_without_steps_is_told_how_to_mark_them() {
     assert!(finished.stderr.contains("StepTraceAnnotation"), "{}", finished.stderr);
     let failing = trace(&sandbox, &["--record", "--", "sh", "-c", "echo oh >&2; exit 3"]);
     assert!(failing.stderr.contains("oh"), "{}", failing.stderr);
+}
+
+#[test]
+fn what_a_recording_needs_is_said() {
+    let sandbox = Sandbox::new();
+    let no_suite = trace(&sandbox, &["--suite", "nowhere"]);
+    assert_eq!(no_suite.code, 2);
+    assert!(no_suite.stderr.contains("no suite `nowhere`"), "{}", no_suite.stderr);
+    let keep = trace(&sandbox, &[&fixture("torch-cpu.json.gz"), "--keep", "folder"]);
+    assert_eq!(keep.code, 2);
+    assert!(keep.stderr.contains("--keep is for --record and --suite"), "{}", keep.stderr);
+    let text =
+        "name = \"s\"\n[[case]]\nname = \"c\"\n[[arm]]\nname = \"a\"\ncommand = [\"true\"]\n";
+    let suite = sandbox.file("suite.toml", text);
+    let folder = suite.parent().unwrap().display().to_string();
+    let own = trace(&sandbox, &["--suite", &folder]);
+    assert_eq!(own.code, 2);
+    assert!(own.stderr.contains("no arm of `c` is a workload in Python"), "{}", own.stderr);
 }

@@ -1,6 +1,8 @@
 //! The document `trace`: where each step's time went in a profiler's recording, what was compiled in
 //! it, and why.
 
+mod cost;
+
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -10,6 +12,8 @@ use crate::estimate::Estimate;
 use crate::finding::Reason;
 use crate::nanos::Nanos;
 use crate::version::{Build, SchemaId, Version};
+
+pub use cost::{HostOutside, Inflation, TracedRun, Tracing, Wrapper, WrapperPhase};
 
 pub const NAME: &str = "trace";
 pub const VERSION: Version = Version { major: 1, minor: 0 };
@@ -31,8 +35,13 @@ pub struct TraceDocument {
     pub steps: Vec<Step>,
     /// Medians over the steps in which nothing was compiled.
     pub steady: Vec<SteadyRow>,
+    /// Time of a steady step outside of the compiled program and of its calls, waiting included; none
+    /// where no step is steady.
+    pub host_outside: Option<HostOutside>,
     /// What the host did outside of the compiled program, over the same steps.
     pub frames: Vec<Frame>,
+    /// Known wrappers around compiled functions, by their phases; only where Python frames tell them.
+    pub wrappers: Vec<Wrapper>,
     pub compilations: Vec<Compilation>,
     /// Every event by its name, the longest in sum first.
     pub events: Vec<EventRow>,
@@ -57,7 +66,9 @@ impl TraceDocument {
             thread,
             steps: Vec::new(),
             steady: Vec::new(),
+            host_outside: None,
             frames: Vec::new(),
+            wrappers: Vec::new(),
             compilations: Vec::new(),
             events: Vec::new(),
             findings: Vec::new(),
@@ -353,6 +364,8 @@ pub struct Step {
     pub compiled: bool,
     /// Only parts that took any time.
     pub parts: Vec<PartTime>,
+    /// Outside of the compiled program and of its calls: `wait` and `host` together.
+    pub host_outside_ns: Nanos,
     /// What the host did outside of compiled calls while the program ran or data moved: part of no sum.
     pub overlapped_host_ns: Nanos,
     /// While any kernel or program ran, whatever the host did: part of no sum.
@@ -367,6 +380,12 @@ pub struct Step {
 impl Step {
     pub fn part(&self, part: Part) -> Nanos {
         self.parts.iter().filter(|row| row.part == part).map(|row| row.ns).sum()
+    }
+
+    /// Outside of the compiled program and of its calls.
+    pub fn outside(parts: &[PartTime]) -> Nanos {
+        let outside = |row: &&PartTime| matches!(row.part.bucket(), Bucket::Wait | Bucket::Host);
+        parts.iter().filter(outside).map(|row| row.ns).sum()
     }
 
     pub fn bucket(&self, bucket: Bucket) -> Nanos {
@@ -508,47 +527,4 @@ pub struct EventRow {
     pub count: u64,
     pub total_ns: Nanos,
     pub mean_ns: f64,
-}
-
-/// The same work, recorded with more and with less tracing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub struct Inflation {
-    /// The least traced first.
-    pub runs: Vec<TracedRun>,
-    /// Time of a step in the most traced run over the least traced one.
-    pub factor: Option<f64>,
-    /// The same of host time outside of the compiled program, between the recordings.
-    pub host_factor: Option<f64>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub struct TracedRun {
-    pub tracing: Tracing,
-    /// Of a steady step.
-    pub step: Option<Estimate>,
-    /// Host time of a steady step outside of the compiled program, where there is a recording.
-    pub host: Option<Estimate>,
-    /// Of the whole process.
-    pub wall_ns: Nanos,
-    pub file: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tracing {
-    Untraced,
-    HostOnly,
-    Python,
-}
-
-impl Tracing {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Untraced => "untraced",
-            Self::HostOnly => "host only",
-            Self::Python => "with Python frames",
-        }
-    }
 }

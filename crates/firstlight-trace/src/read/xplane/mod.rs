@@ -4,6 +4,9 @@
 //! everything but the lines, then line by line. Only one event's bytes are held at a time, besides
 //! what is kept of them.
 
+mod stats;
+mod walk;
+
 use std::io::{Read, Seek};
 
 use firstlight_schema::trace::{NoticeName, TraceFormat, TracerLevels};
@@ -19,10 +22,8 @@ use crate::limits::{Limits, Meter};
 use crate::model::{Detail, Events, Facts, Line, Place, Program, Trace};
 use crate::names::{Category, NameId, Names};
 
-/// An entry longer than this is not a name with its constants; programs are the longest.
-const LONGEST_ENTRY: u64 = 1 << 30;
-/// An event longer than this is none.
-const LONGEST_EVENT: u64 = 1 << 24;
+use stats::{Found, Stats, Wanted, hlo_proto};
+use walk::{Head, LONGEST_EVENT};
 
 pub(crate) fn read(source: impl Read + Seek, bytes: u64, limits: &Limits) -> Result<Trace> {
     let mut reader = Reader {
@@ -57,12 +58,6 @@ struct Reader<R> {
     trace: Trace,
 }
 
-/// A field of a message that is too long to be held: its number, and where its content lies.
-enum Head {
-    Number(u32, u64),
-    Stretch { number: u32, from: u64, to: u64 },
-}
-
 /// What a plane says besides its lines.
 #[derive(Default)]
 struct Plane {
@@ -76,39 +71,6 @@ struct Plane {
     lines: Vec<(u64, u64)>,
     /// The programs' numbers by details that were already made of them.
     details: FxHashMap<(Option<i64>, Option<NameId>), u32>,
-}
-
-/// The stats that are used.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    StepNum,
-    ProgramId,
-    HloModule,
-    Produces,
-    Consumes,
-}
-
-impl Wanted {
-    fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            "step_num" => Self::StepNum,
-            "program_id" => Self::ProgramId,
-            "hlo_module" => Self::HloModule,
-            "_p" => Self::Produces,
-            "_c" => Self::Consumes,
-            _ => return None,
-        })
-    }
-}
-
-/// What was found among an event's stats.
-#[derive(Clone, Copy, Default)]
-struct Found {
-    step: Option<i64>,
-    program: Option<i64>,
-    module: Option<NameId>,
-    produces: Option<u64>,
-    consumes: Option<u64>,
 }
 
 impl<R: Read + Seek> Reader<R> {
@@ -400,94 +362,6 @@ impl<R: Read + Seek> Reader<R> {
         }
         Ok(())
     }
-
-    /// The next field's head, of a message that ends at `end`; nothing at its end.
-    #[inline]
-    fn head(&mut self, end: u64) -> Result<Option<Head>> {
-        let at = self.pieces.offset();
-        if at >= end {
-            return Ok(None);
-        }
-        self.pieces.want(20)?;
-        let left = usize::try_from(end - at).unwrap_or(usize::MAX);
-        let window = self.pieces.window();
-        let window = &window[..window.len().min(left).min(20)];
-        let (key, used) = varint(window, at, self.bytes)?;
-        let number = u32::try_from(key >> 3).unwrap_or(0);
-        if number == 0 {
-            return Err(Problem::Corrupt { at, what: format!("no field has the key {key}") });
-        }
-        match key & 7 {
-            0 => {
-                let (value, more) = varint(&window[used..], at, self.bytes)?;
-                self.pieces.advance(used + more);
-                Ok(Some(Head::Number(number, value)))
-            }
-            2 => {
-                let (length, more) = varint(&window[used..], at, self.bytes)?;
-                let from = at + (used + more) as u64;
-                let to = from.checked_add(length).filter(|&to| to <= end).ok_or_else(|| {
-                    if from.saturating_add(length) > self.bytes {
-                        Problem::Truncated { at: self.bytes, inside: inside(end == self.bytes) }
-                    } else {
-                        let left = end - from;
-                        let what = format!("a field of {length} bytes where {left} are left");
-                        Problem::Corrupt { at, what }
-                    }
-                })?;
-                self.pieces.advance(used + more);
-                Ok(Some(Head::Stretch { number, from, to }))
-            }
-            wire @ (1 | 5) => {
-                let width = if wire == 1 { 8 } else { 4 };
-                if window.len() < used + width {
-                    return Err(Problem::Truncated {
-                        at: at + window.len() as u64,
-                        inside: "a number",
-                    });
-                }
-                self.pieces.advance(used + width);
-                Ok(Some(Head::Number(number, 0)))
-            }
-            other => Err(Problem::Corrupt { at, what: format!("wire type {other}") }),
-        }
-    }
-
-    /// Brings a stretch into the window, from its beginning.
-    #[inline]
-    fn hold(&mut self, from: u64, to: u64, longest: u64, what: &'static str) -> Result<usize> {
-        if to - from > longest {
-            let what = format!("{what} of {} bytes", to - from);
-            return Err(Problem::Corrupt { at: from, what });
-        }
-        self.pieces.seek(from)?;
-        let length = usize::try_from(to - from).expect("shorter than the longest");
-        self.pieces.want(length)?;
-        if self.pieces.window().len() < length {
-            let at = from + self.pieces.window().len() as u64;
-            return Err(Problem::Truncated { at, inside: what });
-        }
-        Ok(length)
-    }
-
-    fn entry(&mut self, from: u64, to: u64) -> Result<Vec<u8>> {
-        let length = self.hold(from, to, LONGEST_ENTRY, "an entry")?;
-        let bytes = self.pieces.window()[..length].to_vec();
-        self.pieces.advance(length);
-        Ok(bytes)
-    }
-
-    fn text(&mut self, from: u64, to: u64) -> Result<String> {
-        let length = self.hold(from, to, LONGEST_EVENT, "a text")?;
-        let text = String::from_utf8_lossy(&self.pieces.window()[..length]).into_owned();
-        self.meter.bytes(text.len() as u64, from)?;
-        self.pieces.advance(length);
-        Ok(text)
-    }
-}
-
-fn inside(space: bool) -> &'static str {
-    if space { "a plane" } else { "a field" }
 }
 
 fn levels(options: &ProfileOptions) -> TracerLevels {
@@ -506,108 +380,4 @@ fn map_entry(entry: &[u8], base: u64) -> Result<(i64, &[u8])> {
         }
     }
     Ok((key, value))
-}
-
-fn hlo_proto(plane: &Plane, stat: &[u8]) -> Option<Vec<u8>> {
-    let stat = XStat::decode(stat).ok()?;
-    let name = plane.texts.get(&stat.metadata_id)?;
-    match stat.value {
-        Some(StatValue::Bytes(bytes)) if name == "Hlo Proto" || name == "hlo_proto" => Some(bytes),
-        _ => None,
-    }
-}
-
-/// The wanted ones among an event's stats, before names are looked up.
-#[derive(Default)]
-struct Stats<'a> {
-    any: bool,
-    found: Found,
-    module: Option<&'a [u8]>,
-    module_reference: Option<i64>,
-}
-
-impl<'a> Stats<'a> {
-    #[inline]
-    fn look(&mut self, plane: &Plane, stat: &'a [u8], base: u64) -> Result<()> {
-        let mut fields = Fields::new(stat, base);
-        let mut wanted = None;
-        while let Some(field) = fields.next_field()? {
-            match field {
-                Field::Varint(1, id) => {
-                    wanted = plane.stats.get(&signed(id)).copied();
-                    if wanted.is_none() {
-                        return Ok(());
-                    }
-                }
-                Field::Varint(7, id) if wanted == Some(Wanted::HloModule) => {
-                    self.module_reference = Some(signed(id));
-                    self.any = true;
-                }
-                Field::Varint(3 | 4, value) => self.number(wanted, value),
-                Field::Bytes(5, text) => self.text(wanted, text),
-                Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn number(&mut self, wanted: Option<Wanted>, value: u64) {
-        match wanted {
-            Some(Wanted::StepNum) => self.found.step = Some(signed(value)),
-            Some(Wanted::ProgramId) => self.found.program = Some(signed(value)),
-            Some(Wanted::Produces) => self.found.produces = Some(value),
-            Some(Wanted::Consumes) => self.found.consumes = Some(value),
-            Some(Wanted::HloModule) | None => return,
-        }
-        self.any = true;
-    }
-
-    fn text(&mut self, wanted: Option<Wanted>, text: &'a [u8]) {
-        let number = || std::str::from_utf8(text).ok()?.parse().ok();
-        match wanted {
-            Some(Wanted::HloModule) => self.module = Some(text),
-            Some(Wanted::StepNum) => self.found.step = number(),
-            Some(Wanted::ProgramId) => self.found.program = number(),
-            Some(Wanted::Produces | Wanted::Consumes) | None => return,
-        }
-        self.any = true;
-    }
-
-    /// These, and what all events of the kind have.
-    fn over(&self, constants: Option<&Found>, names: &mut Names, plane: &Plane) -> Found {
-        let below = constants.copied().unwrap_or_default();
-        let mut name = |text: &str| names.intern(Category::None, text);
-        let module = match (self.module, self.module_reference) {
-            (Some(text), _) => Some(name(&String::from_utf8_lossy(text))),
-            (None, Some(id)) => plane.texts.get(&id).map(|text| name(text)),
-            (None, None) => None,
-        };
-        Found {
-            step: self.found.step.or(below.step),
-            program: self.found.program.or(below.program),
-            module: module.or(below.module),
-            produces: self.found.produces.or(below.produces),
-            consumes: self.found.consumes.or(below.consumes),
-        }
-    }
-}
-
-/// A varint of a stream, and how many bytes it took.
-#[inline]
-fn varint(window: &[u8], at: u64, end: u64) -> Result<(u64, usize)> {
-    let mut value = 0_u64;
-    for (index, &byte) in window.iter().take(10).enumerate() {
-        let bits = u64::from(byte & 0x7f);
-        if index == 9 && bits > 1 {
-            break;
-        }
-        value |= bits << (7 * index);
-        if byte < 0x80 {
-            return Ok((value, index + 1));
-        }
-    }
-    if window.len() < 10 && at + window.len() as u64 >= end {
-        return Err(Problem::Truncated { at: end, inside: "a varint" });
-    }
-    Err(Problem::Corrupt { at, what: "a varint that does not end".to_owned() })
 }

@@ -1,0 +1,101 @@
+//! What is told of overheads: host time outside of the compiled program, the phases of wrappers, and the
+//! observer's own cost.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::estimate::Estimate;
+use crate::nanos::Nanos;
+
+/// What a step spends outside of the compiled program and of its calls: `wait` and `host` together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct HostOutside {
+    /// Over the steps in which nothing was compiled.
+    pub median: Estimate,
+    /// The least and the most that any of them has.
+    pub least_ns: Nanos,
+    pub most_ns: Nanos,
+    /// Of the mean step.
+    pub share: f64,
+}
+
+/// A known wrapper around compiled functions, such as `equinox.filter_jit`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Wrapper {
+    pub name: String,
+    /// Host time inside the wrapper and outside of the compiled program, per steady step on average.
+    pub host_ns: f64,
+    /// Of the mean step.
+    pub share: f64,
+    /// Each in the order in which it runs, followed by what is inside it.
+    pub phases: Vec<WrapperPhase>,
+}
+
+/// A phase of a wrapper: a Python function of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct WrapperPhase {
+    /// `preprocess`
+    pub name: String,
+    /// The phase that this one is a part of; none for a phase of its own.
+    pub within: Option<String>,
+    /// The frame that tells it.
+    pub frame: String,
+    /// Host time per steady step on average, with what it calls.
+    pub host_ns: f64,
+    /// Of the wrapper's host time.
+    pub share_of_wrapper: f64,
+    /// Of the mean step.
+    pub share_of_step: f64,
+}
+
+/// The same work, recorded with more and with less tracing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Inflation {
+    /// The least traced first.
+    pub runs: Vec<TracedRun>,
+    /// Time of a step in the most traced run over the least traced one.
+    pub factor: Option<f64>,
+    /// The same of host time outside of the compiled program, between the recordings.
+    pub host_factor: Option<f64>,
+    /// The same of what a step takes beyond its baseline, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead_factor: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct TracedRun {
+    pub tracing: Tracing,
+    /// Of a steady step.
+    pub step: Option<Estimate>,
+    /// Host time of a steady step outside of the compiled program, where there is a recording.
+    pub host: Option<Estimate>,
+    /// What a steady step takes beyond its baseline, by the program's own clock: pairs of both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<Estimate>,
+    /// Of the whole process.
+    pub wall_ns: Nanos,
+    pub file: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tracing {
+    Untraced,
+    HostOnly,
+    Python,
+}
+
+impl Tracing {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Untraced => "untraced",
+            Self::HostOnly => "host only",
+            Self::Python => "with Python frames",
+        }
+    }
+}

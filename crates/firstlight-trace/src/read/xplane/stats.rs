@@ -1,0 +1,131 @@
+//! The few stats of an event that are used, among the many it has.
+
+use prost::Message;
+
+use super::Plane;
+use crate::error::Result;
+use crate::names::{Category, NameId, Names};
+use crate::read::messages::{StatValue, XStat};
+use crate::read::wire::{Field, Fields, signed};
+
+/// The stats that are used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    StepNum,
+    ProgramId,
+    HloModule,
+    Produces,
+    Consumes,
+}
+
+impl Wanted {
+    pub(super) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "step_num" => Self::StepNum,
+            "program_id" => Self::ProgramId,
+            "hlo_module" => Self::HloModule,
+            "_p" => Self::Produces,
+            "_c" => Self::Consumes,
+            _ => return None,
+        })
+    }
+}
+
+/// What was found among an event's stats.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Found {
+    pub(super) step: Option<i64>,
+    pub(super) program: Option<i64>,
+    pub(super) module: Option<NameId>,
+    pub(super) produces: Option<u64>,
+    pub(super) consumes: Option<u64>,
+}
+
+pub(super) fn hlo_proto(plane: &Plane, stat: &[u8]) -> Option<Vec<u8>> {
+    let stat = XStat::decode(stat).ok()?;
+    let name = plane.texts.get(&stat.metadata_id)?;
+    match stat.value {
+        Some(StatValue::Bytes(bytes)) if name == "Hlo Proto" || name == "hlo_proto" => Some(bytes),
+        _ => None,
+    }
+}
+
+/// The wanted ones among an event's stats, before names are looked up.
+#[derive(Default)]
+pub(super) struct Stats<'a> {
+    pub(super) any: bool,
+    found: Found,
+    module: Option<&'a [u8]>,
+    module_reference: Option<i64>,
+}
+
+impl<'a> Stats<'a> {
+    #[inline]
+    pub(super) fn look(&mut self, plane: &Plane, stat: &'a [u8], base: u64) -> Result<()> {
+        let mut fields = Fields::new(stat, base);
+        let mut wanted = None;
+        while let Some(field) = fields.next_field()? {
+            match field {
+                Field::Varint(1, id) => {
+                    wanted = plane.stats.get(&signed(id)).copied();
+                    if wanted.is_none() {
+                        return Ok(());
+                    }
+                }
+                Field::Varint(7, id) if wanted == Some(Wanted::HloModule) => {
+                    self.module_reference = Some(signed(id));
+                    self.any = true;
+                }
+                Field::Varint(3 | 4, value) => self.number(wanted, value),
+                Field::Bytes(5, text) => self.text(wanted, text),
+                Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, wanted: Option<Wanted>, value: u64) {
+        match wanted {
+            Some(Wanted::StepNum) => self.found.step = Some(signed(value)),
+            Some(Wanted::ProgramId) => self.found.program = Some(signed(value)),
+            Some(Wanted::Produces) => self.found.produces = Some(value),
+            Some(Wanted::Consumes) => self.found.consumes = Some(value),
+            Some(Wanted::HloModule) | None => return,
+        }
+        self.any = true;
+    }
+
+    fn text(&mut self, wanted: Option<Wanted>, text: &'a [u8]) {
+        let number = || std::str::from_utf8(text).ok()?.parse().ok();
+        match wanted {
+            Some(Wanted::HloModule) => self.module = Some(text),
+            Some(Wanted::StepNum) => self.found.step = number(),
+            Some(Wanted::ProgramId) => self.found.program = number(),
+            Some(Wanted::Produces | Wanted::Consumes) | None => return,
+        }
+        self.any = true;
+    }
+
+    /// These, and what all events of the kind have.
+    pub(super) fn over(
+        &self,
+        constants: Option<&Found>,
+        names: &mut Names,
+        plane: &Plane,
+    ) -> Found {
+        let below = constants.copied().unwrap_or_default();
+        let mut name = |text: &str| names.intern(Category::None, text);
+        let module = match (self.module, self.module_reference) {
+            (Some(text), _) => Some(name(&String::from_utf8_lossy(text))),
+            (None, Some(id)) => plane.texts.get(&id).map(|text| name(text)),
+            (None, None) => None,
+        };
+        Found {
+            step: self.found.step.or(below.step),
+            program: self.found.program.or(below.program),
+            module: module.or(below.module),
+            produces: self.found.produces.or(below.produces),
+            consumes: self.found.consumes.or(below.consumes),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+"""Records the steps of a JAX or PyTorch program, at the level that was asked for or not at all.
+
+The times of steps are taken in every run; from the first one on the framework's own profiler runs,
+unless the run is to be untraced. Profiling that the program starts itself is left out: one profiler
+can run at a time, and the untraced run is to be untraced.
+
+- JAX: a step is what the program marks with ``jax.profiler.StepTraceAnnotation``.
+- PyTorch: a step ends with ``step()`` of the program's own ``torch.profiler.profile``. A program
+  without one has a step from the end of one ``optimizer.step()`` to the end of the next.
+"""
+
+import importlib.machinery
+import os
+import sys
+import time
+
+_recorder = None
+
+
+def watch(folder, tracing):
+    """Takes care of the frameworks as they are imported."""
+    global _recorder
+    _recorder = _Recorder(folder, tracing)
+    sys.meta_path.insert(0, _Finder(_recorder))
+
+
+def marker():
+    """What puts one step into a mark, for programs that we write: ``with mark(number): …``."""
+    if "jax" in sys.modules:
+        import jax
+
+        return lambda number: jax.profiler.StepTraceAnnotation("step", step_num=number)
+    if "torch" in sys.modules:
+        return lambda _: _recorder.torch
+    raise SystemExit("neither JAX nor PyTorch is used here, and nothing else can be recorded")
+
+
+def folder():
+    """Where this run's files go."""
+    return _recorder.folder
+
+
+class _Recorder:
+    """The steps' times, and the profiler around them."""
+
+    def __init__(self, folder, tracing):
+        self.folder, self.tracing = folder, tracing
+        self.steps = []
+        self.stop = None
+        self.torch = None
+        # By the name of the module that is patched once it is loaded.
+        self.patches = {
+            "jax._src.profiler": self.patch_jax,
+            "torch.profiler.profiler": self.patch_torch,
+            "torch.optim.optimizer": self.patch_optimizer,
+        }
+
+    def begin(self, start):
+        """Starts the profiler, once; ``start`` returns what stops it."""
+        if self.stop is not None:
+            return
+        import atexit
+
+        self.stop = start() if self.tracing != "none" else lambda: None
+        atexit.register(self.finish)
+
+    def finish(self):
+        import json
+
+        self.stop()
+        with open(os.path.join(self.folder, "steps.json"), "w", encoding="utf-8") as file:
+            json.dump([[start, end] for start, end in self.steps], file)
+
+    def patch_jax(self, module):
+        start_trace, stop_trace = module.start_trace, module.stop_trace
+        recorder = self
+
+        def start():
+            options = module.ProfileOptions()
+            options.host_tracer_level = 2
+            options.python_tracer_level = 1 if recorder.tracing == "python" else 0
+            start_trace(os.path.join(recorder.folder, "profile"), profiler_options=options)
+            return stop_trace
+
+        class StepTraceAnnotation(module.StepTraceAnnotation):
+            def __init__(self, *args, **kwargs):
+                # An annotation that is made before the profiler runs is not recorded.
+                recorder.begin(start)
+                super().__init__(*args, **kwargs)
+
+            def __enter__(self):
+                self._firstlight_start = time.monotonic_ns()
+                return super().__enter__()
+
+            def __exit__(self, *error):
+                result = super().__exit__(*error)
+                recorder.steps.append((self._firstlight_start, time.monotonic_ns()))
+                return result
+
+        module.StepTraceAnnotation = StepTraceAnnotation
+        module.start_trace = lambda *_, **__: None
+        module.stop_trace = lambda *_, **__: None
+
+    def patch_torch(self, module):
+        self.torch = torch = _Torch(self, module._KinetoProfile)
+
+        class profile(_Silent):
+            def start(self):
+                torch.boundary("profile")
+
+            def step(self):
+                torch.boundary("profile")
+
+            def stop(self):
+                torch.abandon()
+
+            def __enter__(self):
+                self.start()
+                return self
+
+            def __exit__(self, *error):
+                self.stop()
+
+        module.profile = profile
+
+    def patch_optimizer(self, module):
+        if hasattr(module, "register_optimizer_step_post_hook"):
+            module.register_optimizer_step_post_hook(
+                lambda *_, **__: self.torch and self.torch.boundary("optimizer")
+            )
+
+
+class _Torch:
+    """Steps of PyTorch, by boundaries or as a context."""
+
+    def __init__(self, recorder, profiler):
+        self.recorder, self.profiler = recorder, profiler
+        self.by = None
+        self.open = None
+        # How many marks there have been, and which of them are no steps.
+        self.marks = 0
+        self.abandoned = []
+
+    def boundary(self, by):
+        """A step ends and the next one begins; the program's own words win over its optimizer's."""
+        if self.by == "profile" and by != "profile":
+            return
+        self.by = by
+        self.recorder.begin(self.start)
+        self.close()
+        self.__enter__()
+
+    def __enter__(self):
+        self.recorder.begin(self.start)
+        mark = None
+        if self.recorder.tracing != "none":
+            from torch.autograd.profiler import record_function
+
+            mark = record_function("ProfilerStep#%d" % self.marks)
+        self.marks += 1
+        self.open = (time.monotonic_ns(), mark)
+        if mark is not None:
+            mark.__enter__()
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        if self.open is None:
+            return
+        start, mark = self.open
+        self.open = None
+        if mark is not None:
+            mark.__exit__(None, None, None)
+        self.recorder.steps.append((start, time.monotonic_ns()))
+
+    def abandon(self):
+        """What follows the last step is none."""
+        if self.open is not None:
+            self.close()
+            self.recorder.steps.pop()
+            self.abandoned.append(self.marks - 1)
+
+    def start(self):
+        python = self.recorder.tracing == "python"
+        running = self.profiler(record_shapes=True, with_stack=python)
+        running.start()
+        return lambda: self.stop(running)
+
+    def stop(self, running):
+        self.abandon()
+        running.stop()
+        folder = os.path.join(self.recorder.folder, "profile")
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, "worker.pt.trace.json")
+        running.export_chrome_trace(path)
+        with open(path, "rb") as file:
+            recorded = file.read()
+        for number in self.abandoned:
+            recorded = recorded.replace(b'"ProfilerStep#%d"' % number, b'"after the last step"')
+        with open(path, "wb") as file:
+            file.write(recorded)
+
+
+class _Silent:
+    """Stands for a profiler that the program asks things of, and has nothing to say."""
+
+    def __init__(self, *_, **__):
+        pass
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Silent()
+
+    def __call__(self, *_, **__):
+        return _Silent()
+
+    def __iter__(self):
+        return iter(())
+
+    def __str__(self):
+        return "(nothing: the steps are recorded by firstlight)"
+
+
+class _Finder:
+    """Lets the import system find modules as usual, and patches some once they are loaded."""
+
+    def __init__(self, recorder):
+        self.recorder = recorder
+
+    def find_spec(self, name, path=None, target=None):
+        patch = self.recorder.patches.pop(name, None)
+        if patch is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module):
+                execute(module)
+                patch(module)
+
+            spec.loader.exec_module = exec_module
+        return spec
