@@ -64,9 +64,9 @@ impl<R: Real> Forward<R> {
             }
             for bin in 0..block.bin_count() {
                 let place = block.yields + bin;
-                for entry in 0..block.histosys_used {
-                    let owner = layout.histosys_parameter[block.histosys.start + entry] as usize;
-                    let [odd, even] = block.template_in_stream(bin, entry);
+                let owners = &layout.histosys_parameter[block.histosys.clone()];
+                for ([odd, even], &owner) in block.templates_in_stream(bin).zip(owners) {
+                    let owner = owner as usize;
                     shape[place] = shape[place]
                         + x[owner] * R::from(numbers.stream[odd])
                         + y[owner] * R::from(numbers.stream[even]);

@@ -240,9 +240,8 @@ fn shapes<S: Simd, const N: usize>(
     for (owners, templates) in owners.chunks_exact(2).zip(templates.chunks_exact(4 * group)) {
         let [x, y] = basis[owners[0] as usize].map(|value| simd.splat_f64s(value));
         let [also_x, also_y] = basis[owners[1] as usize].map(|value| simd.splat_f64s(value));
-        for n in 0..N {
+        for (n, sum) in sums.iter_mut().enumerate() {
             let at = offset + n;
-            let sum = &mut sums[n];
             sum[0] = simd.mul_add_e_f64s(x, templates[at], sum[0]);
             sum[1] = simd.mul_add_e_f64s(y, templates[group + at], sum[1]);
             sum[2] = simd.mul_add_e_f64s(also_x, templates[2 * group + at], sum[2]);

@@ -147,11 +147,15 @@ impl Block {
         self.place_in_stream(bin).0
     }
 
-    /// Where the stream has S and A of a histosys in a bin.
-    pub(crate) fn template_in_stream(&self, bin: usize, entry: usize) -> [usize; 2] {
+    /// Where the stream has S and A of each histosys in a bin.
+    #[inline(always)]
+    pub(crate) fn templates_in_stream(
+        &self,
+        bin: usize,
+    ) -> impl Iterator<Item = [usize; 2]> + use<> {
         let (nominal, width) = self.place_in_stream(bin);
-        let odd = nominal + width * (1 + 2 * entry);
-        [odd, odd + width]
+        let odd = (nominal + width..).step_by(2 * width).take(self.histosys_used);
+        odd.map(move |odd| [odd, odd + width])
     }
 }
 

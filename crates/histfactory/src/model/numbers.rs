@@ -69,9 +69,8 @@ impl Numbers {
             let start = block.templates + bin * block.stride();
             let nominal = self.nominal[block.yields + bin];
             self.stream[block.nominal_in_stream(bin)] = nominal;
-            for entry in 0..block.histosys_used {
+            for (entry, [odd, even]) in block.templates_in_stream(bin).enumerate() {
                 let (hi, lo) = (self.hi[start + entry], self.lo[start + entry]);
-                let [odd, even] = block.template_in_stream(bin, entry);
                 self.stream[odd] = 0.5 * (hi - lo);
                 self.stream[even] = ((hi - nominal) + (lo - nominal)) / 16.0;
             }

@@ -174,11 +174,9 @@ impl WithSimd for Rates<'_, '_> {
                 for bin in 0..block.bin_count() {
                     let mut first = simd.splat_f64s(numbers.nominal[block.yields + bin]);
                     let mut second = simd.splat_f64s(0.0);
-                    for (entry, &owner) in owners.iter().enumerate() {
+                    for (places, &owner) in block.templates_in_stream(bin).zip(owners) {
                         let place = owner as usize * width + part;
-                        let [odd, even] = block
-                            .template_in_stream(bin, entry)
-                            .map(|at| simd.splat_f64s(numbers.stream[at]));
+                        let [odd, even] = places.map(|at| simd.splat_f64s(numbers.stream[at]));
                         first = simd.mul_add_e_f64s(x[place], odd, first);
                         second = simd.mul_add_e_f64s(y[place], even, second);
                     }
