@@ -21,7 +21,7 @@ use firstlight_schema::trace::TraceDocument;
 use firstlight_schema::trace_comparison::TraceComparisonDocument;
 use firstlight_schema::validation::{Rule, ValidationDocument};
 use firstlight_schema::variables;
-use schemars::{JsonSchema, schema_for};
+use schemars::{JsonSchema, Schema, schema_for};
 
 use crate::pages;
 use crate::shell::{Result, root};
@@ -29,7 +29,7 @@ use crate::shell::{Result, root};
 pub(crate) fn generate(check: bool) -> Result {
     println!("── {}", if check { "generated files" } else { "generating" });
     let mut drifted = Vec::new();
-    for (path, content) in files().into_iter().chain(pages::files()?) {
+    for (path, content) in files().into_iter().chain(of_histfactory()).chain(pages::files()?) {
         let full = root().join(&path);
         if fs::read_to_string(&full).is_ok_and(|known| known == content) {
             continue;
@@ -85,8 +85,17 @@ fn files() -> Vec<(String, String)> {
     ]
 }
 
+/// What `histfactory --format json` prints.
+fn of_histfactory() -> impl Iterator<Item = (String, String)> {
+    histfactory_cli::schemas().map(|(name, schema)| (format!("schemas/{name}.json"), text(&schema)))
+}
+
 fn schema<T: JsonSchema>() -> String {
-    let mut json = serde_json::to_string_pretty(&schema_for!(T)).expect("a schema is JSON");
+    text(&schema_for!(T))
+}
+
+fn text(schema: &Schema) -> String {
+    let mut json = serde_json::to_string_pretty(schema).expect("a schema is JSON");
     json.push('\n');
     json
 }

@@ -82,3 +82,8 @@ fn usage(error: &clap::Error) -> ExitCode {
 pub fn interface() -> clap::Command {
     Args::command()
 }
+
+/// The JSON Schemas of the documents that it prints, by their names.
+pub fn schemas() -> impl Iterator<Item = (&'static str, schemars::Schema)> {
+    commands::schemas().into_iter()
+}

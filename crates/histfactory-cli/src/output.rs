@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
 
@@ -10,7 +11,7 @@ use crate::printer::Printer;
 use crate::settings::Destination;
 
 /// The head of every JSON document: which one it is, and of which version.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Schema {
     name: &'static str,
     version: &'static str,

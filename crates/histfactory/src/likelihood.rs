@@ -54,6 +54,7 @@ impl Model {
         self.check_parameters(theta)?;
         let mut scratch = Scratch::new(&self.layout);
         evaluate::rates(&self.layout, &self.numbers, theta, &mut scratch);
+        scratch.rate.truncate(self.layout.bins);
         Ok(scratch.rate)
     }
 }

@@ -4,7 +4,7 @@
 //! vectors, with A and B read along their rows. Sizes are padded to whole tiles; padding is zero
 //! with a one on the diagonal.
 
-use crate::kernel::{Simd, WithSimd, dispatch, vectors, vectors_mut};
+use crate::kernel::{Aligned, Simd, WithSimd, dispatch, vectors, vectors_mut};
 
 const ROWS: usize = 4;
 const COLUMNS: usize = 8;
@@ -19,13 +19,13 @@ pub(crate) const fn stride_of(n: usize) -> usize {
 pub(crate) struct Symmetric {
     pub(crate) n: usize,
     pub(crate) stride: usize,
-    pub(crate) values: Vec<f64>,
+    pub(crate) values: Aligned,
 }
 
 impl Symmetric {
     pub(crate) fn new(n: usize) -> Self {
         let stride = stride_of(n);
-        Self { n, stride, values: vec![0.0; stride * stride] }
+        Self { n, stride, values: Aligned::zeros(stride * stride) }
     }
 
     #[inline]

@@ -57,25 +57,32 @@ fn cls_matches_pyhf_where_it_was_run() {
 }
 
 /// pyhf's regression tests: observed CLs of sbottom signals at μ = 1.
+///
+/// What pyhf publishes comes from fits that stop early. The last column was computed by pyhf 0.7.6
+/// itself with minima that Newton's method polished to a projected gradient below 2e-10 (SLSQP with a
+/// tolerance of 1e-12 agrees with it to 6e-10); see `docs/design/why-fits-are-newton.md`. Three of
+/// the published values are within 1e-6 of it, the fourth is off by 2.1e-6.
 #[test]
 fn cls_matches_the_regression_tests_of_pyhf() {
     let Some(folder) = shared::folder() else { return };
     let published = [
-        ("RegionA", "sbottom_1300_205_60", 0.244_436_277_590_853_26),
-        ("RegionA", "sbottom_1400_950_60", 0.021_373_283_911_064_852),
-        ("RegionA", "sbottom_1500_850_60", 0.045_367_205_665_400_624),
-        ("RegionB", "sbottom_1400_550_60", 0.974_467_526_667_759_7),
+        ("RegionA", "1300_205_60", 0.244_436_277_590_853_26, 1e-6, 0.244_436_955_785_043_68),
+        ("RegionA", "1400_950_60", 0.021_373_283_911_064_852, 1e-6, 0.021_373_265_042_686_544),
+        ("RegionA", "1500_850_60", 0.045_367_205_665_400_624, 1e-6, 0.045_367_502_873_605_61),
+        ("RegionB", "1400_550_60", 0.974_467_526_667_759_7, 2.2e-6, 0.974_465_438_709_23),
     ];
-    for (region, signal, cls) in published {
+    for (region, signal, cls, published_to, tight) in published {
         let region = folder.join("workspaces/sbottom").join(region);
-        let patch = region.join(format!("patch.{signal}.json"));
+        let patch = region.join(format!("patch.sbottom_{signal}.json"));
         let patch = histfactory::workspace::Patch::from_path(patch).unwrap();
         let workspace = Workspace::from_path(region.join("BkgOnly.json")).unwrap();
         let workspace = workspace.patched(&[patch]).unwrap();
         let model = Model::new(&workspace, &ModelOptions::default()).unwrap();
         let test = model.hypotest(model.observed(), 1.0, TestKind::QTilde).unwrap();
-        println!("{signal}: {} {:.1e}", test.observed.cls, test.observed.cls - cls);
-        assert!((test.observed.cls - cls).abs() < 1e-5, "{signal}: {}", test.observed.cls);
+        let ours = test.observed.cls;
+        println!("{signal}: {ours} {:.1e} {:.1e}", ours - cls, ours - tight);
+        assert!((ours - tight).abs() < 1e-9, "{signal}: {ours}");
+        assert!((ours - cls).abs() < published_to, "{signal}: {ours}");
     }
 }
 

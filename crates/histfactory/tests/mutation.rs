@@ -1,17 +1,38 @@
 //! A fuzzer for the readers that runs on the stable toolchain: valid documents, damaged in seeded
 //! ways. Whatever comes, nothing panics and nothing that is no number comes out.
 //!
-//! `HISTFACTORY_FUZZ` sets how many documents are tried.
+//! In CI each reader faces a few hundred; `HISTFACTORY_FUZZ_SECONDS=600 cargo test --release
+//! --package histfactory --test mutation -- --nocapture` goes on for ten minutes, and
+//! `HISTFACTORY_FUZZ_SEED` begins elsewhere, or repeats what a failure names.
+
+#![expect(clippy::print_stdout, reason = "how many were tried is the result of a long run")]
+
+use std::time::{Duration, Instant};
 
 use histfactory::synthetic::{Limits, any};
-use histfactory::workspace::{Patch, PatchSet};
+use histfactory::workspace::{Algorithm, Patch, PatchSet, digest};
 use histfactory::{FitOptions, Model, ModelOptions, Workspace};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-fn rounds(usual: u64) -> u64 {
-    std::env::var("HISTFACTORY_FUZZ").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+/// Tries as many seeds as usual, or as many as there is time for; a failure names its seed.
+fn fuzz(what: &str, usual: u64, mut check: impl FnMut(u64, &mut Pcg64Mcg)) {
+    let number = |variable: &str| -> Option<u64> { std::env::var(variable).ok()?.parse().ok() };
+    let first = number("HISTFACTORY_FUZZ_SEED").unwrap_or(0);
+    let seconds = number("HISTFACTORY_FUZZ_SECONDS").map(Duration::from_secs);
+    let begin = Instant::now();
+    let mut seed = first;
+    while seconds.map_or(seed < first + usual, |seconds| begin.elapsed() < seconds) {
+        let mut dice = Pcg64Mcg::seed_from_u64(seed);
+        let tried = std::panic::AssertUnwindSafe(|| check(seed, &mut dice));
+        if let Err(panic) = std::panic::catch_unwind(tried) {
+            println!("{what}: HISTFACTORY_FUZZ_SEED={seed}");
+            std::panic::resume_unwind(panic);
+        }
+        seed += 1;
+    }
+    println!("{what}: {} documents from seed {first}", seed - first);
 }
 
 /// What stands where something else should.
@@ -117,38 +138,43 @@ fn used(text: &[u8]) -> Option<bool> {
 #[test]
 fn a_damaged_document_is_refused_or_gives_numbers() {
     let mut accepted = 0;
-    for seed in 0..rounds(600) {
-        let mut dice = Pcg64Mcg::seed_from_u64(seed);
+    fuzz("damaged documents", 600, |seed, dice| {
         let limits = Limits { channels: 2, bins: 3, samples: 2, modifiers: 4, odd: true };
         let mut document = any(seed, limits).to_value();
         for _ in 0..dice.random_range(1..4) {
-            damage(&mut document, &mut dice);
+            damage(&mut document, dice);
         }
         accepted += usize::from(used(document.to_string().as_bytes()).is_some());
-    }
+    });
+    println!("{accepted} of them were models");
     assert!(accepted > 0, "some damage is harmless");
+}
+
+/// A valid text with a few bytes changed, lost or added.
+fn damaged_bytes(mut bytes: Vec<u8>, dice: &mut Pcg64Mcg) -> Vec<u8> {
+    for _ in 0..dice.random_range(1..4) {
+        let at = dice.random_range(0..bytes.len());
+        match dice.random_range(0..4) {
+            0 => bytes[at] = dice.random_range(0..=255),
+            1 => bytes.truncate(at.max(1)),
+            2 => bytes[at] = b"{}[]\",:-.eE0129nNIt\\"[dice.random_range(0..20)],
+            _ => bytes.insert(at, b"[{\"1-"[dice.random_range(0..5)]),
+        }
+    }
+    bytes
 }
 
 #[test]
 fn damaged_bytes_are_refused_or_give_numbers() {
-    for seed in 0..rounds(1500) {
-        let mut dice = Pcg64Mcg::seed_from_u64(seed);
+    fuzz("damaged bytes", 1500, |seed, dice| {
         let limits = Limits { channels: 1, bins: 2, samples: 2, modifiers: 3, odd: false };
-        let mut bytes = any(seed % 50, limits).to_value().to_string().into_bytes();
-        for _ in 0..dice.random_range(1..4) {
-            let at = dice.random_range(0..bytes.len());
-            match dice.random_range(0..4) {
-                0 => bytes[at] = dice.random_range(0..=255),
-                1 => bytes.truncate(at.max(1)),
-                2 => bytes[at] = b"{}[]\",:-.eE0129nNIt\\"[dice.random_range(0..20)],
-                _ => bytes.insert(at, b"[{\"1-"[dice.random_range(0..5)]),
-            }
-        }
+        let bytes = any(seed % 50, limits).to_value().to_string().into_bytes();
+        let bytes = damaged_bytes(bytes, dice);
         used(&bytes);
         // Readers of other documents take the same nonsense.
         let _ = Patch::from_slice(&bytes);
         let _ = PatchSet::from_slice(&bytes);
-    }
+    });
 }
 
 #[test]
@@ -159,20 +185,66 @@ fn a_document_that_is_nested_without_end_is_refused() {
     assert!(inside.parse::<Workspace>().is_err());
 }
 
+/// An operation on a place of the document, with the place and a value that may not suit it.
+fn operation(document: &Value, dice: &mut Pcg64Mcg) -> Value {
+    let mut all = Vec::new();
+    pointers(document, "", &mut all);
+    let mut place = || all[dice.random_range(0..all.len())].clone();
+    let (to, from) = (place(), place());
+    let op = ["add", "remove", "replace", "move", "copy", "test"][dice.random_range(0..6)];
+    json!({"op": op, "path": to, "from": from, "value": odd(dice)})
+}
+
 #[test]
 fn a_damaged_patch_fails_or_leaves_a_workspace() {
-    for seed in 0..rounds(600) {
-        let mut dice = Pcg64Mcg::seed_from_u64(seed);
+    fuzz("damaged patches", 600, |seed, dice| {
         let workspace = any(seed % 40, Limits::default());
-        let mut all = Vec::new();
-        pointers(&workspace.to_value(), "", &mut all);
-        let mut place = || all[dice.random_range(0..all.len())].clone();
-        let (to, from) = (place(), place());
-        let op = ["add", "remove", "replace", "move", "copy", "test"][dice.random_range(0..6)];
-        let text = json!([{"op": op, "path": to, "from": from, "value": odd(&mut dice)}]);
-        let Ok(patch) = Patch::from_slice(text.to_string().as_bytes()) else { continue };
+        let text = json!([operation(&workspace.to_value(), dice)]);
+        let Ok(patch) = Patch::from_slice(text.to_string().as_bytes()) else { return };
         if let Ok(changed) = workspace.patched(&[patch]) {
             assert!(changed.validate().is_ok());
         }
-    }
+    });
+}
+
+#[test]
+fn a_damaged_patch_set_is_refused_or_leaves_workspaces() {
+    let mut applied = 0;
+    fuzz("damaged patch sets", 600, |seed, dice| {
+        let document = any(seed % 40, Limits::default()).to_value();
+        let sha256 = Algorithm::parse("sha256").expect("it is known");
+        let entry = |name: &str, dice: &mut Pcg64Mcg| {
+            let harmless = json!({"op": "replace", "path": "/channels/0/samples/0/data/0",
+                                  "value": dice.random_range(1..50)});
+            let mut patch = vec![harmless];
+            for _ in 0..dice.random_range(0..3) {
+                patch.push(operation(&document, dice));
+            }
+            json!({"metadata": {"name": name, "values": [seed]}, "patch": patch})
+        };
+        let mut set = json!({
+            "metadata": {"references": {"hepdata": "ins1234567"}, "description": "signals",
+                         "digests": {"sha256": digest(&document, sha256)}, "labels": ["mass"]},
+            "patches": [entry("heavy", dice), entry("light", dice)],
+            "version": "1.0.0",
+        });
+        for _ in 0..dice.random_range(0..3) {
+            damage(&mut set, dice);
+        }
+        let mut bytes = set.to_string().into_bytes();
+        if dice.random_range(0..4) == 0 {
+            bytes = damaged_bytes(bytes, dice);
+        }
+        let Ok(set) = PatchSet::from_slice(&bytes) else { return };
+        let _ = set.verify(&document);
+        for name in ["heavy", "light", ""] {
+            if let Ok(workspace) = set.apply(&document, name) {
+                assert!(workspace.validate().is_ok());
+                used(workspace.to_json().as_bytes());
+                applied += 1;
+            }
+        }
+    });
+    println!("{applied} patches of them were applied");
+    assert!(applied > 0, "some damage is harmless");
 }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails where it stands")]
 
+use histfactory::inference::TestKind;
+use histfactory::interpolation::{HistosysCode, Interpolation};
 use histfactory::model::Constraint;
 use histfactory::{Data, EvaluationError, FitOptions, Model, ModelOptions, Workspace};
 use serde_json::{Value, json};
@@ -249,4 +251,125 @@ fn a_flat_direction_does_not_stop_a_fit() {
     let fit = model.fit(model.observed(), &FitOptions::default().with_covariance()).unwrap();
     assert!(fit.converged() && fit.kkt < 1e-9);
     assert!((fit.theta[model.index_of("k").unwrap()] - 1.1).abs() < 1e-9);
+}
+
+/// ROOT makes it Poisson from 6.22 on, and exported workspaces often mean that; pyhf never does.
+#[test]
+fn a_staterror_is_normal_however_few_events_stand_behind_it() {
+    let model = model(
+        &json!([
+            {"name": "signal", "data": [5.0], "modifiers": [mu()]},
+            {"name": "one", "data": [4.0], "modifiers": [staterror(&json!([2.0]))]},
+        ]),
+        &json!([9.0]),
+        &json!([]),
+    );
+    let of_main = |gamma: f64| {
+        let (n, rate) = (9.0, 5.0 + 4.0 * gamma);
+        rate - n * f64::ln(rate) + libm::lgamma(n + 1.0)
+    };
+    let of_normal = |gamma: f64| {
+        let (sigma, distance) = (0.5, gamma - 1.0);
+        (sigma * (2.0 * std::f64::consts::PI).sqrt()).ln() + 0.5 * (distance / sigma).powi(2)
+    };
+    // pyhf 0.7.6 computed the last column.
+    for (gamma, pyhf) in [(1.0, 2.252_597_636_700_221_6), (1.3, 2.506_129_350_114_167_5)] {
+        let nll = model.nll(&[1.0, gamma], model.observed()).unwrap();
+        assert!((nll - of_main(gamma) - of_normal(gamma)).abs() < 1e-14, "{nll}");
+        assert!((nll - pyhf).abs() < 1e-14, "{nll}");
+    }
+    // A Poisson term of four events would bend by 4/γ² there, not by 1/σ².
+    let gamma: f64 = 1.3;
+    let hessian = model.hessian(&[1.0, gamma], model.observed()).unwrap();
+    let of_rate = 9.0 * 16.0 / (5.0 + 4.0 * gamma).powi(2);
+    assert!((hessian.get(1, 1) - of_rate - 4.0).abs() < 1e-13);
+}
+
+/// Combine (and evermore's asymmetric exponential) joins its two sides within |α| < ½, in the
+/// exponent; code4 within |α| < 1, in the factor.
+#[test]
+fn code4_is_not_the_smoothing_of_combine() {
+    let (hi, lo) = (1.3_f64, 0.8_f64);
+    let model = model(
+        &json!([
+            {"name": "signal", "data": [5.0], "modifiers": [mu()]},
+            {"name": "one", "data": [10.0], "modifiers": [
+                {"name": "a", "type": "normsys", "data": {"hi": hi, "lo": lo}}]},
+        ]),
+        &json!([9.0]),
+        &json!([]),
+    );
+    let combine = |alpha: f64| {
+        let (up, down) = (hi.ln(), -lo.ln());
+        let twice = 2.0 * alpha;
+        let along = match alpha {
+            alpha if alpha >= 0.5 => 1.0,
+            alpha if alpha <= -0.5 => -1.0,
+            _ => 0.125 * twice * (twice.powi(2) * (3.0 * twice.powi(2) - 10.0) + 15.0),
+        };
+        10.0 * (alpha * 0.5 * ((up + down) + along * (up - down))).exp()
+    };
+    // pyhf 0.7.6 computed the second column.
+    for (alpha, pyhf, as_in_combine) in [
+        (-1.7, 6.843_101_439_943_604, true),
+        (-0.7, 8.546_193_195_074_078, false),
+        (-0.3, 9.322_878_184_195_233, false),
+        (0.3, 10.793_309_775_020_541, false),
+        (0.7, 12.009_153_677_254_398, false),
+        (1.7, 15.620_815_356_808_382, true),
+    ] {
+        let rate = model.expected_main(&[0.0, alpha]).unwrap()[0];
+        assert!((rate - pyhf).abs() < 1e-13, "{alpha}: {rate}");
+        let apart = (rate - combine(alpha)).abs();
+        assert_eq!(apart < 1e-13, as_in_combine, "{alpha}: {apart}");
+        assert!(as_in_combine || apart > 1e-3, "{alpha}: {apart}");
+    }
+}
+
+/// What we are held against is 0.7.6; later versions mend code2 and guard q̃ against 0/0.
+#[test]
+fn where_versions_of_pyhf_differ_the_released_one_is_the_default_and_the_other_has_a_name() {
+    let workspace = workspace(
+        &json!([
+            {"name": "signal", "data": [5.0], "modifiers": [mu()]},
+            {"name": "one", "data": [10.0], "modifiers": [
+                {"name": "a", "type": "histosys", "data": {"hi_data": [13.0], "lo_data": [8.0]}}]},
+        ]),
+        &json!([9.0]),
+        &json!([]),
+    );
+    let rate = |histosys, alpha| {
+        let interpolation = Interpolation { histosys, ..Interpolation::default() };
+        let options = ModelOptions { interpolation, ..ModelOptions::default() };
+        Model::new(&workspace, &options).unwrap().expected_main(&[alpha, 0.0]).unwrap()[0]
+    };
+    // The first column of rates was computed by pyhf 0.7.6.
+    for (alpha, released, documented, root) in [
+        (-2.0, 7.0, 8.5, 6.5),
+        (-0.5, 8.875, 8.875, 8.875),
+        (0.5, 11.375, 11.375, 11.375),
+        (2.0, 13.5, 13.5, 16.5),
+    ] {
+        assert_eq!(rate(HistosysCode::Code2, alpha), released, "{alpha}");
+        assert_eq!(rate(HistosysCode::Code2Documented, alpha), documented, "{alpha}");
+        assert_eq!(rate(HistosysCode::Code2Root, alpha), root, "{alpha}");
+    }
+}
+
+#[test]
+fn a_signal_that_is_not_there_is_excluded_by_nothing() {
+    let model = model(
+        &json!([
+            {"name": "signal", "data": [0.0], "modifiers": [mu()]},
+            {"name": "one", "data": [10.0], "modifiers": [
+                {"name": "a", "type": "normsys", "data": {"hi": 1.3, "lo": 0.8}}]},
+        ]),
+        &json!([9.0]),
+        &json!([]),
+    );
+    // Both q̃ are zero: their quotient is what later versions of pyhf guard against.
+    let test = model.hypotest(model.observed(), 1.0, TestKind::QTilde).unwrap();
+    assert!(test.asimov.abs() < 1e-12 && test.statistic.value.abs() < 1e-12);
+    assert!((test.observed.cls - 1.0).abs() < 1e-6, "{:?}", test.observed);
+    assert!(test.expected.iter().all(|values| (values.cls - 1.0).abs() < 1e-6));
 }

@@ -312,6 +312,21 @@ fn a_patch_that_does_not_fit_says_where() {
     assert!(error.starts_with("not a JSON patch"), "{error}");
 }
 
+/// Undoing the first operation would move the place into itself.
+#[test]
+fn a_patch_that_cannot_be_undone_changes_nothing_when_it_fails() {
+    let data = "/channels/0/samples/0/data";
+    let text = json!([
+        {"op": "move", "from": format!("{data}/0"), "path": data},
+        {"op": "remove", "path": "/nowhere"},
+    ]);
+    let patch = Patch::from_slice(text.to_string().as_bytes()).unwrap();
+    let mut changed = document();
+    let error = patch.apply(&mut changed).unwrap_err();
+    assert!(matches!(error, WorkspaceError::Patch { index: 1, .. }), "{error}");
+    assert_eq!(changed, document());
+}
+
 fn patch_set(digest: &str) -> Result<PatchSet, WorkspaceError> {
     let entry = |name: &str, mass: i32| {
         json!({"metadata": {"name": name, "values": [mass]}, "patch": [

@@ -4,6 +4,7 @@ use histfactory::inference::{Hypotest, TestKind};
 use histfactory::special::normal_cdf;
 use histfactory::toys::{ToyOptions, ToyTest};
 use histfactory::{FitOptions, Model};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -16,8 +17,8 @@ use crate::settings::{ClsSettings, Tested};
 use crate::table::number;
 
 /// `CLs_obs` and `CLs_exp` are those of `pyhf cls`.
-#[derive(Serialize)]
-struct ClsDocument<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ClsDocument<'a> {
     schema: Schema,
     #[serde(rename = "CLs_obs")]
     observed: f64,

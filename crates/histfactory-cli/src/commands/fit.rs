@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use histfactory::inference::End;
 use histfactory::{Fit, FitOptions, Model};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -18,8 +19,8 @@ use crate::table::{Align, Table, number};
 use crate::{opening, plot, pulled};
 
 /// `mle_parameters` and `twice_nll` are those of `pyhf fit --value`.
-#[derive(Serialize)]
-struct FitDocument<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FitDocument<'a> {
     schema: Schema,
     mle_parameters: BTreeMap<&'a str, &'a [f64]>,
     twice_nll: f64,

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use histfactory::Workspace;
 use histfactory::workspace::{Measurement, ModifierType};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -16,8 +17,8 @@ use crate::settings::InspectSettings;
 use crate::table::{Align, Table};
 
 /// Keys and shapes are those of `pyhf inspect --output-file`.
-#[derive(Serialize)]
-struct Inspection<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Inspection<'a> {
     schema: Schema,
     channels: Vec<(&'a str, usize)>,
     samples: BTreeSet<&'a str>,

@@ -31,6 +31,8 @@ pub(crate) use toys::toys;
 pub(crate) use upper_limit::upper_limit;
 
 use histfactory::Workspace;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 
 use crate::error::Error;
 use crate::exit::Exit;
@@ -46,4 +48,23 @@ fn made(
 ) -> Result<Exit, Error> {
     show(workspace, || workspace.to_json() + "\n", destination, printer)?;
     Ok(Exit::Ok)
+}
+
+/// The schema of each document that `--format json` prints, by the document's name.
+pub(crate) fn schemas() -> [(&'static str, Schema); 8] {
+    [
+        ("histfactory-cls", printed::<cls::ClsDocument<'_>>()),
+        ("histfactory-fit", printed::<fit::FitDocument<'_>>()),
+        ("histfactory-inspect", printed::<inspect::Inspection<'_>>()),
+        ("histfactory-rank", printed::<rank::RankDocument<'_>>()),
+        ("histfactory-scan", printed::<scan::ScanDocument<'_>>()),
+        ("histfactory-significance", printed::<significance::SignificanceDocument<'_>>()),
+        ("histfactory-toys", printed::<toys::ToysDocument<'_>>()),
+        ("histfactory-upper-limit", printed::<upper_limit::LimitDocument<'_>>()),
+    ]
+}
+
+/// Of what is written, not of what could be read: a key that may be left out is not required.
+fn printed<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }

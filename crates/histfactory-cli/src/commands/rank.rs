@@ -2,6 +2,7 @@
 
 use histfactory::Model;
 use histfactory::inference::Impact;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -13,15 +14,15 @@ use crate::settings::RankSettings;
 use crate::table::{Align, Table, number};
 use crate::{opening, plot};
 
-#[derive(Serialize)]
-struct RankDocument<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RankDocument<'a> {
     schema: Schema,
     poi: &'a str,
     /// The largest first.
     ranking: Vec<Ranked<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Ranked<'a> {
     parameter: &'a str,
     /// Changes of the parameter of interest with the parameter down and up, by its width after …

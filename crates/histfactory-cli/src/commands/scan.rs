@@ -1,6 +1,7 @@
 //! `histfactory scan`: a parameter's profile likelihood.
 
 use histfactory::{Fit, FitOptions, Model};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fit::verdict;
@@ -13,8 +14,8 @@ use crate::settings::ScanSettings;
 use crate::table::{Align, Table, number};
 use crate::{opening, plot};
 
-#[derive(Serialize)]
-struct ScanDocument<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ScanDocument<'a> {
     schema: Schema,
     parameter: &'a str,
     best_fit: f64,
@@ -23,7 +24,7 @@ struct ScanDocument<'a> {
     points: Vec<ScanPoint>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ScanPoint {
     value: f64,
     /// Twice the logarithm of the likelihood ratio to the best fit.

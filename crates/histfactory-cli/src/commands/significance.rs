@@ -5,6 +5,7 @@ use std::fmt::Write;
 use histfactory::Model;
 use histfactory::derivative::{Convention, WorkspaceGradient};
 use histfactory::inference::{Dataset, Significance};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -15,8 +16,8 @@ use crate::printer::Printer;
 use crate::settings::SignificanceSettings;
 use crate::table::{Align, Table, number};
 
-#[derive(Serialize)]
-struct SignificanceDocument<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SignificanceDocument<'a> {
     schema: Schema,
     poi: &'a str,
     data: &'static str,
@@ -33,7 +34,7 @@ struct SignificanceDocument<'a> {
     yields: Option<Yields<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Yields<'a> {
     /// What else changes with a yield.
     convention: &'static str,
@@ -42,7 +43,7 @@ struct Yields<'a> {
     derivatives: Vec<YieldRow<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct YieldRow<'a> {
     channel: &'a str,
     sample: &'a str,

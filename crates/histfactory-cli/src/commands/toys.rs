@@ -3,6 +3,7 @@
 use histfactory::inference::InferenceError;
 use histfactory::toys::{ToyFit, ToyOptions};
 use histfactory::{EvaluationError, FitOptions, Model};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -14,8 +15,8 @@ use crate::settings::ToysSettings;
 use crate::table::number;
 use crate::{opening, plot};
 
-#[derive(Serialize)]
-struct ToysDocument<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ToysDocument<'a> {
     schema: Schema,
     poi: &'a str,
     toys: usize,
@@ -33,7 +34,7 @@ struct ToysDocument<'a> {
     fits: Vec<ToyRow>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ToyRow {
     toy: u64,
     poi: f64,

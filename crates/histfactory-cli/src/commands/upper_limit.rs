@@ -2,6 +2,7 @@
 
 use histfactory::Model;
 use histfactory::inference::{LimitOptions, TestKind, UpperLimit};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -14,8 +15,8 @@ use crate::progress::Progress;
 use crate::settings::UpperLimitSettings;
 use crate::table::number;
 
-#[derive(Serialize)]
-struct LimitDocument<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LimitDocument<'a> {
     schema: Schema,
     poi: &'a str,
     level: f64,
@@ -28,7 +29,7 @@ struct LimitDocument<'a> {
     tested: Vec<TestedValue>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct TestedValue {
     test_poi: f64,
     #[serde(rename = "CLs_obs")]

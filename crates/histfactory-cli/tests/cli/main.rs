@@ -5,4 +5,5 @@
 mod answers;
 mod rearranging;
 mod refusals;
+mod schemas;
 mod support;

@@ -1,9 +1,14 @@
 //! Second derivatives in the parameters, laid out in full.
 
-use crate::kernel::{Curvature, Information};
+use std::ops::Range;
+
+use crate::kernel::{Curvature, Information, Simd, WithSimd, dispatch};
 use crate::likelihood::Evaluator;
-use crate::model::layout::Layout;
+use crate::model::layout::{Layout, Run};
 use crate::model::{Data, EvaluationError, Model};
+
+/// Rows and columns that are mirrored together.
+const TILE: usize = 4;
 
 /// A square matrix over the parameters, symmetric, row by row.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,11 +43,78 @@ impl Matrix {
         &self.values
     }
 
-    fn add(&mut self, row: usize, column: usize, value: f64) {
-        self.values[row * self.n + column] += value;
-        if row != column {
-            self.values[column * self.n + row] += value;
+    pub(crate) fn row_mut(&mut self, row: usize) -> &mut [f64] {
+        &mut self.values[row * self.n..(row + 1) * self.n]
+    }
+
+    /// Copies what stands above the diagonal of each square, and in each rectangle, to the other
+    /// side of the diagonal.
+    fn mirror(&mut self, squares: &[Range<usize>], rectangles: &[[Range<usize>; 2]]) {
+        dispatch(Mirror { matrix: self, squares, rectangles });
+    }
+}
+
+struct Mirror<'a> {
+    matrix: &'a mut Matrix,
+    squares: &'a [Range<usize>],
+    rectangles: &'a [[Range<usize>; 2]],
+}
+
+impl WithSimd for Mirror<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let n = self.matrix.n;
+        let values = self.matrix.values.as_mut_slice();
+        for square in self.squares {
+            for row in square.clone().step_by(TILE) {
+                let next = (row + TILE).min(square.end);
+                for one in row..next {
+                    for two in one + 1..next {
+                        values[two * n + one] = values[one * n + two];
+                    }
+                }
+                mirror(values, n, &(row..next), &(next..square.end));
+            }
         }
+        for [rows, columns] in self.rectangles {
+            mirror(values, n, rows, columns);
+        }
+    }
+}
+
+#[inline(always)]
+fn mirror(values: &mut [f64], n: usize, rows: &Range<usize>, columns: &Range<usize>) {
+    for row in rows.clone().step_by(TILE) {
+        for column in columns.clone().step_by(TILE) {
+            if row + TILE <= rows.end && column + TILE <= columns.end {
+                mirror_tile(values, n, row, column);
+                continue;
+            }
+            for one in row..rows.end.min(row + TILE) {
+                for two in column..columns.end.min(column + TILE) {
+                    values[two * n + one] = values[one * n + two];
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn mirror_tile(values: &mut [f64], n: usize, row: usize, column: usize) {
+    let mut tile = [[0.0; TILE]; TILE];
+    for (line, from) in tile.iter_mut().zip(row..) {
+        line.copy_from_slice(&values[from * n + column..][..TILE]);
+    }
+    let mut turned = [[0.0; TILE]; TILE];
+    for (at, line) in turned.iter_mut().enumerate() {
+        for (value, from) in line.iter_mut().zip(&tile) {
+            *value = from[at];
+        }
+    }
+    for (line, to) in turned.iter().zip(column..) {
+        values[to * n + row..][..TILE].copy_from_slice(line);
     }
 }
 
@@ -74,7 +146,6 @@ impl Evaluator<'_> {
         self.collect(&mut curvature, Information::Exact);
         matrix.n = theta.len();
         matrix.values.resize(theta.len() * theta.len(), 0.0);
-        matrix.values.fill(0.0);
         curvature.full(layout, matrix);
         self.curvature = Some(curvature);
         Ok(())
@@ -88,9 +159,8 @@ impl Evaluator<'_> {
 }
 
 impl Curvature {
-    /// Lays everything out in a matrix of zeros; the dense part then holds all of its own.
+    /// Lays everything out in a matrix; the dense part then holds all of its own.
     fn full(&mut self, layout: &Layout, matrix: &mut Matrix) {
-        let elimination = &layout.elimination;
         let stride = self.dense.stride;
         let mut scaled = std::mem::take(&mut self.scaled);
         scaled.clear();
@@ -99,27 +169,65 @@ impl Curvature {
         }
         self.dense.add_products(&self.jacobian, &scaled);
         self.scaled = scaled;
-        let dense = &self.dense;
-        let global = &elimination.global;
-        for (i, &one) in global.iter().enumerate() {
-            for (j, &two) in global.iter().enumerate().skip(i) {
-                matrix.add(one as usize, two as usize, dense.row(i)[j]);
+        self.global_rows(layout, matrix);
+        self.local_rows(layout, matrix);
+        // Rows of local parameters are there in full, those of the others from the diagonal on.
+        let (global, local): (Vec<&Run>, Vec<&Run>) =
+            layout.elimination.runs.iter().partition(|run| run.place.is_some());
+        let squares: Vec<_> = global.iter().map(|run| run.parameters.clone()).collect();
+        let mut rectangles = Vec::new();
+        for (at, one) in squares.iter().enumerate() {
+            rectangles.extend(squares[at + 1..].iter().map(|two| [one.clone(), two.clone()]));
+            rectangles.extend(local.iter().map(|run| [run.parameters.clone(), one.clone()]));
+        }
+        matrix.mirror(&squares, &rectangles);
+    }
+
+    /// Rows of the dense part, from the diagonal on.
+    fn global_rows(&self, layout: &Layout, matrix: &mut Matrix) {
+        let runs = &layout.elimination.runs;
+        for (at, run) in runs.iter().enumerate() {
+            let Some(first) = run.place else { continue };
+            for (i, parameter) in run.parameters.clone().enumerate() {
+                let (from, to) = (self.dense.row(first + i), matrix.row_mut(parameter));
+                let length = run.parameters.len() - i;
+                to[parameter..][..length].copy_from_slice(&from[first + i..][..length]);
+                for other in &runs[at + 1..] {
+                    if let Some(place) = other.place {
+                        let length = other.parameters.len();
+                        to[other.parameters.clone()].copy_from_slice(&from[place..][..length]);
+                    }
+                }
             }
         }
+    }
+
+    fn local_rows(&self, layout: &Layout, matrix: &mut Matrix) {
+        let elimination = &layout.elimination;
+        let stride = self.dense.stride;
         for (bin, locals) in elimination.local_of_bin.iter().enumerate() {
             for (i, local) in locals.clone().enumerate() {
-                let one = elimination.local[local] as usize;
-                for (place, &two) in global.iter().enumerate() {
-                    let of_bin = self.jacobian[bin * stride + place];
-                    let multiple = self.multiple[local] + self.v[bin] * self.slope[local];
-                    let own =
-                        self.own_row[local].map_or(0.0, |row| self.rows[row * stride + place]);
-                    matrix.add(one, two as usize, multiple * of_bin + own);
+                let row = matrix.row_mut(elimination.local[local] as usize);
+                let multiple = self.multiple[local] + self.v[bin] * self.slope[local];
+                for run in &elimination.runs {
+                    let row = &mut row[run.parameters.clone()];
+                    let Some(place) = run.place else {
+                        row.fill(0.0);
+                        continue;
+                    };
+                    let of_bin = &self.jacobian[bin * stride + place..];
+                    for (value, of_bin) in row.iter_mut().zip(of_bin) {
+                        *value = multiple * of_bin;
+                    }
+                    if let Some(own) = self.own_row[local] {
+                        let own = &self.rows[own * stride + place..];
+                        row.iter_mut().zip(own).for_each(|(value, own)| *value += own);
+                    }
                 }
-                for (j, other) in locals.clone().enumerate().skip(i) {
+                for (j, other) in locals.clone().enumerate() {
                     let block = self.blocks[self.block_of_bin[bin] + i * locals.len() + j];
                     let second = block + self.v[bin] * self.slope[local] * self.slope[other];
-                    matrix.add(one, elimination.local[other] as usize, second);
+                    row[elimination.local[other] as usize] = second;
                 }
             }
         }

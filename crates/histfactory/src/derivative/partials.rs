@@ -64,12 +64,12 @@ impl<R: Real> Forward<R> {
             }
             for bin in 0..block.bin_count() {
                 let place = block.yields + bin;
-                for entry in 0..block.histosys_used {
-                    let owner = layout.histosys_parameter[block.histosys.start + entry] as usize;
-                    let template = block.templates + bin * block.stride() + entry;
+                let owners = &layout.histosys_parameter[block.histosys.clone()];
+                for ([odd, even], &owner) in block.templates_in_stream(bin).zip(owners) {
+                    let owner = owner as usize;
                     shape[place] = shape[place]
-                        + x[owner] * R::from(numbers.odd[template])
-                        + y[owner] * R::from(numbers.even[template]);
+                        + x[owner] * R::from(numbers.stream[odd])
+                        + y[owner] * R::from(numbers.stream[even]);
                 }
                 for which in 0..block.gamma_count {
                     let owner = gamma_owner(model, block, which, bin);
@@ -103,8 +103,7 @@ fn normsys<R: Real>(model: &Model, entry: usize, alpha: R) -> R {
     let numbers = &model.numbers;
     let value = alpha.value();
     if model.layout.options.interpolation.normsys.is_polynomial(value) {
-        let coefficients = numbers.polynomial.each_ref().map(|power| power[entry]);
-        let [at, slope, _] = polynomial_at(&coefficients, value);
+        let [at, slope, _] = polynomial_at(&numbers.coefficients(entry), value);
         alpha.map(1.0 + at, slope)
     } else {
         let [at, slope, _] = exponential(value, numbers.ln_hi[entry], numbers.ln_lo[entry]);

@@ -5,7 +5,7 @@
 //! eliminating it takes r rᵀ/h from the dense part. Where γ multiplies the whole bin r = κ ∂ν_b, so
 //! that v_b becomes v_b − κ²/h and the elimination costs nothing.
 
-use crate::kernel::Curvature;
+use crate::kernel::{Aligned, Curvature};
 use crate::linalg::Symmetric;
 use crate::model::layout::Layout;
 
@@ -13,8 +13,8 @@ use crate::model::layout::Layout;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct System {
     factor: Symmetric,
-    left: Vec<f64>,
-    right: Vec<f64>,
+    left: Aligned,
+    right: Aligned,
     bins: Vec<Eliminated>,
     /// Rows of the local parameters that are no multiple of a bin's gradient.
     rows: Vec<f64>,
@@ -68,7 +68,7 @@ impl System {
             if !self.eliminate(layout, curvature, free, damping, bin, &mut v) {
                 return false;
             }
-            self.left.extend_from_slice(row);
+            self.left.extend(row.iter().copied());
             self.right.extend(row.iter().map(|value| v * value));
         }
         self.factor.add_products(&self.left, &self.right);
@@ -151,7 +151,7 @@ impl System {
         }
         // L⁻¹ times the rows: what the elimination takes is their product with themselves.
         let start = self.left.len();
-        self.left.extend_from_slice(&self.rows[first..]);
+        self.left.extend(self.rows[first..].iter().copied());
         for i in 0..count {
             for j in 0..i {
                 let scale = factor[i * count + j];

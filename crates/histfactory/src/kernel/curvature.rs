@@ -10,12 +10,13 @@
 //! v_m = Σ_b w_b G_b ∂T_b, a = dP and b = v + c dP/2P where c = Σ_b w_b G_b T_b; a vanishing
 //! factor is written in the same form, see `scalar_part`.
 
+use super::aligned::Aligned;
 use super::dispatch::{Simd, WithSimd, dispatch, vectors, vectors_mut};
-use super::evaluate::{products_of_others, scalar_factors};
+use super::evaluate::{gather, products_of_others, scalar_factors};
 use super::scratch::Scratch;
 use crate::interpolation::exponential;
 use crate::linalg::Symmetric;
-use crate::model::layout::{Block, Layout, Place};
+use crate::model::layout::{Block, LANES, Layout, Place, padded};
 use crate::model::numbers::Numbers;
 
 /// Which second derivatives.
@@ -32,7 +33,7 @@ pub(crate) struct Curvature {
     /// Everything but Σ v ∂ν ∂νᵀ, upper triangle.
     pub(crate) dense: Symmetric,
     /// ∂ν_b in the global parameters, rows of the dense part's stride.
-    pub(crate) jacobian: Vec<f64>,
+    pub(crate) jacobian: Aligned,
     pub(crate) v: Vec<f64>,
     /// ∂ν_b in the local parameters.
     pub(crate) slope: Vec<f64>,
@@ -45,7 +46,9 @@ pub(crate) struct Curvature {
     pub(crate) blocks: Vec<f64>,
     pub(crate) block_of_bin: Vec<usize>,
     /// Memory for products.
-    pub(crate) scaled: Vec<f64>,
+    pub(crate) scaled: Aligned,
+    /// The Jacobian by parameter, its bins where each channel begins with a whole vector.
+    transposed: Aligned,
     members: Members,
 }
 
@@ -57,15 +60,13 @@ struct Members {
     slope: Vec<f64>,
     diagonal: Vec<f64>,
     pull: Vec<f64>,
-    /// ∂ν_sb of each bin, without the per-bin factors.
-    rates: Vec<f64>,
-    /// Of the block's histosys: slopes of the bases, of the templates in a bin, and weighted sums
-    /// over bins.
-    dx: Vec<f64>,
-    dy: Vec<f64>,
-    entries: Vec<f64>,
-    pulls: Vec<f64>,
-    evens: Vec<f64>,
+    /// ∂ν_sb in the bins of each, padded, without the per-bin factors.
+    rates: Aligned,
+    /// Of the block's bins, padded with zeros: w, and w G.
+    weights: Vec<f64>,
+    weighted: Vec<f64>,
+    /// A row of a bᵀ + b aᵀ.
+    line: Vec<f64>,
 }
 
 impl Curvature {
@@ -80,13 +81,13 @@ impl Curvature {
         }
         let locals = elimination.local.len();
         let widest = layout.blocks.iter().map(|block| block.members.len()).max().unwrap_or(0);
-        let entries = layout.blocks.iter().map(Block::stride).max().unwrap_or(0);
         let of_members = || vec![0.0; widest];
-        let of_entries = || vec![0.0; entries];
-        let rates = layout.blocks.iter().map(|block| block.members.len() * block.bin_count()).max();
-        let rates = rates.unwrap_or(0);
+        let most_bins = layout.blocks.iter().map(Block::bin_count).max().unwrap_or(0);
+        let of_bins = || vec![0.0; padded(most_bins)];
+        let rates =
+            layout.blocks.iter().map(|block| block.members.len() * padded(block.bin_count()));
         Self {
-            jacobian: vec![0.0; layout.bins * dense.stride],
+            jacobian: Aligned::zeros(layout.bins * dense.stride),
             v: vec![0.0; layout.bins],
             slope: vec![0.0; locals],
             multiple: vec![0.0; locals],
@@ -94,20 +95,19 @@ impl Curvature {
             rows: Vec::new(),
             blocks: vec![0.0; start],
             block_of_bin,
-            scaled: Vec::new(),
+            scaled: Aligned::default(),
             members: Members {
                 a: of_members(),
                 b: of_members(),
                 slope: of_members(),
                 diagonal: of_members(),
                 pull: of_members(),
-                rates: vec![0.0; rates],
-                dx: of_entries(),
-                dy: of_entries(),
-                entries: of_entries(),
-                pulls: of_entries(),
-                evens: of_entries(),
+                rates: Aligned::zeros(rates.max().unwrap_or(0)),
+                weights: of_bins(),
+                weighted: of_bins(),
+                line: of_members(),
             },
+            transposed: Aligned::zeros(dense.stride * layout.padded_bins),
             dense,
         }
     }
@@ -138,7 +138,7 @@ impl Curvature {
         information: Information,
     ) {
         self.dense.values.fill(0.0);
-        self.jacobian.fill(0.0);
+        self.transposed.fill(0.0);
         self.slope.fill(0.0);
         self.multiple.fill(0.0);
         self.blocks.fill(0.0);
@@ -237,25 +237,27 @@ impl WithSimd for Collect<'_> {
         for (index, block) in layout.blocks.iter().enumerate() {
             curvature.block(simd, layout, numbers, block, index, scratch, exact);
         }
+        curvature.transpose(layout);
     }
 }
 
 /// Second derivatives of the normsys factors.
 #[inline(always)]
 fn factor_curvatures<S: Simd>(simd: S, layout: &Layout, numbers: &Numbers, scratch: &mut Scratch) {
-    const SECOND: [f64; 6] = [0.0, 2.0, 6.0, 12.0, 20.0, 30.0];
-    let alphas = vectors::<S>(&scratch.alpha);
-    let curvatures = &mut vectors_mut::<S>(&mut scratch.curvature)[..alphas.len()];
-    let [_, c2, c3, c4, c5, c6] =
-        numbers.polynomial.each_ref().map(|power| &vectors::<S>(power)[..alphas.len()]);
-    let [_, k2, k3, k4, k5, k6] = SECOND.map(|factor| simd.splat_f64s(factor));
-    for at in 0..alphas.len() {
-        let alpha = alphas[at];
-        let mut sum = simd.mul_f64s(k6, c6[at]);
-        sum = simd.mul_add_e_f64s(sum, alpha, simd.mul_f64s(k5, c5[at]));
-        sum = simd.mul_add_e_f64s(sum, alpha, simd.mul_f64s(k4, c4[at]));
-        sum = simd.mul_add_e_f64s(sum, alpha, simd.mul_f64s(k3, c3[at]));
-        curvatures[at] = simd.mul_add_e_f64s(sum, alpha, simd.mul_f64s(k2, c2[at]));
+    const SECOND: [f64; 5] = [2.0, 6.0, 12.0, 20.0, 30.0];
+    let [k2, k3, k4, k5, k6] = SECOND.map(|factor| simd.splat_f64s(factor));
+    let entries = layout.normsys_parameter.chunks_exact(LANES).zip(&numbers.polynomial);
+    for ((owners, powers), curvatures) in entries.zip(scratch.curvature.chunks_exact_mut(LANES)) {
+        let alphas = gather(&scratch.theta, owners);
+        let [_, c2, c3, c4, c5, c6] = powers.0.each_ref().map(|power| vectors::<S>(power));
+        let pairs = vectors_mut::<S>(curvatures).iter_mut().zip(vectors::<S>(&alphas));
+        for (at, (curvature, alpha)) in pairs.enumerate() {
+            let mut sum = simd.mul_f64s(k6, c6[at]);
+            for (factor, power) in [(k5, c5), (k4, c4), (k3, c3), (k2, c2)] {
+                sum = simd.mul_add_e_f64s(sum, *alpha, simd.mul_f64s(factor, power[at]));
+            }
+            *curvature = sum;
+        }
     }
     let code = layout.options.interpolation.normsys;
     for (parameter, &alpha) in scratch.theta[..layout.names.len()].iter().enumerate() {
@@ -283,92 +285,128 @@ impl Curvature {
         scratch: &Scratch,
         exact: bool,
     ) {
-        let elimination = &layout.elimination;
-        let (bins, count) = (block.bin_count(), block.members.len());
+        let (bins, width) = (block.bin_count(), padded(block.bin_count()));
         let product = scratch.product[index];
         let yields = block.yields..block.yields + bins;
         let (shapes, gammas) = (&scratch.shape[yields.clone()], &scratch.gamma[yields]);
-        let weights = &scratch.weight[block.bins.clone()];
-        let pull: f64 = weights
-            .iter()
-            .zip(shapes)
-            .zip(gammas)
-            .map(|((weight, shape), gamma)| weight * gamma * shape)
-            .sum();
+        let Members { weights, weighted, .. } = &mut self.members;
+        weights[..width].fill(0.0);
+        weighted[..width].fill(0.0);
+        weights[..bins].copy_from_slice(&scratch.weight[block.bins.clone()]);
+        let mut pull = 0.0;
+        for (bin, weighted) in weighted[..bins].iter_mut().enumerate() {
+            *weighted = weights[bin] * gammas[bin];
+            pull += *weighted * shapes[bin];
+        }
         self.scalar_part(layout, block, scratch, product, pull, exact);
-
-        let stride = block.stride();
-        let owners = &layout.histosys_parameter[block.histosys.clone()];
-        let places = &elimination.member[block.members.clone()];
-        let used = block.histosys.start..block.histosys.start + block.histosys_used;
-        let member_of = &elimination.member_of_histosys[used];
-        let Members { dx, dy, pulls, evens, slope, rates, entries, .. } = &mut self.members;
-        let (dx, dy) = (&mut dx[..stride], &mut dy[..stride]);
-        for ((dx, dy), &owner) in dx.iter_mut().zip(dy.iter_mut()).zip(owners) {
-            [*dx, *dy] = scratch.basis_slope[owner as usize];
-        }
-        pulls[..stride].fill(0.0);
-        evens[..stride].fill(0.0);
-        let rates = &mut rates[..count * bins];
-        for bin in 0..bins {
-            let (shape, gamma, weight) = (shapes[bin], gammas[bin], weights[bin]);
-            let templates = block.templates + bin * stride..block.templates + (bin + 1) * stride;
-            let odd = vectors::<S>(&numbers.odd[templates.clone()]);
-            let even = vectors::<S>(&numbers.even[templates]);
-            let scale = simd.splat_f64s(weight * gamma);
-            let (xs, ys) = (vectors::<S>(dx), vectors::<S>(dy));
-            let slopes = &mut vectors_mut::<S>(entries)[..xs.len()];
-            let pulls = &mut vectors_mut::<S>(pulls)[..xs.len()];
-            let evens = &mut vectors_mut::<S>(evens)[..xs.len()];
-            for at in 0..xs.len() {
-                let of_odd = simd.mul_f64s(xs[at], odd[at]);
-                let whole = simd.mul_add_e_f64s(ys[at], even[at], of_odd);
-                slopes[at] = whole;
-                pulls[at] = simd.mul_add_e_f64s(scale, whole, pulls[at]);
-                evens[at] = simd.mul_add_e_f64s(scale, even[at], evens[at]);
-            }
-            // ∂ν_sb without the per-bin factors.
-            let rates = &mut rates[bin * count..(bin + 1) * count];
-            for (rate, slope) in rates.iter_mut().zip(&slope[..count]) {
-                *rate = shape * slope;
-            }
-            for (&member, entry) in member_of.iter().zip(entries.iter()) {
-                rates[member as usize] += product * entry;
-            }
-            let here = block.bins.start + bin;
-            let row = &mut self.jacobian[here * self.dense.stride..(here + 1) * self.dense.stride];
-            for (&place, rate) in places.iter().zip(rates.iter()) {
-                row[place as usize] += gamma * rate;
-            }
-        }
+        self.rates(simd, block, scratch);
+        self.template_part(simd, layout, numbers, block, scratch, product);
+        self.add_rates(simd, layout, block, scratch);
         if block.gamma_count > 0 {
             for bin in 0..bins {
                 self.per_bin_factors(layout, block, bin, scratch, product * shapes[bin], exact);
             }
         }
         if exact {
-            self.template_part(block, owners, member_of, scratch, product);
+            let places = &layout.elimination.member[block.members.clone()];
             self.add_block(block, places, product, pull);
         }
     }
 
-    /// Gathers what the templates add to the members' diagonal and to b.
+    /// What the scalar factors give to the members' rates.
     #[inline(always)]
-    fn template_part(
+    fn rates<S: Simd>(&mut self, simd: S, block: &Block, scratch: &Scratch) {
+        let width = padded(block.bin_count());
+        let Members { slope, rates, .. } = &mut self.members;
+        let shapes = vectors::<S>(&scratch.shape[block.yields..block.yields + width]);
+        let rows = rates.chunks_exact_mut(width.max(1));
+        for (row, slope) in rows.zip(&slope[..block.members.len()]) {
+            let slope = simd.splat_f64s(*slope);
+            for (rate, shape) in vectors_mut::<S>(row).iter_mut().zip(shapes) {
+                *rate = simd.mul_f64s(slope, *shape);
+            }
+        }
+    }
+
+    /// What the templates give to the members' rates, to their diagonal and to b.
+    #[inline(always)]
+    fn template_part<S: Simd>(
         &mut self,
+        simd: S,
+        layout: &Layout,
+        numbers: &Numbers,
         block: &Block,
-        owners: &[u32],
-        member_of: &[u32],
         scratch: &Scratch,
         product: f64,
     ) {
-        let Members { pull, diagonal, pulls, evens, .. } = &mut self.members;
+        let width = padded(block.bin_count());
+        let used = block.histosys.start..block.histosys.start + block.histosys_used;
+        let owners = &layout.histosys_parameter[used.clone()];
+        let member_of = &layout.elimination.member_of_histosys[used];
+        let Members { pull, diagonal, rates, weighted, .. } = &mut self.members;
         pull[..block.members.len()].fill(0.0);
-        for (((&member, &owner), of_pull), even) in
-            member_of.iter().zip(owners).zip(pulls.iter()).zip(evens.iter())
-        {
-            pull[member as usize] = *of_pull;
-            diagonal[member as usize] += product * scratch.basis_curvature[owner as usize] * even;
+        let scale = simd.splat_f64s(product);
+        for (first, stream) in block.chunks(&numbers.stream) {
+            let stream = vectors::<S>(stream);
+            let group = block.width_at(first) / S::F64_LANES;
+            let lanes = group * S::F64_LANES;
+            let weighted = vectors::<S>(&weighted[first..first + lanes]);
+            let templates = stream[group..].chunks_exact(2 * group);
+            for ((&member, &owner), templates) in member_of.iter().zip(owners).zip(templates) {
+                let (member, owner) = (member as usize, owner as usize);
+                let (odd, even) = templates.split_at(group);
+                let [dx, dy] = scratch.basis_slope[owner].map(|slope| simd.splat_f64s(slope));
+                let start = member * width + first;
+                let rates = vectors_mut::<S>(&mut rates[start..start + lanes]);
+                let mut pulls = simd.splat_f64s(0.0);
+                let mut evens = pulls;
+                for at in 0..group {
+                    let whole = simd.mul_add_e_f64s(dy, even[at], simd.mul_f64s(dx, odd[at]));
+                    rates[at] = simd.mul_add_e_f64s(scale, whole, rates[at]);
+                    pulls = simd.mul_add_e_f64s(weighted[at], whole, pulls);
+                    evens = simd.mul_add_e_f64s(weighted[at], even[at], evens);
+                }
+                pull[member] += simd.reduce_sum_f64s(pulls);
+                let bend = product * scratch.basis_curvature[owner];
+                diagonal[member] += bend * simd.reduce_sum_f64s(evens);
+            }
+        }
+    }
+
+    /// Adds the members' rates, with the per-bin factors, to the Jacobian.
+    #[inline(always)]
+    fn add_rates<S: Simd>(&mut self, simd: S, layout: &Layout, block: &Block, scratch: &Scratch) {
+        let width = padded(block.bin_count());
+        let places = &layout.elimination.member[block.members.clone()];
+        let gammas = vectors::<S>(&scratch.gamma[block.yields..block.yields + width]);
+        let rows = self.members.rates.chunks_exact(width.max(1));
+        for (&place, rates) in places.iter().zip(rows) {
+            let start = place as usize * layout.padded_bins + block.padded_bins;
+            let row = vectors_mut::<S>(&mut self.transposed[start..start + width]);
+            let pairs = vectors::<S>(rates).iter().zip(gammas);
+            for (sum, (rate, gamma)) in row.iter_mut().zip(pairs) {
+                *sum = simd.mul_add_e_f64s(*rate, *gamma, *sum);
+            }
+        }
+    }
+
+    /// The Jacobian, bin by bin.
+    #[inline(always)]
+    fn transpose(&mut self, layout: &Layout) {
+        const TILE: usize = 8;
+        let (stride, padded_bins) = (self.dense.stride, layout.padded_bins);
+        // Strips of parameters that the nearest cache holds.
+        for strip in (0..stride).step_by(TILE) {
+            let columns = &self.transposed[strip * padded_bins..(strip + TILE) * padded_bins];
+            for channel in &layout.channels {
+                let start = layout.blocks.get(channel.blocks.start).map_or(0, |b| b.padded_bins);
+                for (bin, place) in channel.bins.clone().zip(start..) {
+                    let row = &mut self.jacobian[bin * stride + strip..bin * stride + strip + TILE];
+                    for (value, column) in row.iter_mut().zip(columns.chunks_exact(padded_bins)) {
+                        *value = column[place];
+                    }
+                }
+            }
         }
     }
 
@@ -427,6 +465,7 @@ impl Curvature {
         let here = block.bins.start + bin;
         let weight = scratch.weight[here];
         let stride = self.dense.stride;
+        let width = padded(bins);
         let places = &layout.elimination.member[block.members.clone()];
         let owner =
             |which: usize| layout.gamma_parameter[block.gammas + which * bins + bin] as usize;
@@ -438,7 +477,7 @@ impl Curvature {
         };
         for which in 0..block.gamma_count {
             let rest = others(which, which);
-            let rates = &self.members.rates[bin * places.len()..(bin + 1) * places.len()];
+            let rates = self.members.rates.chunks_exact(width).map(|rates| rates[bin]);
             match layout.elimination.place[owner(which)] {
                 Place::Local(local) => {
                     self.slope[local as usize] += base * rest;
@@ -451,7 +490,8 @@ impl Curvature {
                 }
                 Place::Global(own) => {
                     let own = own as usize;
-                    self.jacobian[here * stride + own] += base * rest;
+                    self.transposed[own * layout.padded_bins + block.padded_bins + bin] +=
+                        base * rest;
                     if exact {
                         for (&place, rate) in places.iter().zip(rates) {
                             let place = place as usize;
@@ -499,7 +539,7 @@ impl Curvature {
     #[inline(always)]
     fn add_block(&mut self, block: &Block, places: &[u32], product: f64, pull: f64) {
         let count = block.members.len();
-        let Members { a, b, slope, diagonal, pull: pulls, .. } = &mut self.members;
+        let Members { a, b, slope, diagonal, pull: pulls, line, .. } = &mut self.members;
         let (a, b) = (&mut a[..count], &mut b[..count]);
         let (slope, pulls) = (&slope[..count], &pulls[..count]);
         if product.is_normal() {
@@ -524,11 +564,27 @@ impl Curvature {
             if of_a == 0.0 && of_b == 0.0 {
                 continue;
             }
-            let rest = places[first + 1..].iter().zip(&a[first + 1..]).zip(&b[first + 1..]);
-            for ((&other, a), b) in rest {
-                row[other as usize] += of_a * b + of_b * a;
+            let line = &mut line[first + 1..count];
+            for ((value, a), b) in line.iter_mut().zip(&a[first + 1..]).zip(&b[first + 1..]) {
+                *value = of_a * b + of_b * a;
             }
+            scatter(row, &places[first + 1..], line);
         }
+    }
+}
+
+/// Adds to the places of a row; no two of them are the same.
+#[inline(always)]
+fn scatter(row: &mut [f64], places: &[u32], values: &[f64]) {
+    let (places, few) = places.as_chunks::<LANES>();
+    let (values, rest) = values.as_chunks::<LANES>();
+    for (places, values) in places.iter().zip(values) {
+        for (&place, value) in places.iter().zip(values) {
+            row[place as usize] += value;
+        }
+    }
+    for (&place, value) in few.iter().zip(rest) {
+        row[place as usize] += value;
     }
 }
 

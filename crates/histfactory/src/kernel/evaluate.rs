@@ -6,10 +6,12 @@
 //! Σ_b w_b G_b T_b and Σ_b w_b G_b S_hb, Σ_b w_b G_b A_hb. No quotient ν/θ appears where it could
 //! be 0/0: a product that vanishes is taken apart factor by factor.
 
+use std::ops::Range;
+
 use super::dispatch::{Simd, WithSimd, dispatch, vectors, vectors_mut};
-use super::scratch::Scratch;
+use super::scratch::{Scratch, Sums};
 use crate::interpolation::exponential;
-use crate::model::layout::{Block, Layout};
+use crate::model::layout::{Block, ChannelLayout, LANES, Layout, padded};
 use crate::model::numbers::Numbers;
 use crate::special::poisson_deviance;
 
@@ -64,9 +66,8 @@ impl WithSimd for Rates<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { layout, numbers, scratch } = self;
         parameters(simd, layout, numbers, scratch);
-        scratch.rate.fill(0.0);
-        for (index, block) in layout.blocks.iter().enumerate() {
-            forward(simd, layout, numbers, block, index, scratch);
+        for channel in &layout.channels {
+            rates_of(simd, layout, numbers, channel, scratch);
         }
     }
 }
@@ -78,14 +79,15 @@ impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         let Self { layout, numbers, data, scratch } = self;
         parameters(simd, layout, numbers, scratch);
-        scratch.rate.fill(0.0);
-        scratch.gradient.fill(0.0);
+        if GRADIENT {
+            scratch.gradient.fill(0.0);
+            scratch.sums.fill(Sums::default());
+        }
         let mut nll = numbers.normal_constant;
         // Channel by channel: a channel's templates are still in the nearest cache on the way back.
         for channel in &layout.channels {
-            for index in channel.blocks.clone() {
-                forward(simd, layout, numbers, &layout.blocks[index], index, scratch);
-            }
+            rates_of(simd, layout, numbers, channel, scratch);
+            scratch.weight[in_whole_vectors(&channel.bins)].fill(0.0);
             for bin in channel.bins.clone() {
                 let (n, rate) = (data[bin], scratch.rate[bin]);
                 nll += poisson_deviance(n, rate);
@@ -97,18 +99,38 @@ impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
                 }
             }
         }
+        if GRADIENT {
+            through_bases(simd, layout, scratch);
+        }
         nll + constraints::<GRADIENT>(layout, numbers, data, scratch)
+    }
+}
+
+/// A channel's bins and what fills their last vector: the beginning of the next channel, whose
+/// values come later.
+#[inline(always)]
+fn in_whole_vectors(bins: &Range<usize>) -> Range<usize> {
+    bins.start..bins.start + padded(bins.len())
+}
+
+/// The rates of a channel, and what its blocks leave for the way back.
+#[inline(always)]
+fn rates_of<S: Simd>(
+    simd: S,
+    layout: &Layout,
+    numbers: &Numbers,
+    channel: &ChannelLayout,
+    scratch: &mut Scratch,
+) {
+    scratch.rate[in_whole_vectors(&channel.bins)].fill(0.0);
+    for index in channel.blocks.clone() {
+        forward(simd, layout, numbers, &layout.blocks[index], index, scratch);
     }
 }
 
 /// Bases and factors of all parameters.
 #[inline(always)]
-pub(super) fn parameters<S: Simd>(
-    simd: S,
-    layout: &Layout,
-    numbers: &Numbers,
-    scratch: &mut Scratch,
-) {
+fn parameters<S: Simd>(simd: S, layout: &Layout, numbers: &Numbers, scratch: &mut Scratch) {
     let interpolation = layout.options.interpolation;
     for &parameter in &layout.histosys_parameters {
         let parameter = parameter as usize;
@@ -117,35 +139,27 @@ pub(super) fn parameters<S: Simd>(
         scratch.basis_slope[parameter] = [basis.x[1], basis.y[1]];
         scratch.basis_curvature[parameter] = basis.y[2];
     }
-    // Slices of their own, here and below: the compiler then knows that no store moves them.
+    // A slice of its own: the compiler then knows that no store moves it.
     let theta = scratch.theta.as_slice();
-    for (alpha, &owner) in scratch.alpha.iter_mut().zip(&layout.normsys_parameter) {
-        *alpha = theta[owner as usize];
-    }
-    let alphas = vectors::<S>(&scratch.alpha);
-    let count = alphas.len();
-    let [c1, c2, c3, c4, c5, c6] =
-        numbers.polynomial.each_ref().map(|power| &vectors::<S>(power)[..count]);
-    let factors = &mut vectors_mut::<S>(&mut scratch.factor)[..count];
-    let slopes = &mut vectors_mut::<S>(&mut scratch.slope)[..count];
-    let one = simd.splat_f64s(1.0);
-    for at in 0..count {
-        let alpha = alphas[at];
-        // Horner's scheme for the value and the slope side by side.
-        let mut value = c6[at];
-        let mut slope = c6[at];
-        value = simd.mul_add_e_f64s(value, alpha, c5[at]);
-        slope = simd.mul_add_e_f64s(slope, alpha, value);
-        value = simd.mul_add_e_f64s(value, alpha, c4[at]);
-        slope = simd.mul_add_e_f64s(slope, alpha, value);
-        value = simd.mul_add_e_f64s(value, alpha, c3[at]);
-        slope = simd.mul_add_e_f64s(slope, alpha, value);
-        value = simd.mul_add_e_f64s(value, alpha, c2[at]);
-        slope = simd.mul_add_e_f64s(slope, alpha, value);
-        value = simd.mul_add_e_f64s(value, alpha, c1[at]);
-        slope = simd.mul_add_e_f64s(slope, alpha, value);
-        factors[at] = simd.mul_add_e_f64s(value, alpha, one);
-        slopes[at] = slope;
+    let results = scratch.factor.chunks_exact_mut(LANES).zip(scratch.slope.chunks_exact_mut(LANES));
+    let entries = layout.normsys_parameter.chunks_exact(LANES).zip(&numbers.polynomial);
+    for ((owners, powers), (factors, slopes)) in entries.zip(results) {
+        let alphas = gather(theta, owners);
+        let alphas = vectors::<S>(&alphas);
+        let [c1, c2, c3, c4, c5, c6] = powers.0.each_ref().map(|power| vectors::<S>(power));
+        let (factors, slopes) = (vectors_mut::<S>(factors), vectors_mut::<S>(slopes));
+        for at in 0..LANES / S::F64_LANES {
+            let alpha = alphas[at];
+            // Horner's scheme for the value and the slope side by side.
+            let mut value = c6[at];
+            let mut slope = c6[at];
+            for power in [c5, c4, c3, c2, c1] {
+                value = simd.mul_add_e_f64s(value, alpha, power[at]);
+                slope = simd.mul_add_e_f64s(slope, alpha, value);
+            }
+            factors[at] = simd.mul_add_e_f64s(value, alpha, simd.splat_f64s(1.0));
+            slopes[at] = slope;
+        }
     }
     for (parameter, &alpha) in scratch.theta[..layout.names.len()].iter().enumerate() {
         if interpolation.normsys.is_polynomial(alpha) {
@@ -159,9 +173,15 @@ pub(super) fn parameters<S: Simd>(
     }
 }
 
+/// The values at as many places as a vector has.
+#[inline(always)]
+pub(super) fn gather(values: &[f64], places: &[u32]) -> [f64; LANES] {
+    std::array::from_fn(|lane| values[places[lane] as usize])
+}
+
 /// T, G and P of a block; its rates are added to those of the bins.
 #[inline(always)]
-pub(super) fn forward<S: Simd>(
+fn forward<S: Simd>(
     simd: S,
     layout: &Layout,
     numbers: &Numbers,
@@ -169,8 +189,6 @@ pub(super) fn forward<S: Simd>(
     index: usize,
     scratch: &mut Scratch,
 ) {
-    let bins = block.bin_count();
-    let yields = block.yields..block.yields + bins;
     let mut product = 1.0;
     for &parameter in &layout.free_factors[block.free_factors.clone()] {
         product *= scratch.theta[parameter as usize];
@@ -181,70 +199,107 @@ pub(super) fn forward<S: Simd>(
     }
     product *= simd.reduce_product_f64s(lanes);
     scratch.product[index] = product;
-
-    let gamma = &mut scratch.gamma[yields.clone()];
-    gamma.fill(1.0);
-    let owners = &layout.gamma_parameter[block.gammas..block.gammas + block.gamma_count * bins];
-    for owners in owners.chunks_exact(bins.max(1)) {
-        for (gamma, &owner) in gamma.iter_mut().zip(owners) {
-            *gamma *= scratch.theta[owner as usize];
+    let owners = &layout.histosys_parameter[block.histosys.start..][..block.entries()];
+    for (first, stream) in block.chunks(&numbers.stream) {
+        let stream = vectors::<S>(stream);
+        let group = block.width_at(first) / S::F64_LANES;
+        match group {
+            1 => shapes::<S, 1>(simd, owners, stream, 1, first, 0, block, scratch),
+            2 => shapes::<S, 2>(simd, owners, stream, 2, first, 0, block, scratch),
+            _ => {
+                for offset in (0..group).step_by(2) {
+                    shapes::<S, 2>(simd, owners, stream, group, first, offset, block, scratch);
+                }
+            }
         }
     }
+    per_bin_factors(simd, layout, block, product, scratch);
+}
 
-    let shape = &mut scratch.shape[yields.clone()];
-    shape.copy_from_slice(&numbers.nominal[yields]);
-    let stride = block.stride();
-    if stride > 0 {
-        let owners = &layout.histosys_parameter[block.histosys.clone()];
-        let [xs, ys] = &mut scratch.gathered;
-        let (xs, ys) = (&mut xs[..stride], &mut ys[..stride]);
-        let basis = scratch.basis.as_slice();
-        for ((x, y), &owner) in xs.iter_mut().zip(ys.iter_mut()).zip(owners) {
-            [*x, *y] = basis[owner as usize];
-        }
-        let (xs, ys) = (vectors::<S>(xs), vectors::<S>(ys));
-        let templates = block.templates..block.templates + bins * stride;
-        let (odd, even) = (&numbers.odd[templates.clone()], &numbers.even[templates]);
-        // Two bins at a time: the bases are loaded once for both.
-        let pairs = odd.chunks_exact(2 * stride).zip(even.chunks_exact(2 * stride));
-        for (shape, (odd, even)) in shape.chunks_exact_mut(2).zip(pairs) {
-            let ((odd_1, odd_2), (even_1, even_2)) = (odd.split_at(stride), even.split_at(stride));
-            let (odd_1, odd_2) = (vectors::<S>(odd_1), vectors::<S>(odd_2));
-            let (even_1, even_2) = (vectors::<S>(even_1), vectors::<S>(even_2));
-            let [mut one, mut two] = [simd.splat_f64s(0.0); 2];
-            let [mut bend_1, mut bend_2] = [one; 2];
-            let count = xs.len().min(ys.len());
-            let (odd_1, odd_2) = (&odd_1[..count], &odd_2[..count]);
-            let (even_1, even_2) = (&even_1[..count], &even_2[..count]);
-            for at in 0..count {
-                let (x, y) = (xs[at], ys[at]);
-                one = simd.mul_add_e_f64s(x, odd_1[at], one);
-                two = simd.mul_add_e_f64s(x, odd_2[at], two);
-                bend_1 = simd.mul_add_e_f64s(y, even_1[at], bend_1);
-                bend_2 = simd.mul_add_e_f64s(y, even_2[at], bend_2);
-            }
-            shape[0] += simd.reduce_sum_f64s(simd.add_f64s(one, bend_1));
-            shape[1] += simd.reduce_sum_f64s(simd.add_f64s(two, bend_2));
-        }
-        if bins % 2 == 1 {
-            let last = (bins - 1) * stride;
-            let (odd, even) = (vectors::<S>(&odd[last..]), vectors::<S>(&even[last..]));
-            let mut first = simd.splat_f64s(0.0);
-            let mut second = first;
-            for (((x, y), odd), even) in xs.iter().zip(ys).zip(odd).zip(even) {
-                first = simd.mul_add_e_f64s(*x, *odd, first);
-                second = simd.mul_add_e_f64s(*y, *even, second);
-            }
-            shape[bins - 1] += simd.reduce_sum_f64s(simd.add_f64s(first, second));
+/// T in N vectors of bins out of a `group` that the stream holds side by side, from `offset` on.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "what a kernel works on")]
+fn shapes<S: Simd, const N: usize>(
+    simd: S,
+    owners: &[u32],
+    stream: &[S::f64s],
+    group: usize,
+    first: usize,
+    offset: usize,
+    block: &Block,
+    scratch: &mut Scratch,
+) {
+    let basis = scratch.basis.as_slice();
+    let (nominal, templates) = stream.split_at(group);
+    let zero = simd.splat_f64s(0.0);
+    // Two histosys at a time and S apart from A: sums that do not wait for each other.
+    let mut sums = [[zero; 4]; N];
+    for n in 0..N {
+        sums[n][0] = nominal[offset + n];
+    }
+    for (owners, templates) in owners.chunks_exact(2).zip(templates.chunks_exact(4 * group)) {
+        let [x, y] = basis[owners[0] as usize].map(|value| simd.splat_f64s(value));
+        let [also_x, also_y] = basis[owners[1] as usize].map(|value| simd.splat_f64s(value));
+        for (n, sum) in sums.iter_mut().enumerate() {
+            let at = offset + n;
+            sum[0] = simd.mul_add_e_f64s(x, templates[at], sum[0]);
+            sum[1] = simd.mul_add_e_f64s(y, templates[group + at], sum[1]);
+            sum[2] = simd.mul_add_e_f64s(also_x, templates[2 * group + at], sum[2]);
+            sum[3] = simd.mul_add_e_f64s(also_y, templates[3 * group + at], sum[3]);
         }
     }
-    let rates = &mut scratch.rate[block.bins.clone()];
-    for ((rate, shape), gamma) in rates.iter_mut().zip(shape.iter()).zip(gamma.iter()) {
-        *rate += product * gamma * shape;
+    let start = block.yields + first + offset * S::F64_LANES;
+    let shapes = vectors_mut::<S>(&mut scratch.shape[start..start + N * S::F64_LANES]);
+    for (shape, sum) in shapes.iter_mut().zip(sums) {
+        let [odd, even] = [simd.add_f64s(sum[0], sum[2]), simd.add_f64s(sum[1], sum[3])];
+        *shape = simd.add_f64s(odd, even);
     }
 }
 
-/// Adds a block's part of the gradient.
+/// G of a block, and its rates added to those of the bins.
+#[inline(always)]
+fn per_bin_factors<S: Simd>(
+    simd: S,
+    layout: &Layout,
+    block: &Block,
+    product: f64,
+    scratch: &mut Scratch,
+) {
+    let bins = padded(block.bin_count());
+    let firsts = &layout.gamma_first[block.gamma_firsts.clone()];
+    let shapes = vectors::<S>(&scratch.shape[block.yields..block.yields + bins]);
+    let gammas = vectors_mut::<S>(&mut scratch.gamma[block.yields..block.yields + bins]);
+    let rates = vectors_mut::<S>(&mut scratch.rate[block.bins.start..block.bins.start + bins]);
+    let product = simd.splat_f64s(product);
+    for (at, ((gamma, shape), rate)) in gammas.iter_mut().zip(shapes).zip(rates).enumerate() {
+        *gamma = neighbours(simd, &scratch.theta, firsts, at, None);
+        let scaled = simd.mul_f64s(product, *gamma);
+        *rate = simd.mul_add_e_f64s(scaled, *shape, *rate);
+    }
+}
+
+/// Π of per-bin factors in a vector of bins, but for one of them.
+#[inline(always)]
+fn neighbours<S: Simd>(
+    simd: S,
+    theta: &[f64],
+    firsts: &[u32],
+    vector: usize,
+    without: Option<usize>,
+) -> S::f64s {
+    let mut product = simd.splat_f64s(1.0);
+    for (which, first) in firsts.iter().enumerate() {
+        if without != Some(which) {
+            let start = *first as usize + vector * S::F64_LANES;
+            for factor in vectors::<S>(&theta[start..start + S::F64_LANES]) {
+                product = simd.mul_f64s(product, *factor);
+            }
+        }
+    }
+    product
+}
+
+/// Adds a block's part of the gradient; that of histosys parameters to the sums of [`Scratch`].
 #[inline(always)]
 fn backward<S: Simd>(
     simd: S,
@@ -254,88 +309,119 @@ fn backward<S: Simd>(
     index: usize,
     scratch: &mut Scratch,
 ) {
-    let bins = block.bin_count();
     let product = scratch.product[index];
-    let yields = block.yields..block.yields + bins;
-    let weights = &scratch.weight[block.bins.clone()];
-    let (shape, gamma) = (&scratch.shape[yields.clone()], &scratch.gamma[yields]);
-    let mut pull = 0.0;
-    let scaled = &mut scratch.scaled[..bins];
-    for (((scaled, weight), shape), gamma) in scaled.iter_mut().zip(weights).zip(shape).zip(gamma) {
-        let weight = weight * gamma;
-        pull += weight * shape;
-        *scaled = product * weight;
+    let pull = of_per_bin_factors(simd, layout, block, product, scratch);
+    let owners = &layout.histosys_parameter[block.histosys.start..][..block.entries()];
+    for (first, stream) in block.chunks(&numbers.stream) {
+        let stream = vectors::<S>(stream);
+        let group = block.width_at(first) / S::F64_LANES;
+        match group {
+            1 => templates::<S, 1>(simd, owners, stream, 1, first, 0, scratch),
+            2 => templates::<S, 2>(simd, owners, stream, 2, first, 0, scratch),
+            _ => {
+                for offset in (0..group).step_by(2) {
+                    templates::<S, 2>(simd, owners, stream, group, first, offset, scratch);
+                }
+            }
+        }
+    }
+    if !product.is_normal() {
+        vanishing(layout, block, pull, scratch);
+        return;
     }
     let gradient = scratch.gradient.as_mut_slice();
-    let slopes = &scratch.basis_slope[..gradient.len()];
-
-    let owners = &layout.gamma_parameter[block.gammas..block.gammas + block.gamma_count * bins];
-    if block.gamma_count == 1 {
-        for ((&owner, weight), shape) in owners.iter().zip(weights).zip(shape) {
-            gradient[owner as usize] += product * weight * shape;
-        }
-    } else {
-        for which in 0..block.gamma_count {
-            for bin in 0..bins {
-                let mut others = 1.0;
-                for other in 0..block.gamma_count {
-                    if other != which {
-                        others *= scratch.theta[owners[other * bins + bin] as usize];
-                    }
-                }
-                gradient[owners[which * bins + bin] as usize] +=
-                    weights[bin] * product * shape[bin] * others;
-            }
-        }
+    let pull = pull * product;
+    for &parameter in &layout.free_factors[block.free_factors.clone()] {
+        gradient[parameter as usize] += pull / scratch.theta[parameter as usize];
     }
-
-    let stride = block.stride();
-    if stride > 0 {
-        let [of_odd, of_even] = &mut scratch.gathered;
-        let (of_odd, of_even) = (&mut of_odd[..stride], &mut of_even[..stride]);
-        let templates = block.templates..block.templates + bins * stride;
-        let odd = vectors::<S>(&numbers.odd[templates.clone()]);
-        let even = vectors::<S>(&numbers.even[templates]);
-        let width = stride / S::F64_LANES;
-        let sums = vectors_mut::<S>(of_odd).iter_mut().zip(vectors_mut::<S>(of_even));
-        for (vector, (of_odd, of_even)) in sums.enumerate() {
-            let mut first = simd.splat_f64s(0.0);
-            let mut second = first;
-            let odd = odd[vector..].iter().step_by(width);
-            let even = even[vector..].iter().step_by(width);
-            for ((&q, odd), even) in scaled.iter().zip(odd).zip(even) {
-                let q = simd.splat_f64s(q);
-                first = simd.mul_add_e_f64s(q, *odd, first);
-                second = simd.mul_add_e_f64s(q, *even, second);
-            }
-            (*of_odd, *of_even) = (first, second);
+    let entries = block.normsys.clone();
+    let values = scratch.factor[entries.clone()].chunks_exact(LANES);
+    let slopes = scratch.slope[entries.clone()].chunks_exact(LANES);
+    let owners = layout.normsys_parameter[entries].chunks_exact(LANES);
+    let pull = simd.splat_f64s(pull);
+    for ((owners, values), slopes) in owners.zip(values).zip(slopes) {
+        let mut parts = [0.0; LANES];
+        let pairs = vectors::<S>(values).iter().zip(vectors::<S>(slopes));
+        for (part, (value, slope)) in vectors_mut::<S>(&mut parts).iter_mut().zip(pairs) {
+            *part = simd.div_f64s(simd.mul_f64s(pull, *slope), *value);
         }
-        let owners = &layout.histosys_parameter[block.histosys.clone()];
-        for ((&owner, odd), even) in owners.iter().zip(of_odd.iter()).zip(of_even.iter()) {
-            let owner = owner as usize;
-            let [dx, dy] = slopes[owner];
-            gradient[owner] += dx * odd + dy * even;
-        }
-    }
-
-    if product.is_normal() {
-        let pull = pull * product;
-        for &parameter in &layout.free_factors[block.free_factors.clone()] {
-            gradient[parameter as usize] += pull / scratch.theta[parameter as usize];
-        }
-        let entries = block.normsys.clone();
-        let parts = &mut scratch.parts[..entries.len()];
-        let all = simd.splat_f64s(pull);
-        let values = vectors::<S>(&scratch.factor[entries.clone()]);
-        let slopes = vectors::<S>(&scratch.slope[entries.clone()]);
-        for ((part, value), slope) in vectors_mut::<S>(parts).iter_mut().zip(values).zip(slopes) {
-            *part = simd.div_f64s(simd.mul_f64s(all, *slope), *value);
-        }
-        for (&owner, part) in layout.normsys_parameter[entries].iter().zip(parts.iter()) {
+        for (&owner, part) in owners.iter().zip(parts) {
             gradient[owner as usize] += part;
         }
-    } else {
-        vanishing(layout, block, pull, scratch);
+    }
+}
+
+/// Adds the gradient in a block's per-bin factors; leaves P w G and returns Σ w G T.
+#[inline(always)]
+fn of_per_bin_factors<S: Simd>(
+    simd: S,
+    layout: &Layout,
+    block: &Block,
+    product: f64,
+    scratch: &mut Scratch,
+) -> f64 {
+    let bins = padded(block.bin_count());
+    let firsts = &layout.gamma_first[block.gamma_firsts.clone()];
+    let weights = vectors::<S>(&scratch.weight[block.bins.start..block.bins.start + bins]);
+    let shapes = vectors::<S>(&scratch.shape[block.yields..block.yields + bins]);
+    let gammas = vectors::<S>(&scratch.gamma[block.yields..block.yields + bins]);
+    let scaled = vectors_mut::<S>(&mut scratch.scaled[..bins]);
+    let product = simd.splat_f64s(product);
+    let mut pull = simd.splat_f64s(0.0);
+    // Weights are zero beyond the bins, so whatever the others are there counts for nothing.
+    for (at, (scaled, weight)) in scaled.iter_mut().zip(weights).enumerate() {
+        let whole = simd.mul_f64s(*weight, gammas[at]);
+        pull = simd.mul_add_e_f64s(whole, shapes[at], pull);
+        *scaled = simd.mul_f64s(product, whole);
+        let base = simd.mul_f64s(simd.mul_f64s(product, *weight), shapes[at]);
+        for (which, first) in firsts.iter().enumerate() {
+            let others = neighbours(simd, &scratch.theta, firsts, at, Some(which));
+            let start = *first as usize + at * S::F64_LANES;
+            let slopes = &mut scratch.gradient[start..start + S::F64_LANES];
+            for slope in vectors_mut::<S>(slopes) {
+                *slope = simd.mul_add_e_f64s(base, others, *slope);
+            }
+        }
+    }
+    simd.reduce_sum_f64s(pull)
+}
+
+/// Adds P w G S and P w G A of each histosys to its parameter's sums; bins as in [`shapes`].
+#[inline(always)]
+fn templates<S: Simd, const N: usize>(
+    simd: S,
+    owners: &[u32],
+    stream: &[S::f64s],
+    group: usize,
+    first: usize,
+    offset: usize,
+    scratch: &mut Scratch,
+) {
+    let start = first + offset * S::F64_LANES;
+    let scaled = vectors::<S>(&scratch.scaled[start..start + N * S::F64_LANES]);
+    let scaled: [S::f64s; N] = std::array::from_fn(|n| scaled[n]);
+    let templates = stream[group..].chunks_exact(2 * group);
+    for (&owner, templates) in owners.iter().zip(templates) {
+        let Sums([odds, evens]) = &mut scratch.sums[owner as usize];
+        let (odds, evens) = (vectors_mut::<S>(odds), vectors_mut::<S>(evens));
+        let (mut odd, mut even) = (odds[0], evens[0]);
+        for n in 0..N {
+            odd = simd.mul_add_e_f64s(scaled[n], templates[offset + n], odd);
+            even = simd.mul_add_e_f64s(scaled[n], templates[group + offset + n], even);
+        }
+        (odds[0], evens[0]) = (odd, even);
+    }
+}
+
+/// Adds what the histosys parameters' sums are to the gradient.
+#[inline(always)]
+fn through_bases<S: Simd>(simd: S, layout: &Layout, scratch: &mut Scratch) {
+    for &parameter in &layout.histosys_parameters {
+        let parameter = parameter as usize;
+        let [dx, dy] = scratch.basis_slope[parameter];
+        let Sums(sums) = &scratch.sums[parameter];
+        let [odd, even] = sums.each_ref().map(|sums| simd.reduce_sum_f64s(vectors::<S>(sums)[0]));
+        scratch.gradient[parameter] += dx * odd + dy * even;
     }
 }
 

@@ -1,10 +1,12 @@
 //! The inner loops: everything here works on flat arrays and knows no names.
 
+mod aligned;
 pub(crate) mod curvature;
 mod dispatch;
 pub(crate) mod evaluate;
 mod scratch;
 
+pub(crate) use aligned::Aligned;
 pub(crate) use curvature::{Curvature, Information};
 pub(crate) use dispatch::{Simd, WithSimd, dispatch, vectors, vectors_mut};
 pub(crate) use scratch::Scratch;

@@ -1,34 +1,19 @@
 //! A workspace and a measurement made into flat arrays.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
+use super::elimination::eliminate;
 use super::error::ModelError;
 use super::layout::{
-    Block, Carrier, ChannelLayout, Elimination, Grouped, LANES, Layout, ParameterSet, Place,
-    ShapesysBin, StaterrorBin, padded,
+    Block, Carrier, ChannelLayout, Elimination, Grouped, LANES, Layout, ParameterSet, ShapesysBin,
+    StaterrorBin, padded,
 };
 use super::numbers::Numbers;
 use super::parameters::{Density, Requirement, Settled, settle};
+use super::sorted::{Sorted, SortedChannel, SortedSample, observations, sort, wrong};
+use super::staterror::{Staterror, StaterrorSum, collect_staterrors};
 use super::{Constraint, ModelOptions};
-use crate::workspace::{Channel, Effect, Measurement, Modifier, ModifierType, Sample, Workspace};
-
-/// A workspace seen in pyhf's order.
-struct Sorted<'a> {
-    channels: Vec<SortedChannel<'a>>,
-}
-
-struct SortedChannel<'a> {
-    channel: &'a Channel,
-    bins: Range<usize>,
-    samples: Vec<SortedSample<'a>>,
-}
-
-struct SortedSample<'a> {
-    sample: &'a Sample,
-    modifiers: Vec<&'a Modifier>,
-    yields: usize,
-}
+use crate::workspace::{Effect, Measurement, ModifierType, Workspace};
 
 pub(super) fn compile(
     workspace: &Workspace,
@@ -50,167 +35,6 @@ pub(super) fn compile(
     let main = observations(workspace, &sorted)?;
     let (layout, numbers) = builder.finish(&sets);
     Ok((layout, numbers, main))
-}
-
-fn sort(workspace: &Workspace) -> Result<Sorted<'_>, ModelError> {
-    let mut channels: Vec<&Channel> = workspace.channels.iter().collect();
-    channels.sort_by(|a, b| a.name.cmp(&b.name));
-    let (mut bin, mut yields) = (0, 0);
-    let channels = channels
-        .into_iter()
-        .map(|channel| {
-            let bins = channel.bins();
-            let mut samples: Vec<&Sample> = channel.samples.iter().collect();
-            samples.sort_by(|a, b| a.name.cmp(&b.name));
-            if let Some(pair) = samples.windows(2).find(|pair| pair[0].name == pair[1].name) {
-                let what = format!("two samples have the name `{}`", pair[0].name);
-                return Err(ModelError::Channel { channel: channel.name.clone(), what });
-            }
-            let samples = samples
-                .into_iter()
-                .map(|sample| {
-                    check_sample(channel, sample, bins)?;
-                    let mut modifiers: Vec<&Modifier> = sample.modifiers.iter().collect();
-                    modifiers.sort_by(|a, b| (&a.name, a.kind()).cmp(&(&b.name, b.kind())));
-                    let twice = modifiers.windows(2).find(|pair| {
-                        pair[0].name == pair[1].name && pair[0].kind() == pair[1].kind()
-                    });
-                    if let Some(pair) = twice {
-                        let what = format!("a {} of this name is there twice", pair[0].kind());
-                        return Err(wrong(channel, sample, pair[0], what));
-                    }
-                    let sorted = SortedSample { sample, modifiers, yields };
-                    yields += bins;
-                    Ok(sorted)
-                })
-                .collect::<Result<Vec<_>, _>>()?;
-            let sorted = SortedChannel { channel, bins: bin..bin + bins, samples };
-            bin += bins;
-            Ok(sorted)
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    let twice = channels.windows(2).find(|pair| pair[0].channel.name == pair[1].channel.name);
-    if let Some(pair) = twice {
-        let what = "there are two channels of this name".to_owned();
-        return Err(ModelError::Channel { channel: pair[0].channel.name.clone(), what });
-    }
-    Ok(Sorted { channels })
-}
-
-fn wrong(channel: &Channel, sample: &Sample, modifier: &Modifier, what: String) -> ModelError {
-    ModelError::Modifier {
-        channel: channel.name.clone(),
-        sample: sample.name.clone(),
-        modifier: modifier.name.clone(),
-        what,
-    }
-}
-
-fn check_sample(channel: &Channel, sample: &Sample, bins: usize) -> Result<(), ModelError> {
-    let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
-    if sample.data.len() != bins || !finite(&sample.data) {
-        let what = format!("sample `{}` does not have {bins} finite yields", sample.name);
-        return Err(ModelError::Channel { channel: channel.name.clone(), what });
-    }
-    for modifier in &sample.modifiers {
-        let fits = |values: &[f64]| values.len() == bins && finite(values);
-        let what = match &modifier.effect {
-            Effect::Histosys { lo, hi } if !(fits(lo) && fits(hi)) => {
-                format!("its templates are not {bins} finite numbers each")
-            }
-            Effect::Shapesys(data) | Effect::Staterror(data) if !fits(data) => {
-                format!("its uncertainties are not {bins} finite numbers")
-            }
-            Effect::Normsys { lo, hi } if !(*lo > 0.0 && *hi > 0.0 && finite(&[*lo, *hi])) => {
-                format!("its factors are {lo} and {hi}; an exponential needs positive ones")
-            }
-            Effect::Lumi if modifier.name != "lumi" => {
-                "the luminosity's parameter is always called `lumi`".to_owned()
-            }
-            Effect::Histosys { .. }
-            | Effect::Lumi
-            | Effect::Normfactor
-            | Effect::Normsys { .. }
-            | Effect::Shapefactor
-            | Effect::Shapesys(_)
-            | Effect::Staterror(_) => continue,
-        };
-        return Err(wrong(channel, sample, modifier, what));
-    }
-    Ok(())
-}
-
-/// A staterror: for each of its bins, in the order of its channels, who carries it.
-struct Staterror<'a> {
-    name: &'a str,
-    bins: Vec<StaterrorSum>,
-}
-
-#[derive(Default, Clone)]
-struct StaterrorSum {
-    nominal: f64,
-    /// Yield and uncertainty of each carrier.
-    carriers: Vec<(usize, f64)>,
-}
-
-impl StaterrorSum {
-    fn sigma(&self) -> f64 {
-        relative_width(self.nominal, self.carriers.iter().map(|(_, uncertainty)| *uncertainty))
-    }
-}
-
-/// √Σ(δ/N)², zero where the carriers expect nothing: then there is nothing to constrain.
-pub(super) fn relative_width(nominal: f64, uncertainties: impl Iterator<Item = f64>) -> f64 {
-    if nominal > 0.0 {
-        uncertainties.map(|uncertainty| (uncertainty / nominal).powi(2)).sum::<f64>().sqrt()
-    } else {
-        0.0
-    }
-}
-
-fn collect_staterrors<'a>(sorted: &Sorted<'a>) -> Result<Vec<Staterror<'a>>, ModelError> {
-    let mut order: Vec<Staterror<'a>> = Vec::new();
-    let mut by_name: HashMap<&str, usize> = HashMap::new();
-    // Who carries it where: pyhf wants the same channels of each carrier.
-    let mut places: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
-    for (index, channel) in sorted.channels.iter().enumerate() {
-        let mut first: HashMap<&str, usize> = HashMap::new();
-        for sample in &channel.samples {
-            for modifier in &sample.modifiers {
-                let Effect::Staterror(uncertainties) = &modifier.effect else { continue };
-                let name = modifier.name.as_str();
-                let at = *by_name.entry(name).or_insert_with(|| {
-                    order.push(Staterror { name, bins: Vec::new() });
-                    order.len() - 1
-                });
-                places.entry((name, &sample.sample.name)).or_default().push(index);
-                let bins = &mut order[at].bins;
-                let start = *first.entry(name).or_insert_with(|| {
-                    let start = bins.len();
-                    bins.resize(start + channel.bins.len(), StaterrorSum::default());
-                    start
-                });
-                for (bin, uncertainty) in uncertainties.iter().enumerate() {
-                    let sum = &mut bins[start + bin];
-                    sum.nominal += sample.sample.data[bin];
-                    sum.carriers.push((sample.yields + bin, *uncertainty));
-                }
-            }
-        }
-    }
-    let mut known: HashMap<&str, (&str, &Vec<usize>)> = HashMap::new();
-    for ((name, sample), channels) in &places {
-        let (other, expected) = *known.entry(name).or_insert((sample, channels));
-        if expected != channels {
-            let what = format!(
-                "a staterror must be carried in the same channels by all its samples; \
-                 `{sample}` and `{other}` differ"
-            );
-            return Err(ModelError::Parameter { parameter: (*name).to_owned(), what });
-        }
-    }
-    order.sort_by(|a, b| a.name.cmp(b.name));
-    Ok(order)
 }
 
 fn requirements(
@@ -271,27 +95,6 @@ fn requirements(
 /// (ν/δ)², if there is a yield and an uncertainty.
 pub(super) fn shapesys_factor(nominal: f64, delta: f64) -> Option<f64> {
     (nominal > 0.0 && delta > 0.0).then(|| nominal.powi(2) / delta.powi(2))
-}
-
-fn observations(workspace: &Workspace, sorted: &Sorted<'_>) -> Result<Vec<f64>, ModelError> {
-    let by_name: HashMap<&str, &Vec<f64>> =
-        workspace.observations.iter().map(|seen| (seen.name.as_str(), &seen.data)).collect();
-    let mut main = Vec::new();
-    for channel in &sorted.channels {
-        let error = |what| Err(ModelError::Channel { channel: channel.channel.name.clone(), what });
-        let Some(data) = by_name.get(channel.channel.name.as_str()) else {
-            return error("there is no observation of it".to_owned());
-        };
-        if data.len() != channel.bins.len() {
-            let (got, bins) = (data.len(), channel.bins.len());
-            return error(format!("its observation has {got} bins, its samples {bins}"));
-        }
-        if let Some(count) = data.iter().find(|count| !(count.is_finite() && **count >= 0.0)) {
-            return error(format!("a count of {count} was observed"));
-        }
-        main.extend(*data);
-    }
-    Ok(main)
 }
 
 struct Builder<'a> {
@@ -357,6 +160,8 @@ impl<'a> Builder<'a> {
             histosys_parameter: Vec::new(),
             histosys_parameters: Vec::new(),
             gamma_parameter: Vec::new(),
+            gamma_first: Vec::new(),
+            padded_bins: 0,
             staterrors: Vec::new(),
             carriers: Vec::new(),
             shapesys: Vec::new(),
@@ -396,6 +201,7 @@ impl<'a> Builder<'a> {
                 blocks: start..self.layout.blocks.len(),
             });
             self.layout.bins = channel.bins.end;
+            self.layout.padded_bins += padded(channel.bins.len());
         }
         self.layout.yields = self.numbers.nominal.len();
         match self.layout.bins {
@@ -484,6 +290,7 @@ impl<'a> Builder<'a> {
             numbers.hi.resize(first_template + (bin + 1) * stride, sample.sample.data[bin]);
         }
         let name = &sample.sample.name;
+        let stream = layout.blocks.last().map_or(0, |last| last.stream + last.stream_length());
         layout.blocks.push(Block {
             sample: layout.samples.binary_search(name).unwrap_or_default(),
             bins: place.bins.clone(),
@@ -494,7 +301,10 @@ impl<'a> Builder<'a> {
             histosys: histosys..layout.histosys_parameter.len(),
             histosys_used: used,
             templates: first_template,
+            stream,
+            padded_bins: layout.padded_bins,
             gammas,
+            gamma_firsts: 0..0,
             gamma_count,
             members: 0..0,
         });
@@ -531,6 +341,21 @@ impl<'a> Builder<'a> {
             if *slot == nowhere {
                 *slot = parameters.next().unwrap_or_default();
             }
+        }
+        self.gamma_firsts();
+    }
+
+    /// The parameters of a per-bin factor are neighbours, as its bins are.
+    fn gamma_firsts(&mut self) {
+        let layout = &mut self.layout;
+        for block in &mut layout.blocks {
+            let start = layout.gamma_first.len();
+            let owners = block.gammas..block.gammas + block.gamma_count * block.bin_count();
+            for owners in layout.gamma_parameter[owners].chunks_exact(block.bin_count().max(1)) {
+                debug_assert!(owners.windows(2).all(|pair| pair[1] == pair[0] + 1));
+                layout.gamma_first.push(owners[0]);
+            }
+            block.gamma_firsts = start..layout.gamma_first.len();
         }
     }
 
@@ -570,98 +395,5 @@ impl<'a> Builder<'a> {
         eliminate(layout);
         self.numbers.derive(layout);
         (self.layout, self.numbers)
-    }
-}
-
-/// Finds the parameters that touch one bin, and where the others go.
-#[expect(clippy::cast_possible_truncation, reason = "indices of parameters fit in 32 bits")]
-fn eliminate(layout: &mut Layout) {
-    let parameters = layout.names.len();
-    // The only bin of a parameter, if it is a per-bin factor with one.
-    let mut bin_of: Vec<Option<Option<usize>>> = vec![None; parameters];
-    let mut carried: Vec<usize> = vec![0; parameters];
-    for block in &layout.blocks {
-        for gamma in 0..block.gamma_count {
-            for bin in 0..block.bin_count() {
-                let slot = block.gammas + gamma * block.bin_count() + bin;
-                let parameter = layout.gamma_parameter[slot] as usize;
-                let here = block.bins.start + bin;
-                carried[parameter] += 1;
-                bin_of[parameter] = match bin_of[parameter] {
-                    None => Some(Some(here)),
-                    Some(Some(known)) if known == here => Some(Some(here)),
-                    Some(_) => Some(None),
-                };
-            }
-        }
-    }
-    let mut locals: Vec<(usize, u32)> = (0..parameters)
-        .filter_map(|parameter| Some((bin_of[parameter]??, parameter as u32)))
-        .collect();
-    locals.sort_unstable();
-    let mut out =
-        Elimination { place: vec![Place::Global(0); parameters], ..Elimination::default() };
-    let mut next = 0;
-    for bin in 0..layout.bins {
-        let start = next;
-        while next < locals.len() && locals[next].0 == bin {
-            next += 1;
-        }
-        out.local_of_bin.push(start..next);
-    }
-    for (index, (bin, parameter)) in locals.iter().enumerate() {
-        out.place[*parameter as usize] = Place::Local(index as u32);
-        out.local.push(*parameter);
-        let channel = layout.channels.iter().find(|channel| channel.bins.contains(bin));
-        let blocks = channel.map_or(0, |channel| channel.blocks.len());
-        out.covers_bin.push(carried[*parameter as usize] == blocks);
-    }
-    for parameter in 0..parameters {
-        if bin_of[parameter].flatten().is_none() {
-            out.place[parameter] = Place::Global(out.global.len() as u32);
-            out.global.push(parameter as u32);
-        }
-    }
-    members(layout, &mut out);
-    layout.elimination = out;
-}
-
-/// The distinct dense parameters of each block, and which of them each entry belongs to.
-fn members(layout: &mut Layout, out: &mut Elimination) {
-    let parameters = layout.names.len();
-    out.member_of_free = vec![0; layout.free_factors.len()];
-    out.member_of_normsys = vec![0; layout.normsys_parameter.len()];
-    out.member_of_histosys = vec![0; layout.histosys_parameter.len()];
-    let mut number: Vec<u32> = vec![0; parameters];
-    for block in &mut layout.blocks {
-        let start = out.member.len();
-        let normsys = block.normsys.start..block.normsys.start + block.normsys_used;
-        let histosys = block.histosys.start..block.histosys.start + block.histosys_used;
-        let entries = [
-            (block.free_factors.clone(), &layout.free_factors, &mut out.member_of_free),
-            (normsys, &layout.normsys_parameter, &mut out.member_of_normsys),
-            (histosys, &layout.histosys_parameter, &mut out.member_of_histosys),
-        ];
-        let mut seen: Vec<u32> = Vec::new();
-        for (range, parameter, _) in &entries {
-            seen.extend(&parameter[range.clone()]);
-        }
-        // In the order of the dense part, so that pairs fall in its upper triangle.
-        seen.sort_unstable();
-        seen.dedup();
-        for (parameter, member) in seen.iter().zip(0_u32..) {
-            number[*parameter as usize] = member;
-        }
-        for (range, parameter, member) in entries {
-            for entry in range {
-                member[entry] = number[parameter[entry] as usize];
-            }
-        }
-        for parameter in seen {
-            if let Place::Global(place) = out.place[parameter as usize] {
-                out.member.push(place);
-            }
-        }
-        block.members = start..out.member.len();
     }
 }

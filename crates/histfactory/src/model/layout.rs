@@ -1,8 +1,12 @@
 //! The structure of a compiled model: what never changes when its numbers do.
 //!
 //! A block is a sample in a channel. All blocks of a channel are adjacent, and so are a block's
-//! normsys factors and histosys templates, padded to whole vectors; padding refers to a parameter
-//! that does not exist and is always zero.
+//! normsys factors, padded to whole vectors; padding refers to a parameter that does not exist and
+//! is always zero.
+//!
+//! What the likelihood reads of a block's yields lies in one stream, in the order in which it is
+//! read: for every [`WIDE`] bins their nominal yields, then of each histosys S and A in these bins,
+//! the bins padded to whole vectors with zeros.
 
 use std::ops::Range;
 
@@ -10,6 +14,9 @@ use super::ModelOptions;
 
 /// Vectors of numbers that a kernel treats at once.
 pub(crate) const LANES: usize = 4;
+
+/// Bins that are treated together: two vectors.
+pub(crate) const WIDE: usize = 2 * LANES;
 
 pub(crate) const fn padded(length: usize) -> usize {
     length.next_multiple_of(LANES)
@@ -40,6 +47,10 @@ pub(crate) struct Layout {
     pub(crate) histosys_parameters: Vec<u32>,
     /// Parameters of per-bin factors: for each block, each factor, each bin.
     pub(crate) gamma_parameter: Vec<u32>,
+    /// The first of them for each block and factor: those of the other bins follow it.
+    pub(crate) gamma_first: Vec<u32>,
+    /// Bins where each channel begins with a whole vector.
+    pub(crate) padded_bins: usize,
     pub(crate) staterrors: Vec<StaterrorBin>,
     pub(crate) carriers: Vec<Carrier>,
     pub(crate) shapesys: Vec<ShapesysBin>,
@@ -72,11 +83,16 @@ pub(crate) struct Block {
     /// Entries, padded.
     pub(crate) normsys: Range<usize>,
     pub(crate) normsys_used: usize,
-    /// Entries, padded; the templates of a bin are adjacent.
+    /// Entries, padded; of what the workspace says, the templates of a bin are adjacent.
     pub(crate) histosys: Range<usize>,
     pub(crate) histosys_used: usize,
     pub(crate) templates: usize,
+    /// Where its part of the stream begins.
+    pub(crate) stream: usize,
+    /// Its first bin where each channel begins with a whole vector.
+    pub(crate) padded_bins: usize,
     pub(crate) gammas: usize,
+    pub(crate) gamma_firsts: Range<usize>,
     pub(crate) gamma_count: usize,
     /// The modifiers' names are those of their parameters; these are shapefactor, shapesys or
     /// staterror in this order of `gammas`.
@@ -90,6 +106,56 @@ impl Block {
 
     pub(crate) fn stride(&self) -> usize {
         self.histosys.len()
+    }
+
+    /// Histosys entries in the stream: an even number.
+    #[inline]
+    pub(crate) fn entries(&self) -> usize {
+        self.histosys_used.next_multiple_of(2)
+    }
+
+    pub(crate) fn stream_length(&self) -> usize {
+        padded(self.bin_count()) * (1 + 2 * self.entries())
+    }
+
+    /// Its part of the stream in pieces of [`WIDE`] bins or less, with the first bin of each.
+    #[inline(always)]
+    pub(crate) fn chunks<'a>(
+        &self,
+        stream: &'a [f64],
+    ) -> impl Iterator<Item = (usize, &'a [f64])> + use<'a> {
+        let piece = 1 + 2 * self.entries();
+        let bins = padded(self.bin_count());
+        let stream = &stream[self.stream..self.stream + bins * piece];
+        stream.chunks(WIDE * piece).zip(0..).map(|(piece, number)| (WIDE * number, piece))
+    }
+
+    /// How many bins the piece has that begins with bin `first`, padded.
+    #[inline(always)]
+    pub(crate) fn width_at(&self, first: usize) -> usize {
+        padded((self.bin_count() - first).min(WIDE))
+    }
+
+    /// Where the stream has a bin's nominal yield, and how wide the bin's piece is.
+    fn place_in_stream(&self, bin: usize) -> (usize, usize) {
+        let first = bin / WIDE * WIDE;
+        (self.stream + first * (1 + 2 * self.entries()) + bin - first, self.width_at(first))
+    }
+
+    /// Where the stream has the nominal yield of a bin.
+    pub(crate) fn nominal_in_stream(&self, bin: usize) -> usize {
+        self.place_in_stream(bin).0
+    }
+
+    /// Where the stream has S and A of each histosys in a bin.
+    #[inline(always)]
+    pub(crate) fn templates_in_stream(
+        &self,
+        bin: usize,
+    ) -> impl Iterator<Item = [usize; 2]> + use<> {
+        let (nominal, width) = self.place_in_stream(bin);
+        let odd = (nominal + width..).step_by(2 * width).take(self.histosys_used);
+        odd.map(move |odd| [odd, odd + width])
     }
 }
 
@@ -161,6 +227,8 @@ pub(crate) struct ShapesysBin {
 #[derive(Debug, Default)]
 pub(crate) struct Elimination {
     pub(crate) place: Vec<Place>,
+    /// All parameters, cut where one of the dense part stands beside one that is not.
+    pub(crate) runs: Vec<Run>,
     /// Parameters of the dense part.
     pub(crate) global: Vec<u32>,
     /// Parameters of one bin, sorted by bin.
@@ -174,6 +242,13 @@ pub(crate) struct Elimination {
     pub(crate) member_of_free: Vec<u32>,
     pub(crate) member_of_normsys: Vec<u32>,
     pub(crate) member_of_histosys: Vec<u32>,
+}
+
+/// Neighbours that are all in the dense part, where the first has its place, or all not.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) parameters: Range<usize>,
+    pub(crate) place: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,13 @@
 
 mod compile;
 mod data;
+mod elimination;
 mod error;
 pub(crate) mod layout;
 pub(crate) mod numbers;
 mod parameters;
+mod sorted;
+mod staterror;
 mod yields;
 
 use std::sync::Arc;

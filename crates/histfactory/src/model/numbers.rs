@@ -1,9 +1,11 @@
 //! The numbers of a compiled model: those of the workspace, and what is derived from them.
 
 use super::Constraint;
-use super::compile::{relative_width, shapesys_factor};
-use super::layout::Layout;
+use super::compile::shapesys_factor;
+use super::layout::{Block, LANES, Layout};
+use super::staterror::relative_width;
 use crate::interpolation::polynomial;
+use crate::kernel::Aligned;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Numbers {
@@ -19,11 +21,10 @@ pub(crate) struct Numbers {
     pub(crate) auxiliary: Vec<f64>,
     pub(crate) constraints: Vec<Constraint>,
     pub(crate) fixed: Vec<bool>,
-    /// Derived: (hi − lo)/2 and (hi + lo − 2·nominal)/16 of each template.
-    pub(crate) odd: Vec<f64>,
-    pub(crate) even: Vec<f64>,
-    /// Coefficients of α, of α² … of α⁶, for all factors.
-    pub(crate) polynomial: [Vec<f64>; 6],
+    /// Derived, as the layout says: nominal yields, S = (hi − lo)/2 and A = (hi + lo − 2·nominal)/16.
+    pub(crate) stream: Aligned,
+    /// For as many factors as a vector has.
+    pub(crate) polynomial: Vec<Powers>,
     pub(crate) ln_hi: Vec<f64>,
     pub(crate) ln_lo: Vec<f64>,
     pub(crate) normal: Vec<NormalTerm>,
@@ -31,6 +32,11 @@ pub(crate) struct Numbers {
     /// Σ ln(σ√2π) of the normal constraints.
     pub(crate) normal_constant: f64,
 }
+
+/// The coefficients of α, of α² … of α⁶.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(crate) struct Powers(pub(crate) [[f64; LANES]; 6]);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NormalTerm {
@@ -49,8 +55,7 @@ pub(crate) struct PoissonTerm {
 impl Numbers {
     /// Everything that follows from the numbers of the workspace.
     pub(crate) fn derive(&mut self, layout: &Layout) {
-        self.odd = vec![0.0; self.hi.len()];
-        self.even = vec![0.0; self.hi.len()];
+        self.stream = Aligned::zeros(layout.blocks.iter().map(Block::stream_length).sum());
         for block in 0..layout.blocks.len() {
             self.derive_templates(layout, block);
         }
@@ -63,10 +68,11 @@ impl Numbers {
         for bin in 0..block.bin_count() {
             let start = block.templates + bin * block.stride();
             let nominal = self.nominal[block.yields + bin];
-            for template in start..start + block.histosys_used {
-                let (hi, lo) = (self.hi[template], self.lo[template]);
-                self.odd[template] = 0.5 * (hi - lo);
-                self.even[template] = ((hi - nominal) + (lo - nominal)) / 16.0;
+            self.stream[block.nominal_in_stream(bin)] = nominal;
+            for (entry, [odd, even]) in block.templates_in_stream(bin).enumerate() {
+                let (hi, lo) = (self.hi[start + entry], self.lo[start + entry]);
+                self.stream[odd] = 0.5 * (hi - lo);
+                self.stream[even] = ((hi - nominal) + (lo - nominal)) / 16.0;
             }
         }
     }
@@ -74,14 +80,18 @@ impl Numbers {
     fn derive_factors(&mut self) {
         self.ln_hi = self.normsys_hi.iter().map(|hi| hi.ln()).collect();
         self.ln_lo = self.normsys_lo.iter().map(|lo| lo.ln()).collect();
-        for power in &mut self.polynomial {
-            power.clear();
-        }
-        for (hi, lo) in self.normsys_hi.iter().zip(&self.normsys_lo) {
-            for (power, coefficient) in self.polynomial.iter_mut().zip(polynomial(*hi, *lo)) {
-                power.push(coefficient);
+        let sides = self.normsys_hi.iter().zip(&self.normsys_lo);
+        self.polynomial = vec![Powers::default(); self.normsys_hi.len() / LANES];
+        for (entry, (hi, lo)) in sides.enumerate() {
+            for (power, coefficient) in polynomial(*hi, *lo).into_iter().enumerate() {
+                self.polynomial[entry / LANES].0[power][entry % LANES] = coefficient;
             }
         }
+    }
+
+    /// The coefficients of one factor.
+    pub(crate) fn coefficients(&self, entry: usize) -> [f64; 6] {
+        self.polynomial[entry / LANES].0.map(|power| power[entry % LANES])
     }
 
     fn derive_terms(&mut self) {

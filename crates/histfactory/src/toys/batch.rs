@@ -129,7 +129,7 @@ impl WithSimd for Factors<'_, '_> {
         let factors = vectors_mut::<S>(&mut self.batch.factor);
         for (entry, &owner) in layout.normsys_parameter.iter().enumerate() {
             let [c1, c2, c3, c4, c5, c6] =
-                numbers.polynomial.each_ref().map(|power| simd.splat_f64s(power[entry]));
+                numbers.coefficients(entry).map(|coefficient| simd.splat_f64s(coefficient));
             for part in 0..width {
                 let alpha = theta[owner as usize * width + part];
                 let mut value = simd.mul_add_e_f64s(c6, alpha, c5);
@@ -172,15 +172,13 @@ impl WithSimd for Rates<'_, '_> {
                     product = simd.mul_f64s(product, factors[entry * width + part]);
                 }
                 for bin in 0..block.bin_count() {
-                    let start = block.templates + bin * block.stride();
-                    let odd = &numbers.odd[start..start + owners.len()];
-                    let even = &numbers.even[start..start + owners.len()];
                     let mut first = simd.splat_f64s(numbers.nominal[block.yields + bin]);
                     let mut second = simd.splat_f64s(0.0);
-                    for ((&owner, odd), even) in owners.iter().zip(odd).zip(even) {
+                    for (places, &owner) in block.templates_in_stream(bin).zip(owners) {
                         let place = owner as usize * width + part;
-                        first = simd.mul_add_e_f64s(x[place], simd.splat_f64s(*odd), first);
-                        second = simd.mul_add_e_f64s(y[place], simd.splat_f64s(*even), second);
+                        let [odd, even] = places.map(|at| simd.splat_f64s(numbers.stream[at]));
+                        first = simd.mul_add_e_f64s(x[place], odd, first);
+                        second = simd.mul_add_e_f64s(y[place], even, second);
                     }
                     shapes[bin * width + part] =
                         simd.mul_f64s(product, simd.add_f64s(first, second));

@@ -45,7 +45,18 @@ impl Patch {
 
     /// Applies all operations, or none.
     pub fn apply(&self, document: &mut Value) -> Result<(), WorkspaceError> {
-        json_patch::patch(document, &self.0).map_err(|error| {
+        let mut changed = document.clone();
+        self.change(&mut changed)?;
+        *document = changed;
+        Ok(())
+    }
+
+    /// Applies the operations up to the first that fails.
+    ///
+    /// Not by the crate's own all or nothing, which undoes what it did and panics where it cannot: a
+    /// value that was moved out of its place and into it again.
+    pub(super) fn change(&self, document: &mut Value) -> Result<(), WorkspaceError> {
+        json_patch::patch_unsafe(document, &self.0).map_err(|error| {
             let operation = self.0.0.get(error.operation);
             let op = operation.and_then(|operation| serde_json::to_value(operation).ok());
             let op = op.and_then(|op| op["op"].as_str().map(str::to_owned)).unwrap_or_default();
@@ -64,7 +75,7 @@ impl Workspace {
     pub fn patched(&self, patches: &[Patch]) -> Result<Self, WorkspaceError> {
         let mut document = self.to_value();
         for patch in patches {
-            patch.apply(&mut document)?;
+            patch.change(&mut document)?;
         }
         Self::from_value(&document)
     }

@@ -135,7 +135,7 @@ impl PatchSet {
     pub fn apply(&self, document: &Value, name: &str) -> Result<Workspace, WorkspaceError> {
         self.verify(document)?;
         let mut patched = document.clone();
-        self.get(name)?.patch.apply(&mut patched)?;
+        self.get(name)?.patch.change(&mut patched)?;
         Workspace::from_value(&patched)
     }
 }
