@@ -1,5 +1,30 @@
-"""HistFactory models: exact likelihoods, derivatives, fits and limits from pyhf workspaces."""
+"""HistFactory models: exact likelihoods, derivatives, fits and limits from pyhf workspaces.
 
-from histfactory._native import __version__
+Neither PyTorch nor JAX is imported here; ``histfactory.torch`` and ``histfactory.jax`` do that.
+"""
 
-__all__ = ["__version__"]
+from histfactory._native import (
+    EvaluationError,
+    Fit,
+    FitError,
+    HistfactoryError,
+    Hypotest,
+    Model,
+    Significance,
+    UpperLimit,
+    WorkspaceError,
+    __version__,
+)
+
+__all__ = [
+    "EvaluationError",
+    "Fit",
+    "FitError",
+    "HistfactoryError",
+    "Hypotest",
+    "Model",
+    "Significance",
+    "UpperLimit",
+    "WorkspaceError",
+    "__version__",
+]

@@ -46,4 +46,6 @@ pub enum EvaluationError {
         "channel `{channel}`, sample `{sample}`: {got} numbers given, the channel has {expected} bins"
     )]
     Bins { channel: String, sample: String, got: usize, expected: usize },
+    #[error("`{name}`: {what}")]
+    Named { name: String, what: String },
 }
