@@ -5,6 +5,7 @@
 mod arrays;
 mod error;
 mod model;
+mod objective;
 mod opening;
 mod results;
 mod yields;
@@ -19,5 +20,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::Hypotest>()?;
     module.add_class::<results::UpperLimit>()?;
     module.add_class::<results::Significance>()?;
+    module.add_class::<objective::Objective>()?;
+    module.add_function(wrap_pyfunction!(opening::synthetic_workspace, module)?)?;
     error::add(module)
 }

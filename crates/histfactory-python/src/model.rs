@@ -71,6 +71,15 @@ impl Model {
         Ok(Self::new(core))
     }
 
+    /// A made-up model with the structure of a published one.
+    #[staticmethod]
+    #[pyo3(signature = (name="small", seed=1))]
+    fn synthetic(py: Python<'_>, name: &str, seed: u64) -> Result<Self> {
+        let workspace = opening::synthetic(name, seed)?;
+        let core = py.detach(|| histfactory::Model::new(&workspace, &ModelOptions::default()))?;
+        Ok(Self::new(core))
+    }
+
     #[getter]
     fn parameter_names(&self) -> Vec<String> {
         self.core.parameter_names().to_vec()

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use histfactory::Workspace;
 use histfactory::interpolation::{HistosysCode, Interpolation, NormsysCode};
+use histfactory::synthetic::Twin;
 use histfactory::workspace::{Patch, PatchSet, WorkspaceError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -32,6 +33,25 @@ fn path(given: &Bound<'_, PyAny>) -> Option<PathBuf> {
 
 fn parsed(text: &[u8]) -> Result<Value> {
     Ok(serde_json::from_slice(text).map_err(WorkspaceError::Syntax)?)
+}
+
+/// A made-up workspace.
+pub(crate) fn synthetic(name: &str, seed: u64) -> Result<Workspace> {
+    let twin = Twin::ALL.into_iter().find(|twin| twin.as_str() == name);
+    let known = Twin::ALL.map(Twin::as_str);
+    Ok(twin.ok_or_else(|| unknown("synthetic workspace", name, &known))?.workspace(seed))
+}
+
+/// A made-up workspace, as a dictionary.
+#[pyfunction]
+#[pyo3(signature = (name="small", seed=1))]
+pub(crate) fn synthetic_workspace<'py>(
+    py: Python<'py>,
+    name: &str,
+    seed: u64,
+) -> Result<Bound<'py, PyAny>> {
+    let text = synthetic(name, seed)?.to_json();
+    Ok(py.import("json")?.call_method1("loads", (text,))?)
 }
 
 /// A workspace with its patch.

@@ -10,10 +10,12 @@ from histfactory._native import (
     HistfactoryError,
     Hypotest,
     Model,
+    Objective,
     Significance,
     UpperLimit,
     WorkspaceError,
     __version__,
+    synthetic_workspace,
 )
 
 __all__ = [
@@ -23,8 +25,10 @@ __all__ = [
     "HistfactoryError",
     "Hypotest",
     "Model",
+    "Objective",
     "Significance",
     "UpperLimit",
     "WorkspaceError",
     "__version__",
+    "synthetic_workspace",
 ]
