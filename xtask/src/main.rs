@@ -10,6 +10,7 @@ mod pages;
 mod python;
 mod shell;
 mod test;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -34,8 +35,8 @@ enum Chore {
     },
     /// Measure firstlight itself, beside its peers; needs a quiet machine and some minutes
     Bench {
-        /// Which ones: spawn, hooks, ledger, memory, arms, analysis, report, verify, histfactory, torch; all but
-        /// torch when none is named
+        /// Which ones: spawn, hooks, ledger, memory, arms, analysis, report, verify, histfactory, losses, torch;
+        /// all but losses and torch when none is named
         names: Vec<String>,
     },
 }

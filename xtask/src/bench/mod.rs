@@ -8,6 +8,7 @@ mod arms;
 mod histfactory;
 mod hooks;
 mod ledger;
+mod losses;
 mod memory;
 mod publish;
 mod report;
@@ -33,11 +34,11 @@ struct Workshop {
 }
 
 /// Benches that bring gigabytes along, and are run only when they are asked for by name.
-const LARGE: [&str; 2] = ["torch", "trace"];
+const LARGE: [&str; 3] = ["losses", "torch", "trace"];
 
 pub(crate) fn bench(names: &[String]) -> Result {
     type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 12] = [
+    let benches: [(&str, Bench); 13] = [
         ("spawn", spawn::bench),
         ("memory", memory::bench),
         ("ledger", ledger::bench),
@@ -48,6 +49,7 @@ pub(crate) fn bench(names: &[String]) -> Result {
         ("verify", verify::bench),
         ("publish", publish::bench),
         ("histfactory", histfactory::bench),
+        ("losses", losses::bench),
         ("torch", torch::bench),
         ("trace", trace::bench),
     ];
@@ -55,8 +57,9 @@ pub(crate) fn bench(names: &[String]) -> Result {
     {
         return Err(format!("there is no bench `{unknown}`"));
     }
-    // histfactory has a program and peers of its own.
-    let firstlight = names.is_empty() || names.iter().any(|name| name != "histfactory");
+    // histfactory has programs and peers of its own.
+    let own = ["histfactory", "losses"];
+    let firstlight = names.is_empty() || names.iter().any(|name| !own.contains(&name.as_str()));
     if firstlight {
         step("the release binary", cargo().args(["build", "--release", "--quiet"]))?;
     }
