@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -19,7 +20,7 @@ class Panel:
         x: tuple[float, float, str],
         y: tuple[float, float, str],
     ) -> None:
-        self.x, self.y = x, y
+        self.x, self.y = x, (y[0], _round(y[1]), y[2])
         self.parts = [_text(WIDTH / 2, 20, title, anchor="middle", bold=True)]
         self._axes()
         self._keys = 0
@@ -69,6 +70,12 @@ class Panel:
         x = [edge for edge in edges for _ in range(2)][1:-1]
         y = [value for value in contents for _ in range(2)]
         self.curve(name, x, y, colour, dashes)
+
+
+def _round(most: float) -> float:
+    """Four steps of a round size, with room for the key above."""
+    power = 10.0 ** math.floor(math.log10(1.35 * most / 4))
+    return next(4 * power * step for step in (1, 2, 2.5, 5, 10) if 4 * power * step > 1.35 * most)
 
 
 def _path(d: str, colour: str, dashes: str) -> str:

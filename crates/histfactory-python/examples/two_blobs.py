@@ -161,7 +161,7 @@ def figures(folder: Path, found: dict[str, Training], test: Events) -> None:
     colours = {"cross-entropy": "orange", "significance": "blue"}
     last = max(training.steps[-1] for training in found.values())
     most = max(max(training.significances) for training in found.values())
-    axes = (0.0, float(last), "step"), (0.0, 1.15 * most, "expected significance, plain histogram")
+    axes = (0.0, float(last), "step"), (0.0, most, "expected significance, plain histogram")
     panel = svg.Panel("significance while training", *axes)
     for kind, training in found.items():
         x = [float(step) for step in training.steps]
@@ -171,7 +171,7 @@ def figures(folder: Path, found: dict[str, Training], test: Events) -> None:
     for kind, training in found.items():
         with torch.no_grad():
             signal, nominal, high, low, _ = yields(training.scores, test, plain())
-        most = 1.15 * max(float(values.max()) for values in (nominal, high, low))
+        most = max(float(values.max()) for values in (nominal, high, low))
         panel = svg.Panel(f"trained on {kind}", (0.0, 1.0, "score"), (0.0, most, "events"))
         edges = plain().edges.tolist()
         panel.steps("background", edges, nominal.tolist(), "grey")
