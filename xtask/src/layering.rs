@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::shell::{Result, cargo, output};
 
 /// A crate and the crates of ours that it may use.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("firstlight-schema", &[]),
     ("firstlight-analysis", &["firstlight-schema"]),
     ("firstlight-engine", &["firstlight-schema"]),
@@ -25,6 +25,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ),
     ("histfactory", &[]),
     ("histfactory-cli", &["histfactory"]),
+    ("histfactory-python", &["histfactory"]),
     (
         "xtask",
         &[

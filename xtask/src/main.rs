@@ -10,6 +10,7 @@ mod pages;
 mod python;
 mod shell;
 mod test;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -35,7 +36,7 @@ enum Chore {
     /// Measure firstlight itself, beside its peers; needs a quiet machine and some minutes
     Bench {
         /// Which ones: spawn, hooks, ledger, memory, arms, analysis, report, verify, publish, histfactory,
-        /// suites, torch, trace; all but the last three when none is named
+        /// losses, suites, torch, trace; all but the last four when none is named
         names: Vec<String>,
     },
 }

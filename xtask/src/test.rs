@@ -4,7 +4,10 @@ use std::fs;
 use std::process::Command;
 
 use crate::shell::{Result, cargo, install, root, step, step_with_output};
-use crate::{generate, layering, licences, python};
+use crate::{generate, layering, licences, python, wheel};
+
+/// The Python package, seen from `python/`.
+const PACKAGE: &str = "../crates/histfactory-python";
 
 pub(crate) fn test() -> Result {
     step("formatting", cargo().args(["fmt", "--all", "--check"]))?;
@@ -17,9 +20,11 @@ pub(crate) fn test() -> Result {
     snapshots()?;
     let rust = rust_tests()?;
     let python = python_tests()?;
+    let package = counted(&wheel::test(&python::environment()?)?, "Python package")?;
     println!("\nRust tests run:   {rust}");
     println!("Python tests run: {python}");
-    println!("Tests run in all: {}, none failed", rust + python);
+    println!("Package tests run: {package}");
+    println!("Tests run in all: {}, none failed", rust + python + package);
     Ok(())
 }
 
@@ -53,12 +58,14 @@ fn python_tests() -> Result<u32> {
         command.args(["-m", name]).args(arguments).current_dir(root().join("python"));
         command
     };
-    step("Python lints", &mut tool("ruff", &["check", "--quiet", ".", "../suites", "../benches"]))?;
-    step(
-        "Python formatting",
-        &mut tool("ruff", &["format", "--quiet", "--check", ".", "../suites", "../benches"]),
-    )?;
+    let folders = [".", "../suites", "../benches", PACKAGE];
+    let mut ruff = tool("ruff", &["check", "--quiet"]);
+    step("Python lints", ruff.args(folders))?;
+    let mut formatting = tool("ruff", &["format", "--quiet", "--check"]);
+    step("Python formatting", formatting.args(folders))?;
     step("Python types", &mut tool("mypy", &["firstlight"]))?;
+    let package = format!("{PACKAGE}/python/histfactory");
+    step("Python types, histfactory", &mut tool("mypy", &[&package]))?;
     browser();
     let mut pytest = tool("pytest", &[]);
     pytest.env("FIRSTLIGHT_BINARY", root().join("target/debug/firstlight"));

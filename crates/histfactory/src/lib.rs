@@ -41,6 +41,7 @@
 //! | Hessians, derivatives in every number of a workspace | [`derivative`] |
 //! | fits, covariance | [`fit`] |
 //! | tests, CLs, limits, intervals, rankings, significance | [`inference`] |
+//! | a number to train on, as a function of yields | [`objective`] |
 //! | pseudo-experiments, batches | [`toys`] |
 //! | models to try things on | [`synthetic`] |
 //!
@@ -61,6 +62,7 @@ mod kernel;
 pub mod likelihood;
 mod linalg;
 pub mod model;
+pub mod objective;
 pub mod special;
 pub mod synthetic;
 pub mod toys;

@@ -8,6 +8,7 @@ mod arms;
 mod histfactory;
 mod hooks;
 mod ledger;
+mod losses;
 mod memory;
 mod publish;
 mod report;
@@ -34,11 +35,11 @@ struct Workshop {
 }
 
 /// Benches that bring much along or take long, and are run only when they are asked for by name.
-const LARGE: [&str; 3] = ["suites", "torch", "trace"];
+const LARGE: [&str; 4] = ["losses", "suites", "torch", "trace"];
 
 pub(crate) fn bench(names: &[String]) -> Result {
     type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 13] = [
+    let benches: [(&str, Bench); 14] = [
         ("spawn", spawn::bench),
         ("memory", memory::bench),
         ("ledger", ledger::bench),
@@ -49,6 +50,7 @@ pub(crate) fn bench(names: &[String]) -> Result {
         ("verify", verify::bench),
         ("publish", publish::bench),
         ("histfactory", histfactory::bench),
+        ("losses", losses::bench),
         ("suites", suites::bench),
         ("torch", torch::bench),
         ("trace", trace::bench),
@@ -60,8 +62,9 @@ pub(crate) fn bench(names: &[String]) -> Result {
     let needed = |without: &[&str]| {
         names.is_empty() || names.iter().any(|name| !without.contains(&name.as_str()))
     };
-    // histfactory has a program and peers of its own; suites make their own environments.
-    let (firstlight, python) = (needed(&["histfactory"]), needed(&["histfactory", "suites"]));
+    // histfactory has programs and peers of its own; suites make their own environments.
+    let (firstlight, python) =
+        (needed(&["histfactory", "losses"]), needed(&["histfactory", "losses", "suites"]));
     if firstlight {
         step("the release binary", cargo().args(["build", "--release", "--quiet"]))?;
     }

@@ -1,18 +1,15 @@
 //! The same command on a torch.compile script: Dynamo, Inductor and their caches. PyTorch brings
 //! gigabytes along, so this one is run only when it is asked for by name.
 
-use std::path::PathBuf;
-use std::process::Command;
-
 use firstlight_schema::cache::Layer;
 use firstlight_schema::cold::Summary;
 use firstlight_schema::phase::Phase;
 
 use super::{Workshop, judge};
-use crate::shell::{Result, root, step};
+use crate::shell::Result;
 
 pub(super) fn bench(workshop: &Workshop) -> Result {
-    let python = environment()?.display().to_string();
+    let python = crate::wheel::torch()?.display().to_string();
     let script = Workshop::script("compiled.py");
     for policy in ["clean", "primed"] {
         println!("── bench torch: torch.compile, caches {policy}");
@@ -45,22 +42,4 @@ fn check(summary: &Summary, policy: &str) {
         let figure = format!("{hits} of {requests} requests served");
         judge(layer.name(), &figure, "the declared state", requests > 0 && hits == wanted);
     }
-}
-
-/// PyTorch in an environment of its own below `target`.
-fn environment() -> Result<PathBuf> {
-    let folder = root().join("target/python-torch");
-    let python = folder.join("bin/python");
-    if !folder.join("complete").exists() {
-        let uv = |arguments: &[&str]| {
-            let mut command = Command::new("uv");
-            command.args(arguments).current_dir(root());
-            command
-        };
-        step("a Python environment for PyTorch", uv(&["venv", "--quiet", "--clear"]).arg(&folder))?;
-        let install = ["pip", "install", "--quiet", "torch", "numpy", "--python"];
-        step("PyTorch", uv(&install).arg(&python))?;
-        std::fs::write(folder.join("complete"), "").map_err(|error| error.to_string())?;
-    }
-    Ok(python)
 }

@@ -46,4 +46,10 @@ pub enum EvaluationError {
         "channel `{channel}`, sample `{sample}`: {got} numbers given, the channel has {expected} bins"
     )]
     Bins { channel: String, sample: String, got: usize, expected: usize },
+    #[error("`{name}`: {what}")]
+    Named { name: String, what: String },
+    #[error("an input is named twice: {what}")]
+    Twice { what: String },
+    #[error("the parameters are no inputs of a quantity that is profiled over them")]
+    Profiled,
 }

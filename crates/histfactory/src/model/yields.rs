@@ -77,6 +77,28 @@ impl Model {
         Ok(model)
     }
 
+    /// Whether a channel has a sample.
+    pub fn has_sample(&self, channel: &str, sample: &str) -> bool {
+        self.layout.block_index(channel, sample).is_ok()
+    }
+
+    /// The high and the low template of a histosys.
+    pub fn templates(
+        &self,
+        channel: &str,
+        sample: &str,
+        name: &str,
+    ) -> Result<[Vec<f64>; 2], EvaluationError> {
+        let index = self.layout.block_index(channel, sample)?;
+        let entry = self.layout.histosys_entry(index, name)?;
+        let block = &self.layout.blocks[index];
+        let of_bins = |values: &[f64]| {
+            let template = |bin| block.templates + bin * block.stride() + entry;
+            (0..block.bin_count()).map(|bin| values[template(bin)]).collect()
+        };
+        Ok([of_bins(&self.numbers.hi), of_bins(&self.numbers.lo)])
+    }
+
     /// This model with other observed data.
     #[must_use]
     pub fn with_observed(&self, data: Data) -> Self {

@@ -1,0 +1,34 @@
+"""HistFactory models: exact likelihoods, derivatives, fits and limits from pyhf workspaces.
+
+Neither PyTorch nor JAX is imported here; ``histfactory.torch`` and ``histfactory.jax`` do that.
+"""
+
+from histfactory._native import (
+    EvaluationError,
+    Fit,
+    FitError,
+    HistfactoryError,
+    Hypotest,
+    Model,
+    Objective,
+    Significance,
+    UpperLimit,
+    WorkspaceError,
+    __version__,
+    synthetic_workspace,
+)
+
+__all__ = [
+    "EvaluationError",
+    "Fit",
+    "FitError",
+    "HistfactoryError",
+    "Hypotest",
+    "Model",
+    "Objective",
+    "Significance",
+    "UpperLimit",
+    "WorkspaceError",
+    "__version__",
+    "synthetic_workspace",
+]

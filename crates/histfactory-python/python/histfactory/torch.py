@@ -1,0 +1,301 @@
+"""Losses for PyTorch: significance, q0, limits and likelihoods as functions of yields.
+
+>>> import histfactory, histfactory.torch
+>>> model = histfactory.Model.from_workspace("workspace.json")
+>>> loss = histfactory.torch.SignificanceLoss(model, yields=["signal", "background"])
+>>> histogram = histfactory.torch.SoftHistogram(edges, bandwidth=0.05)
+>>> loss(histogram(network(signal)), histogram(network(background))).backward()
+
+Derivatives are exact, first and second ones; systematic uncertainties are profiled by fits that
+converge to rounding, and how their results follow the yields comes from the factorised Hessian.
+Everything is computed in float64 on the CPU; results come back in the dtype and on the device of
+what was given. A batch is spread over all cores, which changes no bit of it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from histfactory._histogram import SoftHistogram
+from histfactory._native import Model, Objective
+
+__all__ = [
+    "SignificanceLoss",
+    "SoftHistogram",
+    "nll_loss",
+    "q0_loss",
+    "sigma_mu_loss",
+    "upper_limit_loss",
+]
+
+
+def _whole(batch: int, tensor: Tensor, dim: int | None) -> Tensor:
+    """The mapped axis first; what has none is the same for all."""
+    return tensor.expand(batch, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+
+
+class _Value(torch.autograd.Function):
+    """An objective of rows of inputs: values and, if they will be needed, slopes."""
+
+    @staticmethod
+    def forward(objective: Objective, x: Tensor, slopes: bool) -> tuple[Tensor, Tensor]:
+        rows = x.numpy(force=True)
+        if not slopes:
+            return torch.from_numpy(objective.value(rows)), x.new_empty(0)
+        value, gradient = objective.value_and_gradient(rows)
+        return torch.from_numpy(value), torch.from_numpy(gradient)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        objective, x, _ = inputs
+        _, gradient = output
+        ctx.mark_non_differentiable(gradient)
+        ctx.set_materialize_grads(False)
+        ctx.objective = objective
+        ctx.save_for_backward(x, gradient)
+
+    @staticmethod
+    def backward(ctx: Any, outer: Tensor | None, _: Tensor | None) -> Any:
+        if outer is None:
+            return None, None, None
+        x, gradient = ctx.saved_tensors
+        product, _ = _Slopes.apply(ctx.objective, x, gradient, outer)
+        return None, product, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, objective: Objective, x: Tensor, slopes: bool) -> Any:
+        value, gradient = _Value.apply(objective, x.movedim(in_dims[1], 0), slopes)
+        return (value, gradient), (0, 0 if slopes else None)
+
+
+class _Slopes(torch.autograd.Function):
+    """The slopes of an objective times what comes from outside: a function of both."""
+
+    @staticmethod
+    def forward(
+        objective: Objective, x: Tensor, gradient: Tensor, outer: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        if gradient.shape != x.shape:
+            gradient = torch.from_numpy(objective.value_and_gradient(x.numpy(force=True))[1])
+        return gradient * outer.unsqueeze(-1), gradient.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        objective, x, _, outer = inputs
+        _, gradient = output
+        ctx.mark_non_differentiable(gradient)
+        ctx.set_materialize_grads(False)
+        ctx.objective = objective
+        ctx.save_for_backward(x, gradient, outer)
+
+    @staticmethod
+    def backward(ctx: Any, along: Tensor | None, _: Tensor | None) -> Any:
+        if along is None:
+            return None, None, None, None
+        x, gradient, outer = ctx.saved_tensors
+        turned = None
+        if ctx.needs_input_grad[1]:
+            turned = _Turned.apply(ctx.objective, x, along) * outer.unsqueeze(-1)
+        return None, turned, None, (gradient * along).sum(-1)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, objective: Objective, *tensors: Tensor) -> Any:
+        moved = map(functools.partial(_whole, info.batch_size), tensors, in_dims[1:])
+        return _Slopes.apply(objective, *moved), (0, 0)
+
+
+class _Turned(torch.autograd.Function):
+    """The Hessian of an objective times directions. There are no third derivatives."""
+
+    @staticmethod
+    def forward(objective: Objective, x: Tensor, along: Tensor) -> Tensor:
+        rows, directions = x.numpy(force=True), along.contiguous().numpy(force=True)
+        return torch.from_numpy(objective.value_and_gradient_along(rows, directions)[2])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *_: Tensor) -> Any:
+        raise NotImplementedError("losses of histfactory have no third derivatives")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, objective: Objective, *tensors: Tensor) -> Any:
+        moved = map(functools.partial(_whole, info.batch_size), tensors, in_dims[1:])
+        return _Turned.apply(objective, *moved), 0
+
+
+class _Loss:
+    """An objective as a function of named tensors."""
+
+    def __init__(self, objective: Objective, names: Sequence[str]) -> None:
+        self.objective = objective
+        self.names = tuple(names)
+        self.lengths = tuple(objective.lengths)
+
+    def __call__(self, given: Sequence[Any]) -> Tensor:
+        tensors = [torch.as_tensor(values) for values in given]
+        batch: Any = None
+        for name, tensor, length in zip(self.names, tensors, self.lengths, strict=True):
+            if tensor.ndim == 0 or tensor.shape[-1] != length:
+                raise ValueError(
+                    f"{name!r} has the shape {tuple(tensor.shape)}; "
+                    f"its last axis must have {length} numbers"
+                )
+            if tensor.is_complex() or tensor.dtype == torch.bool:
+                raise TypeError(f"{name!r} are {tensor.dtype}, not real numbers")
+            if batch is None:
+                batch = tensor.shape[:-1]
+            elif tensor.shape[:-1] != batch:
+                batch = torch.broadcast_shapes(batch, tensor.shape[:-1])
+        # The result is where and what the inputs are.
+        dtype, device = tensors[0].dtype, tensors[0].device
+        for tensor in tensors[1:]:
+            dtype = torch.promote_types(dtype, tensor.dtype)
+        if not dtype.is_floating_point:
+            dtype = torch.float64
+        if len(tensors) == 1:
+            rows = tensors[0]
+        else:
+            whole = [
+                tensor if tensor.shape[:-1] == batch else tensor.expand(*batch, tensor.shape[-1])
+                for tensor in tensors
+            ]
+            rows = torch.cat([tensor.to(device, torch.float64) for tensor in whole], dim=-1)
+        rows = rows.to("cpu", torch.float64)
+        slopes = torch.is_grad_enabled() and rows.requires_grad
+        value, _ = _Value.apply(self.objective, rows, slopes)
+        return value.to(device, dtype)
+
+
+class SignificanceLoss(nn.Module):
+    """Minus the discovery significance, as a function of yields.
+
+    ``yields`` names what is given when it is called, one tensor each: ``"signal"`` is a sample in
+    all its channels, ``"SR/signal"`` in one, ``"SR/signal/scale:hi"`` and ``":lo"`` are the
+    templates of a histosys, ``"SR/signal/stat"`` the absolute uncertainties of a staterror or
+    shapesys. Leading axes are those of a batch: there is a loss for each row.
+
+    ``data="asimov"`` expects the data at ``mu``: the loss sees how much signal there is.
+    ``data="observed"`` and ``"profiled-asimov"`` look at the observed data; on fixed observed data
+    q0 does not change when all of the signal is scaled: the signal strength takes that up.
+    ``smooth`` is added to q0 under the root and keeps slopes finite where there is no signal.
+    ``templates="ride"`` moves the templates of a histosys with the nominal yields unless they are
+    given themselves.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        yields: Sequence[str],
+        *,
+        data: str = "asimov",
+        mu: float = 1.0,
+        smooth: float = 0.0,
+        templates: str = "fixed",
+    ) -> None:
+        super().__init__()
+        names = _names(yields)
+        objective = Objective(
+            model, "significance", list(names), data=data, mu=mu, smooth=smooth, templates=templates
+        )
+        self._loss = _Loss(objective, names)
+
+    def forward(self, *yields: Any) -> Tensor:
+        return -self._loss(_in_order(self._loss.names, yields))
+
+    def extra_repr(self) -> str:
+        return f"yields={list(self._loss.names)}"
+
+
+def q0_loss(
+    model: Model,
+    yields: Mapping[str, Any],
+    *,
+    data: str = "asimov",
+    mu: float = 1.0,
+    templates: str = "fixed",
+) -> Tensor:
+    """Minus q0, profiled; ``yields`` are tensors by the names of :class:`SignificanceLoss`."""
+    return -_made(model, "q0", tuple(yields), data, mu, 0.05, templates)(list(yields.values()))
+
+
+def nll_loss(
+    model: Model,
+    theta: Any,
+    yields: Mapping[str, Any] | None = None,
+    *,
+    templates: str = "fixed",
+) -> Tensor:
+    """-log L of the observed data at parameters and yields; nothing is fitted."""
+    yields = yields or {}
+    names = ("parameters", *yields)
+    return _made(model, "nll", names, "observed", 1.0, 0.05, templates)([theta, *yields.values()])
+
+
+def sigma_mu_loss(
+    model: Model,
+    yields: Mapping[str, Any],
+    *,
+    data: str = "asimov",
+    mu: float = 1.0,
+    templates: str = "fixed",
+) -> Tensor:
+    """The uncertainty of the parameter of interest, from the curvature at the best fit."""
+    return _made(model, "sigma_mu", tuple(yields), data, mu, 0.05, templates)(list(yields.values()))
+
+
+def upper_limit_loss(
+    model: Model,
+    yields: Mapping[str, Any],
+    *,
+    data: str = "asimov",
+    level: float = 0.05,
+    templates: str = "fixed",
+) -> Tensor:
+    """The upper limit on the parameter of interest at CLs = ``level``.
+
+    ``data="asimov"`` and ``"profiled-asimov"`` give the median limit on background alone, at the
+    model's initial values or fitted to the observed data; ``data="observed"`` the observed limit.
+    """
+    made = _made(model, "upper_limit", tuple(yields), data, 0.0, level, templates)
+    return made(list(yields.values()))
+
+
+@functools.lru_cache(maxsize=64)
+def _made(
+    model: Model,
+    quantity: str,
+    names: tuple[str, ...],
+    data: str,
+    mu: float,
+    level: float,
+    templates: str,
+) -> _Loss:
+    objective = Objective(
+        model, quantity, list(names), data=data, mu=mu, level=level, templates=templates
+    )
+    return _Loss(objective, names)
+
+
+def _names(yields: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(yields, str):
+        raise TypeError(f'yields is {yields!r}\nhint: yields=["{yields}"]')
+    return tuple(yields)
+
+
+def _in_order(names: tuple[str, ...], given: tuple[Any, ...]) -> Sequence[Any]:
+    if len(given) == 1 and isinstance(given[0], Mapping):
+        by_name = given[0]
+        if set(by_name) != set(names):
+            raise ValueError(f"yields of {sorted(by_name)} given, the loss takes {list(names)}")
+        return [by_name[name] for name in names]
+    if len(given) != len(names):
+        raise TypeError(f"{len(given)} tensors given, the loss takes {len(names)}: {list(names)}")
+    return given

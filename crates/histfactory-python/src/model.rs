@@ -1,0 +1,358 @@
+//! `histfactory.Model`.
+
+use std::sync::Arc;
+
+use histfactory::inference::{Dataset, LimitOptions, TestKind};
+use histfactory::toys::ToyOptions;
+use histfactory::{Data, FitOptions, ModelOptions};
+use numpy::{PyArray1, PyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyDictMethods};
+
+use crate::arrays::{Vector, data, matrix, numbers, vector};
+use crate::error::{Result, unknown};
+use crate::opening;
+use crate::results::{Fit, Hypotest, Significance, UpperLimit};
+use crate::yields;
+
+/// A statistical model: parameters, the rates they lead to, and the observed data.
+#[pyclass(frozen, module = "histfactory", name = "Model")]
+pub(crate) struct Model {
+    pub(crate) core: Arc<histfactory::Model>,
+}
+
+impl Model {
+    pub(crate) fn new(core: histfactory::Model) -> Self {
+        Self { core: Arc::new(core) }
+    }
+
+    fn index(&self, name: &str) -> Result<usize> {
+        Ok(self.core.index_of(name)?)
+    }
+
+    fn fit_options(
+        &self,
+        fixed: Option<&Bound<'_, PyDict>>,
+        start: Option<&Vector<'_>>,
+        bounds: Option<&Bound<'_, PyDict>>,
+    ) -> Result<FitOptions> {
+        let mut options = FitOptions::default();
+        for (name, value) in fixed.into_iter().flat_map(PyDictMethods::iter) {
+            let index = self.index(&name.extract::<String>()?)?;
+            options = options.fixing(index, value.extract()?);
+        }
+        for (name, ends) in bounds.into_iter().flat_map(PyDictMethods::iter) {
+            let index = self.index(&name.extract::<String>()?)?;
+            let (low, high): (f64, f64) = ends.extract()?;
+            options = options.bounding(index, [low, high]);
+        }
+        options.start = start.map(|start| numbers(start).into_owned());
+        Ok(options)
+    }
+}
+
+#[pymethods]
+impl Model {
+    #[staticmethod]
+    #[pyo3(signature = (workspace, measurement=None, patch=None, interpolation=None, *, poi=None))]
+    fn from_workspace(
+        workspace: &Bound<'_, PyAny>,
+        measurement: Option<String>,
+        patch: Option<&Bound<'_, PyAny>>,
+        interpolation: Option<&Bound<'_, PyDict>>,
+        poi: Option<String>,
+    ) -> Result<Self> {
+        let py = workspace.py();
+        let workspace = opening::workspace(workspace, patch)?;
+        let interpolation = opening::interpolation(interpolation)?;
+        let options = ModelOptions { measurement, poi, interpolation };
+        let core = py.detach(|| histfactory::Model::new(&workspace, &options))?;
+        Ok(Self::new(core))
+    }
+
+    /// A made-up model with the structure of a published one.
+    #[staticmethod]
+    #[pyo3(signature = (name="small", seed=1))]
+    fn synthetic(py: Python<'_>, name: &str, seed: u64) -> Result<Self> {
+        let workspace = opening::synthetic(name, seed)?;
+        let core = py.detach(|| histfactory::Model::new(&workspace, &ModelOptions::default()))?;
+        Ok(Self::new(core))
+    }
+
+    #[getter]
+    fn parameter_names(&self) -> Vec<String> {
+        self.core.parameter_names().to_vec()
+    }
+
+    /// The names of the parameter sets with the places of their parameters.
+    #[getter]
+    fn parameter_sets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let sets = PyDict::new(py);
+        for (name, places) in self.core.parameter_sets() {
+            sets.set_item(name, (places.start, places.end))?;
+        }
+        Ok(sets)
+    }
+
+    #[getter]
+    fn init(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
+        vector(py, self.core.init().to_vec())
+    }
+
+    #[getter]
+    fn bounds(&self, py: Python<'_>) -> PyResult<Py<PyArray2<f64>>> {
+        matrix(py, self.core.bounds().concat(), 2)
+    }
+
+    #[getter]
+    fn fixed(&self, py: Python<'_>) -> Py<PyArray1<bool>> {
+        PyArray1::from_slice(py, self.core.fixed()).unbind()
+    }
+
+    /// The name of the parameter of interest.
+    #[getter]
+    fn poi(&self) -> Option<&str> {
+        self.core.poi().map(|index| self.core.parameter_names()[index].as_str())
+    }
+
+    #[getter]
+    fn poi_index(&self) -> Option<usize> {
+        self.core.poi()
+    }
+
+    /// Channels in the order of the data, each with its number of bins.
+    #[getter]
+    fn channels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let channels = PyDict::new(py);
+        for (name, bins) in self.core.channels() {
+            channels.set_item(name, bins.len())?;
+        }
+        Ok(channels)
+    }
+
+    #[getter]
+    fn samples(&self) -> Vec<String> {
+        self.core.samples().to_vec()
+    }
+
+    /// Observed counts, then auxiliary data.
+    #[getter]
+    fn observed(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
+        vector(py, self.core.observed().as_slice().to_vec())
+    }
+
+    #[getter]
+    fn bin_count(&self) -> usize {
+        self.core.bin_count()
+    }
+
+    #[pyo3(signature = (theta, data=None))]
+    fn nll(&self, py: Python<'_>, theta: Vector<'_>, data: Option<Vector<'_>>) -> Result<f64> {
+        let (theta, data) = (numbers(&theta), self::data(&self.core, data.as_ref())?);
+        Ok(py.detach(|| self.core.nll(&theta, &data))?)
+    }
+
+    #[pyo3(signature = (theta, data=None))]
+    fn nll_and_grad(
+        &self,
+        py: Python<'_>,
+        theta: Vector<'_>,
+        data: Option<Vector<'_>>,
+    ) -> Result<(f64, Py<PyArray1<f64>>)> {
+        let (theta, data) = (numbers(&theta), self::data(&self.core, data.as_ref())?);
+        let (nll, gradient) = py.detach(|| self.core.nll_and_gradient(&theta, &data))?;
+        Ok((nll, vector(py, gradient)))
+    }
+
+    #[pyo3(signature = (theta, data=None))]
+    fn hessian(
+        &self,
+        py: Python<'_>,
+        theta: Vector<'_>,
+        data: Option<Vector<'_>>,
+    ) -> Result<Py<PyArray2<f64>>> {
+        let (theta, data) = (numbers(&theta), self::data(&self.core, data.as_ref())?);
+        let hessian = py.detach(|| self.core.hessian(&theta, &data))?;
+        Ok(matrix(py, hessian.as_slice().to_vec(), hessian.len())?)
+    }
+
+    #[pyo3(signature = (theta, *, auxiliary=true))]
+    fn expected_data(
+        &self,
+        py: Python<'_>,
+        theta: Vector<'_>,
+        auxiliary: bool,
+    ) -> Result<Py<PyArray1<f64>>> {
+        let theta = numbers(&theta);
+        let values = if auxiliary {
+            self.core.expected_data(&theta)?
+        } else {
+            self.core.expected_main(&theta)?
+        };
+        Ok(vector(py, values))
+    }
+
+    #[pyo3(signature = (
+        fixed=None, data=None, *, start=None, bounds=None, tolerance=1e-9, max_iterations=200,
+        covariance=true,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "named in Python")]
+    fn fit(
+        &self,
+        py: Python<'_>,
+        fixed: Option<&Bound<'_, PyDict>>,
+        data: Option<Vector<'_>>,
+        start: Option<Vector<'_>>,
+        bounds: Option<&Bound<'_, PyDict>>,
+        tolerance: f64,
+        max_iterations: usize,
+        covariance: bool,
+    ) -> Result<Fit> {
+        let options = self.fit_options(fixed, start.as_ref(), bounds)?;
+        let options = FitOptions { tolerance, max_iterations, covariance, ..options };
+        let data = self::data(&self.core, data.as_ref())?;
+        let fit = py.detach(|| self.core.fit(&data, &options))?;
+        Fit::new(py, &self.core, fit)
+    }
+
+    #[pyo3(signature = (data=None))]
+    fn q0(&self, py: Python<'_>, data: Option<Vector<'_>>) -> Result<f64> {
+        let data = self::data(&self.core, data.as_ref())?;
+        Ok(py.detach(|| self.core.q0(&data))?.value)
+    }
+
+    #[pyo3(signature = (mu, data=None, test="qtilde"))]
+    fn test_statistic(
+        &self,
+        py: Python<'_>,
+        mu: f64,
+        data: Option<Vector<'_>>,
+        test: &str,
+    ) -> Result<f64> {
+        let kind = kind(test)?;
+        let data = self::data(&self.core, data.as_ref())?;
+        Ok(py.detach(|| self.core.test_statistic(&data, kind, mu))?.value)
+    }
+
+    #[pyo3(signature = (mu, data=None, test="qtilde"))]
+    fn hypotest(
+        &self,
+        py: Python<'_>,
+        mu: f64,
+        data: Option<Vector<'_>>,
+        test: &str,
+    ) -> Result<Hypotest> {
+        let kind = kind(test)?;
+        let data = self::data(&self.core, data.as_ref())?;
+        let found = py.detach(|| self.core.hypotest(&data, mu, kind))?;
+        Ok(Hypotest::new(py, &found))
+    }
+
+    #[pyo3(signature = (data=None, level=0.05, test="qtilde", *, tolerance=1e-8))]
+    fn upper_limit(
+        &self,
+        py: Python<'_>,
+        data: Option<Vector<'_>>,
+        level: f64,
+        test: &str,
+        tolerance: f64,
+    ) -> Result<UpperLimit> {
+        let options = LimitOptions { kind: kind(test)?, level, tolerance, ..Default::default() };
+        let data = self::data(&self.core, data.as_ref())?;
+        let found = py.detach(|| self.core.upper_limit(&data, &options))?;
+        UpperLimit::new(py, &found)
+    }
+
+    #[pyo3(signature = (data="asimov", *, mu=1.0))]
+    fn significance(&self, py: Python<'_>, data: &str, mu: f64) -> Result<Significance> {
+        let dataset = dataset(data, mu)?;
+        let found = py.detach(|| self.core.significance(dataset))?;
+        Ok(Significance::new(py, found))
+    }
+
+    #[pyo3(signature = (theta, count, seed=0))]
+    fn toys(
+        &self,
+        py: Python<'_>,
+        theta: Vector<'_>,
+        count: u64,
+        seed: u64,
+    ) -> Result<Py<PyArray2<f64>>> {
+        let theta = numbers(&theta);
+        let toys = py.detach(|| self.core.toys(&theta, count, seed))?;
+        let columns = self.core.observed().as_slice().len();
+        let values: Vec<f64> = toys.iter().flat_map(Data::as_slice).copied().collect();
+        Ok(matrix(py, values, columns)?)
+    }
+
+    /// The test statistic of each toy; NaN where a fit did not converge.
+    #[pyo3(signature = (theta, mu, count, seed=0, test="qtilde"))]
+    fn toy_statistics(
+        &self,
+        py: Python<'_>,
+        theta: Vector<'_>,
+        mu: f64,
+        count: u64,
+        seed: u64,
+        test: &str,
+    ) -> Result<Py<PyArray1<f64>>> {
+        let (theta, kind, toys) = (numbers(&theta), kind(test)?, ToyOptions { count, seed });
+        let found = py.detach(|| self.core.toy_statistics(&theta, mu, kind, &toys, &|_| {}))?;
+        let values = found.into_iter().map(|value| value.unwrap_or(f64::NAN));
+        Ok(vector(py, values.collect()))
+    }
+
+    /// The same model with other yields, templates or uncertainties.
+    fn with_yields(&self, changes: &Bound<'_, PyDict>) -> Result<Self> {
+        let changes = yields::changes(&self.core, changes)?;
+        Ok(Self::new(self.core.with_yields(&changes)?))
+    }
+
+    /// The same model with other observed counts, with or without auxiliary data.
+    fn with_data(&self, data: Vector<'_>) -> Result<Self> {
+        let data = self::data(&self.core, Some(&data))?.into_owned();
+        Ok(Self::new(self.core.with_observed(data)))
+    }
+
+    fn __copy__(&self) -> Self {
+        Self { core: Arc::clone(&self.core) }
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Self {
+        self.__copy__()
+    }
+
+    fn __repr__(&self) -> String {
+        let core = &self.core;
+        let poi = core.poi().map_or("none", |index| core.parameter_names()[index].as_str());
+        format!(
+            "<histfactory.Model: {} parameters, {} bins in {} channels, poi {poi}>",
+            core.parameter_count(),
+            core.bin_count(),
+            core.channels().len(),
+        )
+    }
+}
+
+pub(crate) fn kind(name: &str) -> Result<TestKind> {
+    match name {
+        "q" => Ok(TestKind::Q),
+        "qtilde" => Ok(TestKind::QTilde),
+        "t" => Ok(TestKind::T),
+        "q0" => Ok(TestKind::Q0),
+        other => Err(unknown("test statistic", other, &["q", "qtilde", "t", "q0"])),
+    }
+}
+
+pub(crate) fn dataset(name: &str, mu: f64) -> Result<Dataset> {
+    if !mu.is_finite() {
+        return Err(PyValueError::new_err(format!("mu is {mu}")).into());
+    }
+    match name {
+        "observed" => Ok(Dataset::Observed),
+        "asimov" => Ok(Dataset::Asimov { mu }),
+        "profiled-asimov" => Ok(Dataset::ProfiledAsimov { mu }),
+        other => Err(unknown("data set", other, &["asimov", "observed", "profiled-asimov"])),
+    }
+}

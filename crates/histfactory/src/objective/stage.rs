@@ -1,0 +1,226 @@
+//! The data that an objective is computed on, and the fits to them.
+
+use super::follow::{Level, Point};
+use super::input::Slots;
+use super::number::Along;
+use super::surface::{Slopes, Surface};
+use crate::fit::{Fit, FitOptions, Fitter};
+use crate::inference::{Dataset, InferenceError};
+use crate::model::{Data, EvaluationError, Model};
+
+/// A model with its data.
+pub(super) struct Stage<'a> {
+    pub(super) model: &'a Model,
+    pub(super) poi: usize,
+    pub(super) data: Data,
+    pub(super) ground: Ground,
+    /// −log L where it is least.
+    least: f64,
+}
+
+/// Where the data come from.
+pub(super) enum Ground {
+    /// They were measured; with the best fit to them.
+    Observed { free: Point },
+    /// They are expected at a point that does not move.
+    Asimov { theta: Vec<f64> },
+    /// They are expected at a fit to the observed data.
+    Profiled { at: Point },
+}
+
+/// How 2[NLL(μ) − NLL(best)] changes with the inputs and with μ.
+pub(super) struct TestSlopes<R> {
+    pub(super) inputs: Vec<R>,
+    pub(super) in_mu: R,
+}
+
+/// The likelihood of a stage, and the points that follow the inputs.
+pub(super) struct Scene<'a, R> {
+    pub(super) surface: Surface<'a, R>,
+    pub(super) best: Vec<R>,
+    /// Of the observed data, where the others follow from them.
+    pub(super) observed: Option<Surface<'a, R>>,
+}
+
+fn options_at(poi: usize, mu: f64) -> FitOptions {
+    FitOptions::default().fixing(poi, mu)
+}
+
+/// A fit from a start, or from the model's own if that leads nowhere.
+fn fit(
+    model: &Model,
+    data: &Data,
+    options: &FitOptions,
+    start: Option<&[f64]>,
+) -> Result<Fit, InferenceError> {
+    let mut fitter = Fitter::new(model, data)?;
+    if let Some(start) = start
+        && let Ok(fit) = fitter.fit(&options.clone().from(start))
+        && fit.converged()
+    {
+        return Ok(fit);
+    }
+    Ok(fitter.fit(options)?.require()?)
+}
+
+impl<'a> Stage<'a> {
+    /// `not_negative`: the best fit is sought among signals that are none.
+    pub(super) fn new(
+        model: &'a Model,
+        dataset: Dataset,
+        not_negative: bool,
+    ) -> Result<Self, InferenceError> {
+        let poi = model.needed_poi()?;
+        match dataset {
+            Dataset::Observed => {
+                let mut options = FitOptions::default();
+                if not_negative {
+                    let [low, high] = model.bounds()[poi];
+                    options = options.bounding(poi, [low.max(0.0), high.max(0.0)]);
+                }
+                let data = model.observed().clone();
+                let free = fit(model, &data, &options, None)?;
+                let least = free.nll;
+                let free = Point::of(free, &data);
+                Ok(Self { model, poi, data, ground: Ground::Observed { free }, least })
+            }
+            Dataset::Asimov { mu } => {
+                let mut theta = model.init().to_vec();
+                theta[poi] = mu;
+                Self::expecting(model, poi, &theta.clone(), Ground::Asimov { theta })
+            }
+            Dataset::ProfiledAsimov { mu } => {
+                let observed = model.observed();
+                let at = fit(model, observed, &options_at(poi, mu), None)?;
+                let at = Point::of(at, observed);
+                Self::expecting(model, poi, &at.theta.clone(), Ground::Profiled { at })
+            }
+        }
+    }
+
+    fn expecting(
+        model: &'a Model,
+        poi: usize,
+        theta: &[f64],
+        ground: Ground,
+    ) -> Result<Self, InferenceError> {
+        let data = model.asimov(theta)?;
+        let least = model.nll(theta, &data)?;
+        if !least.is_finite() {
+            let what = "the likelihood of expected data";
+            return Err(EvaluationError::NotFinite { what, index: 0, value: least }.into());
+        }
+        Ok(Self { model, poi, data, ground, least })
+    }
+
+    /// Where −log L is least.
+    pub(super) fn best(&self) -> &[f64] {
+        match &self.ground {
+            Ground::Observed { free } => &free.theta,
+            Ground::Asimov { theta } => theta,
+            Ground::Profiled { at } => &at.theta,
+        }
+    }
+
+    /// The fit with the parameter of interest at a value.
+    pub(super) fn at(&self, mu: f64, start: Option<&[f64]>) -> Result<Fit, InferenceError> {
+        let start = start.unwrap_or(self.best());
+        fit(self.model, &self.data, &options_at(self.poi, mu), Some(start))
+    }
+
+    /// 2[NLL(μ) − NLL(best)].
+    pub(super) fn t(&self, fit: &Fit) -> f64 {
+        (2.0 * (fit.nll - self.least)).max(0.0)
+    }
+
+    pub(super) fn scene<R: Level>(
+        &self,
+        slots: &'a Slots,
+        x: &[R],
+    ) -> Result<Scene<'a, R>, InferenceError> {
+        let surface = Surface::observed(self.model, slots, x);
+        Ok(match &self.ground {
+            Ground::Observed { free } => {
+                let best = R::follow(&surface, free, None)?;
+                Scene { surface, best, observed: None }
+            }
+            Ground::Asimov { theta } => {
+                let best: Vec<R> = theta.iter().map(|value| R::of(*value)).collect();
+                Scene { surface: surface.expecting(best.clone()), best, observed: None }
+            }
+            Ground::Profiled { at } => {
+                let best = R::follow(&surface, at, None)?;
+                let observed = surface.map(|value| value);
+                let surface = surface.expecting(best.clone());
+                Scene { surface, best, observed: Some(observed) }
+            }
+        })
+    }
+
+    /// Slopes of the test statistic of a value that moves.
+    pub(super) fn test<R: Level>(
+        &self,
+        scene: &Scene<'_, R>,
+        conditional: &Point,
+        mu: R,
+    ) -> Result<TestSlopes<R>, InferenceError> {
+        let theta = R::follow(&scene.surface, conditional, Some((self.poi, mu)))?;
+        let tested = scene.surface.slopes(&theta);
+        let best = scene.surface.slopes(&scene.best);
+        let twice = |one: &[R], two: &[R]| -> Vec<R> {
+            one.iter().zip(two).map(|(one, two)| (*one - *two).scaled(2.0)).collect()
+        };
+        let mut inputs = twice(&tested.inputs, &best.inputs);
+        let pull = twice(&tested.source, &best.source);
+        self.add_pull(scene, &pull, &mut inputs)?;
+        Ok(TestSlopes { inputs, in_mu: tested.theta[self.poi].scaled(2.0) })
+    }
+
+    /// Adds what follows from slopes in the point of the expected data, if that was fitted.
+    pub(super) fn add_pull<R: Level>(
+        &self,
+        scene: &Scene<'_, R>,
+        pull: &[R],
+        inputs: &mut [R],
+    ) -> Result<(), InferenceError> {
+        let (Ground::Profiled { at }, Some(observed)) = (&self.ground, &scene.observed) else {
+            return Ok(());
+        };
+        let adjoint = R::solve(observed, at, &scene.best, pull)?;
+        for (slope, along) in inputs.iter_mut().zip(along(observed, &scene.best, &adjoint).inputs) {
+            *slope = *slope - along;
+        }
+        Ok(())
+    }
+}
+
+/// The rates of all slopes along a direction of the parameters.
+pub(super) fn along<R: Level>(surface: &Surface<'_, R>, theta: &[R], direction: &[R]) -> Slopes<R> {
+    let slopes = surface.map(Along::still).slopes(&Along::zip(theta, direction));
+    let rates = |slopes: Vec<Along<R>>| slopes.into_iter().map(|slope| slope.rate).collect();
+    Slopes {
+        theta: rates(slopes.theta),
+        inputs: rates(slopes.inputs),
+        source: rates(slopes.source),
+    }
+}
+
+/// Twice so: second derivatives of all slopes along a direction.
+pub(super) fn along_twice<R: Level>(
+    surface: &Surface<'_, R>,
+    theta: &[R],
+    direction: &[R],
+) -> Slopes<R> {
+    let pairs = theta.iter().zip(direction);
+    let moving: Vec<Along<Along<R>>> = pairs
+        .map(|(&at, &rate)| Along { at: Along { at, rate }, rate: Along::still(rate) })
+        .collect();
+    let slopes = surface.map(|value| Along::still(Along::still(value))).slopes(&moving);
+    let rates =
+        |slopes: Vec<Along<Along<R>>>| slopes.into_iter().map(|slope| slope.rate.rate).collect();
+    Slopes {
+        theta: rates(slopes.theta),
+        inputs: rates(slopes.inputs),
+        source: rates(slopes.source),
+    }
+}

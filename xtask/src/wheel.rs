@@ -1,0 +1,122 @@
+//! The Python package `histfactory`: its wheel, and the environments that it is tried in.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::shell::{Result, exists, output, root, step, step_with_output};
+
+const MATURIN: &str = "maturin==1.16.0";
+const FOLDER: &str = "crates/histfactory-python";
+
+/// Tests for the environment with PyTorch; all others are for the one with pyhf and JAX.
+const WITH_TORCH: [&str; 3] = ["test_torch.py", "test_histogram.py", "test_example.py"];
+
+/// Pythons that one wheel must serve; those that are not here are named.
+const PYTHONS: [&str; 3] = ["3.11", "3.12", "3.13"];
+
+fn uv(arguments: &[&str]) -> Command {
+    let mut command = Command::new("uv");
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// Builds the wheel; `dev` takes what the Rust tests have compiled already.
+pub(crate) fn build(profile: &str) -> Result<PathBuf> {
+    if !exists("uv") {
+        return Err("the wheel needs uv\nhint: python3 -m pip install uv".to_owned());
+    }
+    let folder = root().join("target/wheels").join(profile);
+    let _ = fs::remove_dir_all(&folder);
+    let mut maturin = uv(&["tool", "run", MATURIN, "build", "--quiet", "--profile", profile]);
+    maturin.arg("--manifest-path").arg(root().join(FOLDER).join("Cargo.toml"));
+    step("the wheel of histfactory", maturin.arg("--out").arg(&folder))?;
+    let found = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let wheel = found.flatten().map(|entry| entry.path());
+    let wheel = wheel.into_iter().find(|path| path.extension().is_some_and(|end| end == "whl"));
+    wheel.ok_or_else(|| "maturin left no wheel behind".to_owned())
+}
+
+/// Puts the wheel into an environment that has what it needs.
+pub(crate) fn install(python: &Path, wheel: &Path) -> Result {
+    let options = ["pip", "install", "--quiet", "--no-deps", "--reinstall", "--python"];
+    step("the wheel, installed", uv(&options).arg(python).arg(wheel))
+}
+
+/// Adds a package without what it would bring along; whether that worked.
+pub(crate) fn add(python: &Path, package: &str) -> bool {
+    let options = ["pip", "install", "--quiet", "--no-deps", "--python"];
+    uv(&options).arg(python).arg(package).status().is_ok_and(|status| status.success())
+}
+
+/// PyTorch in an environment of its own below `target`, made once.
+pub(crate) fn torch() -> Result<PathBuf> {
+    let folder = root().join("target/python-torch");
+    let python = folder.join("bin/python");
+    let complete = folder.join("complete");
+    if !complete.exists() {
+        step("a Python environment for PyTorch", uv(&["venv", "--quiet", "--clear"]).arg(&folder))?;
+        let install = ["pip", "install", "--quiet", "torch", "numpy", "pytest", "--python"];
+        step("PyTorch", uv(&install).arg(&python))?;
+        fs::write(&complete, "").map_err(|error| error.to_string())?;
+    }
+    Ok(python)
+}
+
+/// Everything that is tested of the package; `python` has pyhf and JAX.
+pub(crate) fn test(python: &Path) -> Result<Vec<String>> {
+    let wheel = build("dev")?;
+    empty_environments(&wheel)?;
+    install(python, &wheel)?;
+    let others = tests()?;
+    let mut lines = step_with_output("Python package", pytest(python).args(others))?;
+    let torch = torch()?;
+    step("pytest", uv(&["pip", "install", "--quiet", "pytest", "--python"]).arg(&torch))?;
+    install(&torch, &wheel)?;
+    lines.extend(step_with_output("Python package, PyTorch", pytest(&torch).args(WITH_TORCH))?);
+    Ok(lines)
+}
+
+/// The files of tests that need no PyTorch.
+fn tests() -> Result<Vec<String>> {
+    let folder = root().join(FOLDER).join("tests");
+    let found = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let names = found.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names
+        .filter(|name| name.starts_with("test_") && !WITH_TORCH.contains(&name.as_str()))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+fn pytest(python: &Path) -> Command {
+    let mut command = Command::new(python);
+    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).env("JAX_PLATFORMS", "cpu");
+    command.current_dir(root().join(FOLDER).join("tests")).env("CUDA_VISIBLE_DEVICES", "");
+    command
+}
+
+/// One wheel, with NumPy alone, for every Python that is here.
+fn empty_environments(wheel: &Path) -> Result {
+    let mut tried = 0;
+    for version in PYTHONS {
+        let find = ["python", "find", "--no-python-downloads", version];
+        let Ok(interpreter) = output(&mut uv(&find)) else {
+            println!("   there is no Python {version} here: not tried");
+            continue;
+        };
+        let folder = root().join("target/python-empty").join(version);
+        let python = folder.join("bin/python");
+        let make = ["venv", "--quiet", "--clear", "--python", interpreter.trim()];
+        step(&format!("an empty environment, Python {version}"), uv(&make).arg(&folder))?;
+        let install = ["pip", "install", "--quiet", "--python"];
+        step("the wheel and NumPy", uv(&install).arg(&python).arg(wheel))?;
+        let program = "import histfactory, sys\n\
+                       model = histfactory.Model.synthetic('small')\n\
+                       assert model.fit().converged and model.significance().z > 0\n\
+                       assert not {'torch', 'jax'} & set(sys.modules)";
+        step("a fit", Command::new(&python).args(["-c", program]))?;
+        tried += 1;
+    }
+    if tried == 0 { Err("no Python to try the wheel with".to_owned()) } else { Ok(()) }
+}
