@@ -158,9 +158,8 @@ def test_an_arm_that_cannot_be_imported_does_not_stop_the_others(tmp_path: Path)
     assert finished.returncode == 5, finished.stderr
     of = case(json.loads(finished.stdout), "step")
     assert sample(arm(of, "numpy"), "warm")["valid"]
-    stopped = sample(arm(of, "torch-eager"), "warm")
-    assert not stopped["valid"]
-    assert "libcudart" in json.dumps(stopped["raw"])
+    # It fails before anything is measured, in the process that fills the caches.
+    assert "libcudart.so: no such file" in json.dumps(arm(of, "torch-eager")["stopped"])
 
 
 GENERATE = ROOT / "suites" / "generate"
