@@ -77,6 +77,22 @@ impl Numbers {
         }
     }
 
+    /// S and A of every template, where the workspace's own templates are.
+    pub(crate) fn templates(&self, layout: &Layout) -> [Vec<f64>; 2] {
+        let mut both = [vec![0.0; self.hi.len()], vec![0.0; self.hi.len()]];
+        for block in &layout.blocks {
+            for bin in 0..block.bin_count() {
+                let start = block.templates + bin * block.stride();
+                for (entry, places) in block.templates_in_stream(bin).enumerate() {
+                    for (kind, place) in both.iter_mut().zip(places) {
+                        kind[start + entry] = self.stream[place];
+                    }
+                }
+            }
+        }
+        both
+    }
+
     fn derive_factors(&mut self) {
         self.ln_hi = self.normsys_hi.iter().map(|hi| hi.ln()).collect();
         self.ln_lo = self.normsys_lo.iter().map(|lo| lo.ln()).collect();

@@ -59,12 +59,13 @@ impl<'a, R: Number> Surface<'a, R> {
     /// move.
     pub(super) fn observed(model: &'a Model, slots: &'a Slots, x: &[R]) -> Self {
         let numbers = &model.numbers;
+        let [odd, even] = numbers.templates(&model.layout);
         let mut surface = Self {
             model,
             slots,
             nominal: all(&numbers.nominal),
-            odd: all(&numbers.odd),
-            even: all(&numbers.even),
+            odd: all(&odd),
+            even: all(&even),
             uncertainty: all(&numbers.uncertainty),
             terms: Vec::new(),
             counts: all(model.observed.main()),
@@ -470,9 +471,9 @@ fn normsys<R: Number>(model: &Model, entry: usize, alpha: R) -> [R; 2] {
     let numbers = &model.numbers;
     if model.layout.options.interpolation.normsys.is_polynomial(alpha.value()) {
         let (mut value, mut slope) = (R::of(0.0), R::of(0.0));
-        for power in numbers.polynomial.iter().rev() {
+        for power in numbers.coefficients(entry).into_iter().rev() {
             slope = slope * alpha + value;
-            value = value * alpha + R::of(power[entry]);
+            value = value * alpha + R::of(power);
         }
         // What stands now lacks one power of α.
         return [R::of(1.0) + value * alpha, slope * alpha + value];
