@@ -209,10 +209,12 @@ def test_weights_of_a_file_are_loaded_and_all_arms_make_the_same_text_of_them(
     from safetensors.numpy import save_file
 
     gpt2, convert = suite_modules
-    # The sizes of the profile, and another seed than its own: other weights make another text.
+    # The sizes of the profile, and weights that lean to one token whatever was read.
     tiny = Sizes() | {"width": 64, "vocabulary": 512, "positions": 128, "seed": 11}
+    weights = gpt2.build(tiny)
+    weights["ln_f"]["bias"] = 1000 * weights["wte"][7]
     path = tmp_path / "model.safetensors"
-    save_file(convert.to_torch(gpt2.build(tiny)), str(path))
+    save_file(convert.to_torch(weights), str(path))
     chosen = ["--case", "first-token", "--arm", "growing", "--arm", "static-cache"]
     folders = [tmp_path / name for name in ("seed", "file")]
     texts = []
@@ -223,6 +225,7 @@ def test_weights_of_a_file_are_loaded_and_all_arms_make_the_same_text_of_them(
         messages = sample(arm(of, "growing"), "cold-clean")["raw"]["messages"]
         texts.append([one for one in messages if one["type"] == "output"])
     assert texts[0] != texts[1]
+    assert texts[1][0]["leaves"][0]["norm"] == 7
 
 
 def test_the_published_size_has_124_million_parameters(suite_modules: tuple[Any, Any]) -> None:

@@ -114,10 +114,13 @@ mod tests {
 
     use super::dependence;
 
-    fn sweep(parameter: &str, slopes: &[(&str, Option<(f64, f64, f64)>)]) -> SweepResult {
+    /// An arm with the low end, the point and the high end of its slope.
+    type Slope = (&'static str, Option<(f64, f64, f64)>);
+
+    fn sweep(parameter: &str, slopes: &[Slope]) -> SweepResult {
         let row =
             |number: f64| SweepRow { value: number.to_string(), number: Some(number), time: None };
-        let line = |&(arm, slope): &(&str, Option<(f64, f64, f64)>)| SweepLine {
+        let line = |&(arm, slope): &Slope| SweepLine {
             arm: arm.to_owned(),
             regime: Regime::Warm,
             rows: vec![row(10.0), row(110.0)],
