@@ -44,7 +44,7 @@ class _Value(torch.autograd.Function):
 
     @staticmethod
     def forward(objective: Objective, x: Tensor, slopes: bool) -> tuple[Tensor, Tensor]:
-        rows = x.numpy(force=True)
+        rows = x.detach().numpy()
         if not slopes:
             return torch.from_numpy(objective.value(rows)), x.new_empty(0)
         value, gradient = objective.value_and_gradient(rows)
@@ -64,6 +64,9 @@ class _Value(torch.autograd.Function):
         if outer is None:
             return None, None, None
         x, gradient = ctx.saved_tensors
+        if gradient.shape == x.shape and not torch.is_grad_enabled():
+            # Nobody will differentiate this again.
+            return None, gradient * outer.unsqueeze(-1), None
         product, _ = _Slopes.apply(ctx.objective, x, gradient, outer)
         return None, product, None
 
@@ -168,10 +171,12 @@ class _Loss:
                 for tensor in tensors
             ]
             rows = torch.cat([tensor.to(device, torch.float64) for tensor in whole], dim=-1)
-        rows = rows.to("cpu", torch.float64)
+        if rows.dtype != torch.float64 or not rows.is_cpu:
+            rows = rows.to("cpu", torch.float64)
         slopes = torch.is_grad_enabled() and rows.requires_grad
         value, _ = _Value.apply(self.objective, rows, slopes)
-        return value.to(device, dtype)
+        same = value.dtype == dtype and value.device == device
+        return value if same else value.to(device, dtype)
 
 
 class SignificanceLoss(nn.Module):
