@@ -100,15 +100,15 @@ fn pytest(python: &Path) -> Command {
 fn empty_environments(wheel: &Path) -> Result {
     let mut tried = 0;
     for version in PYTHONS {
-        let find = ["python", "find", "--no-python-downloads", version];
-        let Ok(interpreter) = output(&mut uv(&find)) else {
+        let Some(interpreter) = interpreter(version) else {
             println!("   there is no Python {version} here: not tried");
             continue;
         };
         let folder = root().join("target/python-empty").join(version);
         let python = folder.join("bin/python");
-        let make = ["venv", "--quiet", "--clear", "--python", interpreter.trim()];
-        step(&format!("an empty environment, Python {version}"), uv(&make).arg(&folder))?;
+        let mut make = uv(&["venv", "--quiet", "--clear", "--python"]);
+        let title = format!("an empty environment, Python {version}");
+        step(&title, make.arg(interpreter).arg(&folder))?;
         let install = ["pip", "install", "--quiet", "--python"];
         step("the wheel and NumPy", uv(&install).arg(&python).arg(wheel))?;
         let program = "import histfactory, sys\n\
@@ -119,4 +119,18 @@ fn empty_environments(wheel: &Path) -> Result {
         tried += 1;
     }
     if tried == 0 { Err("no Python to try the wheel with".to_owned()) } else { Ok(()) }
+}
+
+/// A Python of that version: on the path, or kept by pyenv, whose shims may refuse to lead to it.
+fn interpreter(version: &str) -> Option<PathBuf> {
+    let program = ["-c", "import sys; print(sys.executable)"];
+    if let Ok(found) = output(Command::new(format!("python{version}")).args(program)) {
+        return Some(PathBuf::from(found.trim()));
+    }
+    let folder = output(Command::new("pyenv").arg("root")).ok()?;
+    let versions = fs::read_dir(Path::new(folder.trim()).join("versions")).ok()?;
+    let start = format!("{version}.");
+    let mut named =
+        versions.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&start));
+    Some(named.next()?.path().join("bin/python"))
 }
