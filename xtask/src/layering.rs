@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::shell::{Result, cargo, output};
 
 /// A crate and the crates of ours that it may use.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("firstlight-schema", &[]),
     ("firstlight-analysis", &["firstlight-schema"]),
     ("firstlight-engine", &["firstlight-schema"]),
@@ -26,6 +26,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("histfactory", &[]),
     ("histfactory-cli", &["histfactory"]),
     ("histfactory-python", &["histfactory"]),
+    ("histfactory-runner", &["firstlight-runner", "histfactory"]),
     (
         "xtask",
         &[

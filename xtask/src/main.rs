@@ -9,6 +9,7 @@ mod licences;
 mod pages;
 mod python;
 mod shell;
+mod suite;
 mod test;
 mod wheel;
 
@@ -33,6 +34,15 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Build histfactory's wheel into target/wheels
+    Wheel,
+    /// Run the suite `histfactory` on the wheel and the runner of this repository
+    ///
+    /// `cargo xtask suite --profile tiny`; what follows goes to `firstlight run`
+    Suite {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Measure firstlight itself, beside its peers; needs a quiet machine and some minutes
     Bench {
         /// Which ones: spawn, hooks, ledger, memory, arms, analysis, report, verify, publish, histfactory,
@@ -45,6 +55,8 @@ fn main() -> ExitCode {
     let result = match Args::parse().chore {
         Chore::Test => test::test(),
         Chore::Generate { check } => generate::generate(check),
+        Chore::Wheel => wheel::build("release").map(|path| println!("{}", path.display())),
+        Chore::Suite { arguments } => suite::suite(&arguments),
         Chore::Bench { names } => bench::bench(&names),
     };
     match result {

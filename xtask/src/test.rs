@@ -20,6 +20,8 @@ pub(crate) fn test() -> Result {
     snapshots()?;
     let rust = rust_tests()?;
     let python = python_tests()?;
+    let runner = ["build", "--quiet", "--package", "histfactory-runner"];
+    step("the runner of the suite histfactory", cargo().args(runner))?;
     let package = counted(&wheel::test(&python::environment()?)?, "Python package")?;
     println!("\nRust tests run:   {rust}");
     println!("Python tests run: {python}");

@@ -8,6 +8,7 @@ mod model;
 mod objective;
 mod opening;
 mod results;
+mod xla;
 mod yields;
 
 use pyo3::prelude::*;
@@ -22,5 +23,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::Significance>()?;
     module.add_class::<objective::Objective>()?;
     module.add_function(wrap_pyfunction!(opening::synthetic_workspace, module)?)?;
+    xla::add(module)?;
     error::add(module)
 }

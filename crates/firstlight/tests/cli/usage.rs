@@ -53,7 +53,7 @@ fn a_python_that_is_none_is_refused() {
 fn an_unknown_suite_is_refused_with_the_known_ones() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(refused(&sandbox, &["run", "quickstrat"]), @r"
-    error: no suite `quickstrat`: neither a folder nor one of generate, jit-overhead, quickstart, short-runs
+    error: no suite `quickstrat`: neither a folder nor one of generate, histfactory, jit-overhead, quickstart, short-runs
 
     hint: a suite is a folder with a suite.toml
     ");

@@ -147,6 +147,29 @@ impl Objective {
         }
         Ok(found.value())
     }
+
+    /// The value, the derivatives and all second derivatives, row by row; the fits are made once.
+    pub fn evaluate_curvature(
+        &self,
+        x: &[f64],
+        gradient: &mut [f64],
+        hessian: &mut [f64],
+    ) -> Result<f64, InferenceError> {
+        expect("slopes", gradient.len(), self.len())?;
+        expect("second derivatives", hessian.len(), self.len() * self.len())?;
+        let model = self.slots.changed(&self.model, x)?;
+        let found = Found::new(self.quantity, &model, &self.slots, x)?;
+        let mut direction = vec![0.0; self.len()];
+        for (index, row) in hessian.chunks_exact_mut(self.len().max(1)).enumerate() {
+            direction[index] = 1.0;
+            let slopes = found.gradient_along(&self.slots, &Along::zip(x, &direction))?;
+            direction[index] = 0.0;
+            for ((gradient, change), slope) in gradient.iter_mut().zip(row).zip(slopes) {
+                (*gradient, *change) = (slope.at, slope.rate);
+            }
+        }
+        Ok(found.value())
+    }
 }
 
 fn expect(what: &'static str, got: usize, expected: usize) -> Result<(), EvaluationError> {

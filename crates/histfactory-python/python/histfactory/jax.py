@@ -1,0 +1,347 @@
+"""Losses for JAX: the functions of :mod:`histfactory.torch`, through XLA's foreign functions.
+
+>>> import jax
+>>> jax.config.update("jax_enable_x64", True)
+>>> import histfactory, histfactory.jax
+>>> model = histfactory.Model.from_workspace("workspace.json")
+>>> loss = histfactory.jax.SignificanceLoss(model, yields=["signal"])
+>>> value, slope = jax.jit(jax.value_and_grad(loss))(signal)
+
+``jit``, ``grad``, ``vmap``, ``jvp`` and ``hessian`` work, in any order. A compiled program calls
+the core directly, without Python in between; it owns what it calls and may outlive the model; a
+batch is spread over all cores, which changes no bit of it. Computed in float64 on the CPU.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import ndtr
+
+from histfactory import _native
+from histfactory._native import Model, Objective
+
+__all__ = [
+    "SignificanceLoss",
+    "SoftHistogram",
+    "nll_loss",
+    "q0_loss",
+    "sigma_mu_loss",
+    "upper_limit_loss",
+]
+
+_OLDEST = (0, 10)
+_TARGET = "histfactory_evaluate"
+
+
+def _register() -> None:
+    if jax.__version_info__[:2] < _OLDEST:
+        oldest = ".".join(map(str, _OLDEST))
+        raise ImportError(f"histfactory.jax needs JAX {oldest} or newer, this is {jax.__version__}")
+    # The type must be known before the handler that makes states of it.
+    jax.ffi.register_ffi_type("histfactory_objective", _native.xla_state_type(), platform="cpu")
+    jax.ffi.register_ffi_target(_TARGET, _native.xla_handlers(), platform="cpu")
+
+
+_register()
+
+
+class _Function(int):
+    """The number of an objective.
+
+    Whatever holds the number, a traced program too, keeps the objective known.
+    """
+
+    held: _native.XlaFunction
+
+    def __new__(cls, objective: Objective) -> _Function:
+        held = _native.XlaFunction(objective)
+        function = super().__new__(cls, held.number)
+        function.held = held
+        return function
+
+
+def _call(function: _Function, x: jax.Array, *shapes: tuple[int, ...]) -> tuple[jax.Array, ...]:
+    """The value, and as much else as there are shapes: the gradient, the Hessian."""
+    results = tuple(jax.ShapeDtypeStruct(shape, jnp.float64) for shape in shapes)
+    call = jax.ffi.ffi_call(_TARGET, results, vmap_method="broadcast_all")
+    return tuple(call(x, function=function))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _value(function: _Function, x: jax.Array) -> jax.Array:
+    return _call(function, x, x.shape[:-1])[0]
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _slopes(function: _Function, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    value, gradient = _call(function, x, x.shape[:-1], x.shape)
+    return value, gradient
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _curvature(function: _Function, x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    value, gradient, hessian = _call(function, x, x.shape[:-1], x.shape, (*x.shape, x.shape[-1]))
+    return value, gradient, hessian
+
+
+@_value.defjvp
+def _value_along(function: _Function, primals: Any, tangents: Any) -> Any:
+    ((x,), (along,)) = primals, tangents
+    value, gradient = _slopes(function, x)
+    return value, jnp.sum(gradient * along, axis=-1)
+
+
+@_slopes.defjvp
+def _slopes_along(function: _Function, primals: Any, tangents: Any) -> Any:
+    ((x,), (along,)) = primals, tangents
+    value, gradient, hessian = _curvature(function, x)
+    change = jnp.sum(hessian * along[..., None, :], axis=-1)
+    return (value, gradient), (jnp.sum(gradient * along, axis=-1), change)
+
+
+@_curvature.defjvp
+def _curvature_along(function: _Function, primals: Any, tangents: Any) -> Any:
+    raise NotImplementedError("histfactory has first and second derivatives, no third ones")
+
+
+def _float64(what: str, values: Any) -> jax.Array:
+    if not jax.config.jax_enable_x64:
+        raise RuntimeError(
+            "histfactory computes in float64, which JAX has switched off\n"
+            'hint: jax.config.update("jax_enable_x64", True) before anything else'
+        )
+    array = jnp.asarray(values)
+    if array.dtype == bool or not jnp.issubdtype(array.dtype, jnp.number):
+        raise TypeError(f"{what} are {array.dtype}, not real numbers")
+    if jnp.issubdtype(array.dtype, jnp.complexfloating):
+        raise TypeError(f"{what} are {array.dtype}, not real numbers")
+    return array.astype(jnp.float64)
+
+
+class _Loss:
+    """An objective as a function of named arrays."""
+
+    def __init__(self, objective: Objective, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self.lengths = tuple(objective.lengths)
+        self.function = _Function(objective)
+
+    def __call__(self, given: Sequence[Any]) -> jax.Array:
+        arrays = [
+            _float64(repr(name), values) for name, values in zip(self.names, given, strict=True)
+        ]
+        for name, array, length in zip(self.names, arrays, self.lengths, strict=True):
+            if array.ndim == 0 or array.shape[-1] != length:
+                raise ValueError(
+                    f"{name!r} has the shape {array.shape}; "
+                    f"its last axis must have {length} numbers"
+                )
+        # Leading axes are those of a batch.
+        batch = jnp.broadcast_shapes(*(array.shape[:-1] for array in arrays))
+        whole = [jnp.broadcast_to(array, (*batch, array.shape[-1])) for array in arrays]
+        rows = whole[0] if len(whole) == 1 else jnp.concatenate(whole, axis=-1)
+        return _value(self.function, rows)
+
+
+class SignificanceLoss:
+    """Minus the discovery significance, as a function of yields.
+
+    ``yields`` names what is given when it is called, one array each: ``"signal"`` is a sample in
+    all its channels, ``"SR/signal"`` in one, ``"SR/signal/scale:hi"`` and ``":lo"`` are the
+    templates of a histosys, ``"SR/signal/stat"`` the absolute uncertainties of a staterror or
+    shapesys. Leading axes are those of a batch: there is a loss for each row.
+
+    ``data="asimov"`` expects the data at ``mu``: the loss sees how much signal there is.
+    ``data="observed"`` and ``"profiled-asimov"`` look at the observed data; on fixed observed data
+    q0 does not change when all of the signal is scaled, since the signal strength takes that up.
+    ``smooth`` is added to q0 under the root and keeps slopes finite where there is no signal.
+    ``templates="ride"`` moves the templates of a histosys with the nominal yields unless they are
+    given themselves.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        yields: Sequence[str],
+        *,
+        data: str = "asimov",
+        mu: float = 1.0,
+        smooth: float = 0.0,
+        templates: str = "fixed",
+    ) -> None:
+        names = _names(yields)
+        objective = Objective(
+            model, "significance", list(names), data=data, mu=mu, smooth=smooth, templates=templates
+        )
+        self._loss = _Loss(objective, names)
+
+    def __call__(self, *yields: Any) -> jax.Array:
+        return -self._loss(_in_order(self._loss.names, yields))
+
+    def __repr__(self) -> str:
+        return f"SignificanceLoss(yields={list(self._loss.names)})"
+
+
+def q0_loss(
+    model: Model,
+    yields: Mapping[str, Any],
+    *,
+    data: str = "asimov",
+    mu: float = 1.0,
+    templates: str = "fixed",
+) -> jax.Array:
+    """Minus q0, profiled; ``yields`` are arrays, named as for :class:`SignificanceLoss`."""
+    return -_made(model, "q0", tuple(yields), data, mu, 0.05, templates)(list(yields.values()))
+
+
+def nll_loss(
+    model: Model, theta: Any, yields: Mapping[str, Any] | None = None, *, templates: str = "fixed"
+) -> jax.Array:
+    """-log L of the observed data at parameters and yields; nothing is fitted."""
+    yields = yields or {}
+    names = ("parameters", *yields)
+    return _made(model, "nll", names, "observed", 1.0, 0.05, templates)([theta, *yields.values()])
+
+
+def sigma_mu_loss(
+    model: Model,
+    yields: Mapping[str, Any],
+    *,
+    data: str = "asimov",
+    mu: float = 1.0,
+    templates: str = "fixed",
+) -> jax.Array:
+    """The uncertainty of the parameter of interest, from the curvature at the best fit."""
+    return _made(model, "sigma_mu", tuple(yields), data, mu, 0.05, templates)(list(yields.values()))
+
+
+def upper_limit_loss(
+    model: Model,
+    yields: Mapping[str, Any],
+    *,
+    data: str = "asimov",
+    level: float = 0.05,
+    templates: str = "fixed",
+) -> jax.Array:
+    """The upper limit on the parameter of interest at CLs = ``level``.
+
+    ``data="asimov"`` and ``"profiled-asimov"`` give the median limit on background alone, at the
+    model's initial values or fitted to the observed data; ``data="observed"`` the observed limit.
+    """
+    made = _made(model, "upper_limit", tuple(yields), data, 0.0, level, templates)
+    return made(list(yields.values()))
+
+
+@functools.lru_cache(maxsize=64)
+def _made(
+    model: Model,
+    quantity: str,
+    names: tuple[str, ...],
+    data: str,
+    mu: float,
+    level: float,
+    templates: str,
+) -> _Loss:
+    objective = Objective(
+        model, quantity, list(names), data=data, mu=mu, level=level, templates=templates
+    )
+    return _Loss(objective, names)
+
+
+def _names(yields: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(yields, str):
+        raise TypeError(f'yields is {yields!r}\nhint: yields=["{yields}"]')
+    return tuple(yields)
+
+
+def _in_order(names: tuple[str, ...], given: tuple[Any, ...]) -> Sequence[Any]:
+    if len(given) == 1 and isinstance(given[0], Mapping):
+        by_name = given[0]
+        if set(by_name) != set(names):
+            raise ValueError(f"yields of {sorted(by_name)} given, the loss takes {list(names)}")
+        return [by_name[name] for name in names]
+    if len(given) != len(names):
+        raise TypeError(f"{len(given)} arrays given, the loss takes {len(names)}: {list(names)}")
+    return given
+
+
+class SoftHistogram:
+    """Bin contents as integrals of a smooth distribution around each value.
+
+    An event at x of weight w puts w·[F((b-x)/h) - F((a-x)/h)] into the bin from a to b, F being the
+    normal distribution function and h the bandwidth. What leaves one bin enters the next, whatever
+    their widths, and as h goes to zero the contents become those of the plain histogram.
+
+    ``flow`` says what becomes of events beyond the edges: ``"drop"`` leaves them out, ``"merge"``
+    adds them to the first and the last bin, ``"keep"`` gives them bins of their own at both ends.
+
+    A bandwidth that is to change without compiling anew is given with each call: ``bandwidth=``.
+    """
+
+    def __init__(
+        self, edges: Any, bandwidth: float, *, flow: Literal["drop", "merge", "keep"] = "drop"
+    ) -> None:
+        self.edges = _float64("edges", edges)
+        ascending = self.edges.ndim == 1 and len(self.edges) > 1
+        if not ascending or not bool(jnp.all(self.edges[1:] > self.edges[:-1])):
+            raise ValueError("edges must be at least two numbers in ascending order")
+        if flow not in ("drop", "merge", "keep"):
+            raise ValueError(f'flow is {flow!r}\nhint: take one of "drop", "merge", "keep"')
+        if not bandwidth >= 0.0:
+            raise ValueError(f"the bandwidth is {bandwidth}")
+        self.bandwidth, self.flow = float(bandwidth), flow
+
+    @property
+    def bins(self) -> int:
+        return len(self.edges) - 1 + (2 if self.flow == "keep" else 0)
+
+    def __call__(self, values: Any, weights: Any = None, *, bandwidth: Any = None) -> jax.Array:
+        """The contents of the bins; ``values`` and ``weights`` have one number for each event."""
+        return jnp.sum(self._shares(values, weights, bandwidth), axis=0)
+
+    def with_squares(
+        self, values: Any, weights: Any = None, *, bandwidth: Any = None
+    ) -> tuple[jax.Array, jax.Array]:
+        """The contents, and the sums of squared weights: the variances of the contents."""
+        shares = self._shares(values, weights, bandwidth)
+        return jnp.sum(shares, axis=0), jnp.sum(shares * shares, axis=0)
+
+    def with_errors(
+        self, values: Any, weights: Any = None, *, bandwidth: Any = None
+    ) -> tuple[jax.Array, jax.Array]:
+        """The contents and their statistical uncertainties, as a staterror has them."""
+        contents, squares = self.with_squares(values, weights, bandwidth=bandwidth)
+        # A bin that holds nothing is certain of it; its root would have no slope.
+        roots = jnp.sqrt(jnp.where(squares > 0, squares, 1.0))
+        return contents, jnp.where(squares > 0, roots, 0.0)
+
+    def hard(self, values: Any, weights: Any = None) -> jax.Array:
+        """The plain histogram with the same edges and flow."""
+        return jnp.sum(self._shares(values, weights, 0.0), axis=0)
+
+    def _shares(self, values: Any, weights: Any, bandwidth: Any) -> jax.Array:
+        """Which part of each event lies in which bin."""
+        values = jnp.asarray(values).reshape(-1, 1)
+        edges = self.edges.astype(values.dtype)
+        bandwidth = self.bandwidth if bandwidth is None else bandwidth
+        if isinstance(bandwidth, (int, float)) and bandwidth == 0.0:
+            # The last bin has both its edges, as in NumPy.
+            below = jnp.concatenate([values < edges[:-1], values <= edges[-1:]], axis=1)
+            below = below.astype(values.dtype)
+        else:
+            below = ndtr((edges - values) / jnp.asarray(bandwidth, values.dtype))
+        zero, one = jnp.zeros_like(below[:, :1]), jnp.ones_like(below[:, :1])
+        if self.flow == "merge":
+            below = jnp.concatenate([zero, below[:, 1:-1], one], axis=1)
+        elif self.flow == "keep":
+            below = jnp.concatenate([zero, below, one], axis=1)
+        shares = below[:, 1:] - below[:, :-1]
+        return shares if weights is None else shares * jnp.asarray(weights).reshape(-1, 1)
+
+    def __repr__(self) -> str:
+        return f"SoftHistogram(bins={self.bins}, bandwidth={self.bandwidth:g}, flow={self.flow!r})"

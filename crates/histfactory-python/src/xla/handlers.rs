@@ -1,0 +1,159 @@
+//! What XLA calls: once for each compiled program, and once for each of its runs.
+
+#![expect(unsafe_code, reason = "XLA calls C functions")]
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use rayon::prelude::*;
+
+use super::abi::{self, CallFrame, TypeId, TypeInfo};
+use super::frame::{Frame, drop_function};
+use super::registry::{self, Function};
+
+/// The number under which XLA knows the type of our state; XLA writes it when it is registered.
+pub(super) static STATE_TYPE: AtomicI64 = AtomicI64::new(0);
+
+/// How XLA frees a state.
+pub(super) static STATE_INFO: StateInfo = StateInfo(TypeInfo {
+    struct_size: size_of::<TypeInfo>(),
+    extension: ptr::null_mut(),
+    deleter: drop_function,
+});
+
+/// A constant that XLA reads.
+#[repr(transparent)]
+pub(super) struct StateInfo(TypeInfo);
+
+// SAFETY: nobody writes to it, and its pointer is null.
+unsafe impl Sync for StateInfo {}
+
+fn state_type() -> *const TypeId {
+    STATE_TYPE.as_ptr().cast_const().cast()
+}
+
+/// Looks up the function of a program that has been compiled and gives it to the program to own.
+///
+/// # Safety
+///
+/// To be called by XLA, with a call frame.
+pub(super) unsafe extern "C" fn instantiate(frame: *mut CallFrame) -> *mut abi::Error {
+    // SAFETY: XLA's frame lives as long as its call.
+    unsafe {
+        answer(frame, STATE_TYPE.load(Ordering::Relaxed), |frame| {
+            frame.require_stage(abi::INSTANTIATE)?;
+            let number = frame.integer("function")?;
+            let function = registry::function(number)
+                .ok_or_else(|| format!("function {number} is not known in this process"))?;
+            frame.keep(state_type(), function)
+        })
+    }
+}
+
+/// Computes a value, or a value and its gradient, or those and the Hessian, for each row of the
+/// argument.
+///
+/// # Safety
+///
+/// To be called by XLA, with a call frame.
+pub(super) unsafe extern "C" fn execute(frame: *mut CallFrame) -> *mut abi::Error {
+    // SAFETY: XLA's frame lives as long as its call.
+    unsafe {
+        answer(frame, 0, |frame| {
+            frame.require_stage(abi::EXECUTE)?;
+            match frame.kept(state_type())? {
+                Ok(function) => evaluate(function, frame).map(|()| ptr::null_mut()),
+                Err(problem) => Ok(problem),
+            }
+        })
+    }
+}
+
+fn evaluate(function: &Function, frame: &mut Frame<'_>) -> Result<(), String> {
+    let (shape, points) = frame.argument(0)?;
+    let inputs = function.len();
+    let given = shape.0.last().copied().unwrap_or(0);
+    if usize::try_from(given) != Ok(inputs) {
+        return Err(format!("{given} numbers given, the function has {inputs}"));
+    }
+    let mut results = frame.results()?.into_iter();
+    let values = results.next().ok_or("there is no result")?;
+    let (gradients, hessians) = (results.next(), results.next());
+    let rows = values.len();
+    let fits =
+        |found: Option<&[f64]>, each: usize| found.is_none_or(|found| found.len() == rows * each);
+    let fitting = fits(Some(points), inputs)
+        && fits(gradients.as_deref(), inputs)
+        && fits(hessians.as_deref(), inputs * inputs)
+        && results.next().is_none();
+    if !fitting {
+        return Err("the results do not have the shapes that the argument asks for".to_owned());
+    }
+    let points = (0..rows).map(|index| &points[index * inputs..(index + 1) * inputs]);
+    let gradients = rows_of(gradients, rows, inputs);
+    let hessians = rows_of(hessians, rows, inputs * inputs);
+    let mut work =
+        values.iter_mut().zip(points).zip(gradients.into_iter().zip(hessians)).enumerate();
+    let compute = |(index, ((value, point), (gradient, hessian))): (usize, Row<'_>)| {
+        let found = match (gradient, hessian) {
+            (Some(gradient), Some(hessian)) => {
+                function.evaluate_curvature(point, gradient, hessian)
+            }
+            (gradient, _) => function.evaluate(point, gradient),
+        };
+        *value = found.map_err(|problem| {
+            if rows == 1 { problem.to_string() } else { format!("row {index}: {problem}") }
+        })?;
+        Ok(())
+    };
+    if rows == 1 {
+        return work.try_for_each(compute);
+    }
+    // Each row is computed on its own, so that the number of threads changes no bit. The complaint
+    // is about the first row that has one.
+    let work: Vec<_> = work.collect();
+    let outcomes: Vec<Result<(), String>> = work.into_par_iter().map(compute).collect();
+    outcomes.into_iter().collect()
+}
+
+type Parts<'a> = (Option<&'a mut [f64]>, Option<&'a mut [f64]>);
+type Row<'a> = ((&'a mut f64, &'a [f64]), Parts<'a>);
+
+/// An array cut into its rows, or as many times nothing.
+fn rows_of(array: Option<&mut [f64]>, rows: usize, each: usize) -> Vec<Option<&mut [f64]>> {
+    match array {
+        Some(array) if each > 0 => array.chunks_exact_mut(each).map(Some).collect(),
+        Some(_) | None => (0..rows).map(|_| None).collect(),
+    }
+}
+
+/// Calls a handler: no panic leaves it, and its errors become XLA's.
+///
+/// # Safety
+///
+/// `raw` is the call frame of the running call.
+unsafe fn answer(
+    raw: *mut CallFrame,
+    state_type: i64,
+    handler: impl FnOnce(&mut Frame<'_>) -> Result<*mut abi::Error, String>,
+) -> *mut abi::Error {
+    // SAFETY: promised by the caller.
+    let mut frame = unsafe { Frame::new(raw) };
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        frame.check_size()?;
+        if frame.answer_metadata(state_type)? { Ok(ptr::null_mut()) } else { handler(&mut frame) }
+    }));
+    match outcome {
+        Ok(Ok(problem)) => problem,
+        Ok(Err(message)) => frame.error(abi::INVALID_ARGUMENT, &message),
+        Err(panic) => frame.error(abi::INTERNAL, &said(panic.as_ref())),
+    }
+}
+
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("histfactory panicked: {}", text.unwrap_or("for an unknown reason"))
+}

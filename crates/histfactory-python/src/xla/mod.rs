@@ -1,0 +1,71 @@
+//! Objectives as functions that XLA calls: nothing of Python is in the way once a program has been
+//! compiled.
+//!
+//! A program names its function by a number. When it has been compiled it is given the function to
+//! own (`instantiate`), and whenever it runs it evaluates it (`execute`).
+
+#![expect(unsafe_code, reason = "JAX takes the handlers as pointers")]
+
+mod abi;
+mod frame;
+mod handlers;
+mod registry;
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+
+use crate::objective::Objective;
+
+/// An objective under the number by which compiled programs know it.
+#[pyclass(frozen, module = "histfactory._native")]
+pub(crate) struct XlaFunction {
+    entry: registry::Entry,
+}
+
+#[pymethods]
+impl XlaFunction {
+    #[new]
+    fn new(objective: &Objective) -> Self {
+        Self { entry: registry::Entry::new(objective.core.clone()) }
+    }
+
+    #[getter]
+    fn number(&self) -> i64 {
+        self.entry.number
+    }
+}
+
+/// The handlers, by the stage in which XLA calls them.
+#[pyfunction]
+fn xla_handlers(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let handlers = PyDict::new(py);
+    handlers.set_item("instantiate", capsule(py, handlers::instantiate as *mut c_void)?)?;
+    handlers.set_item("execute", capsule(py, handlers::execute as *mut c_void)?)?;
+    Ok(handlers)
+}
+
+/// The type of what a compiled program owns.
+#[pyfunction]
+fn xla_state_type(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let of_type = PyDict::new(py);
+    of_type.set_item("type_id", capsule(py, handlers::STATE_TYPE.as_ptr().cast())?)?;
+    let info = (&raw const handlers::STATE_INFO).cast_mut().cast();
+    of_type.set_item("type_info", capsule(py, info)?)?;
+    Ok(of_type)
+}
+
+/// A pointer to a function or a static, which outlives every capsule.
+fn capsule(py: Python<'_>, pointer: *mut c_void) -> PyResult<Bound<'_, PyCapsule>> {
+    let pointer = NonNull::new(pointer).expect("neither a function nor a static lies at zero");
+    // SAFETY: what is pointed to lives as long as the process.
+    unsafe { PyCapsule::new_with_pointer(py, pointer, c"xla._CUSTOM_CALL_TARGET") }
+}
+
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<XlaFunction>()?;
+    module.add_function(wrap_pyfunction!(xla_handlers, module)?)?;
+    module.add_function(wrap_pyfunction!(xla_state_type, module)?)
+}

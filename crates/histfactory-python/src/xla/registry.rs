@@ -1,0 +1,41 @@
+//! Functions under numbers: what a traced program can name.
+//!
+//! A number is known as long as the Python object that took it lives, which whatever was traced
+//! holds on to; a compiled program owns its function itself.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+
+use histfactory::objective::Objective;
+
+/// What handlers call.
+pub(crate) type Function = Objective;
+
+static NEXT: AtomicI64 = AtomicI64::new(1);
+static KNOWN: LazyLock<Mutex<HashMap<i64, Weak<Function>>>> = LazyLock::new(Mutex::default);
+
+/// A number for a function, given back when this is dropped.
+pub(crate) struct Entry {
+    pub(crate) number: i64,
+    _function: Arc<Function>,
+}
+
+impl Entry {
+    pub(crate) fn new(function: Arc<Function>) -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(number, Arc::downgrade(&function));
+        Self { number, _function: function }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        KNOWN.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+    }
+}
+
+pub(super) fn function(number: i64) -> Option<Arc<Function>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(&number)?.upgrade()
+}

@@ -1,0 +1,73 @@
+//! `cargo xtask suite`: runs the suite `histfactory` on what this repository builds.
+//!
+//! The suite's lock file names what others publish. Our own wheel and the runner are built here, put
+//! beside it below `target/suite-histfactory`, and firstlight is given that interpreter as it stands:
+//! it records every package in it.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::python::real_interpreter;
+use crate::shell::{Result, cargo, root, step};
+use crate::wheel;
+
+const SUITE: &str = "suites/histfactory";
+
+pub(crate) fn suite(arguments: &[String]) -> Result {
+    let build = ["build", "--release", "--quiet", "--package", "firstlight"];
+    let runner = ["--package", "histfactory-runner"];
+    step("firstlight and the runner", cargo().args(build).args(runner))?;
+    let folder = root().join("target/suite-histfactory");
+    let programs = programs(&folder)?;
+    let torch = arguments.windows(2).any(|pair| pair == ["--extra", "torch"]);
+    let python = environment(&folder, torch)?;
+    let mut path = vec![programs];
+    path.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+    let path = env::join_paths(path).map_err(|error| error.to_string())?;
+    let mut run = Command::new(root().join("target/release/firstlight"));
+    run.arg("run").arg(root().join(SUITE)).arg("--python").arg(&python).args(arguments);
+    step("the suite", run.env("PATH", path).current_dir(root()))
+}
+
+/// The runner with the workspaces beside it, in a folder that is put on the path.
+fn programs(folder: &Path) -> Result<PathBuf> {
+    let programs = folder.join("bin");
+    let problem = |error: std::io::Error| format!("{}: {error}", programs.display());
+    fs::create_dir_all(&programs).map_err(problem)?;
+    let place = programs.join("histfactory-runner");
+    let _ = fs::remove_file(&place);
+    fs::copy(root().join("target/release/histfactory-runner"), &place).map_err(problem)?;
+    step("the workspaces", Command::new(&place).arg("workspaces").arg(&programs))?;
+    Ok(programs)
+}
+
+/// What the lock files name, made once per content, and the wheel, installed anew.
+fn environment(folder: &Path, torch: bool) -> Result<PathBuf> {
+    let wheel = wheel::build("release")?;
+    let folder = folder.join(if torch { "python-torch" } else { "python" });
+    let python = folder.join("bin/python");
+    let mut locks = vec![root().join(SUITE).join("requirements.lock")];
+    if torch {
+        locks.push(root().join(SUITE).join("requirements-torch.lock"));
+    }
+    let read = |lock: &PathBuf| fs::read(lock).map_err(|why| format!("{}: {why}", lock.display()));
+    let wanted = locks.iter().map(read).collect::<Result<Vec<_>>>()?.concat();
+    let record = folder.join("installed.lock");
+    if fs::read(&record).ok().as_ref() != Some(&wanted) {
+        let _ = fs::remove_dir_all(&folder);
+        let mut venv = Command::new("uv");
+        venv.args(["venv", "--quiet", "--python", &real_interpreter()?]).arg(&folder);
+        step("a Python environment for the suite", &mut venv)?;
+        let mut install = Command::new("uv");
+        install.args(["pip", "install", "--quiet", "--python"]).arg(&python);
+        for lock in &locks {
+            install.arg("--requirement").arg(lock);
+        }
+        step("its packages", &mut install)?;
+        fs::write(&record, wanted).map_err(|why| format!("{}: {why}", record.display()))?;
+    }
+    wheel::install(&python, &wheel)?;
+    Ok(python)
+}
