@@ -57,11 +57,10 @@ fn environment(folder: &Path, torch: bool) -> Result<PathBuf> {
     let record = folder.join("installed.lock");
     if fs::read(&record).ok().as_ref() != Some(&wanted) {
         let _ = fs::remove_dir_all(&folder);
-        let mut venv = Command::new("uv");
-        venv.args(["venv", "--quiet", "--python", &real_interpreter()?]).arg(&folder);
-        step("a Python environment for the suite", &mut venv)?;
-        let mut install = Command::new("uv");
-        install.args(["pip", "install", "--quiet", "--python"]).arg(&python);
+        let mut venv = wheel::uv(&["venv", "--quiet", "--python", &real_interpreter()?]);
+        step("a Python environment for the suite", venv.arg(&folder))?;
+        let mut install = wheel::uv(&["pip", "install", "--quiet", "--python"]);
+        install.arg(&python);
         for lock in &locks {
             install.arg("--requirement").arg(lock);
         }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::python::real_interpreter;
 use crate::shell::{Result, exists, output, root, step, step_with_output};
 
 const MATURIN: &str = "maturin==1.16.0";
@@ -15,17 +16,29 @@ const WITH_TORCH: [&str; 3] = ["test_torch.py", "test_histogram.py", "test_examp
 /// Pythons that one wheel must serve; those that are not here are named.
 const PYTHONS: [&str; 3] = ["3.11", "3.12", "3.13"];
 
-fn uv(arguments: &[&str]) -> Command {
-    let mut command = Command::new("uv");
+/// uv: the one on the path, or else our own below `target`.
+pub(crate) fn uv(arguments: &[&str]) -> Command {
+    let own = root().join("target/uv/bin/uv");
+    let mut command = if exists("uv") { Command::new("uv") } else { Command::new(own) };
     command.args(arguments).current_dir(root());
     command
 }
 
+/// Where there is no uv, pip installs it below `target`.
+fn provide_uv() -> Result {
+    let folder = root().join("target/uv");
+    if exists("uv") || folder.join("bin/uv").exists() {
+        return Ok(());
+    }
+    let mut venv = Command::new(real_interpreter()?);
+    step("a Python environment for uv", venv.args(["-m", "venv"]).arg(&folder))?;
+    let mut pip = Command::new(folder.join("bin/python"));
+    step("uv", pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv"]))
+}
+
 /// Builds the wheel; `dev` takes what the Rust tests have compiled already.
 pub(crate) fn build(profile: &str) -> Result<PathBuf> {
-    if !exists("uv") {
-        return Err("the wheel needs uv\nhint: python3 -m pip install uv".to_owned());
-    }
+    provide_uv()?;
     let folder = root().join("target/wheels").join(profile);
     let _ = fs::remove_dir_all(&folder);
     let mut maturin = uv(&["tool", "run", MATURIN, "build", "--quiet", "--profile", profile]);
