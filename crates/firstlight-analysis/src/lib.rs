@@ -28,7 +28,7 @@ pub mod rules;
 pub mod stats;
 pub mod steady;
 pub mod summary;
-mod sweep;
+pub mod sweep;
 mod timeline;
 pub mod warm;
 mod window;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use firstlight_schema::comparison::{SweepLine, SweepResult, SweepRow};
+use firstlight_schema::estimate::Estimate;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
 use firstlight_schema::suite::Regime;
 
 use crate::compare::values;
 use crate::stats::{line, line_by_rounds};
-use crate::warm::overheads;
+use crate::warm::{mean_of_rounds, overheads, overheads_beyond_reference};
 
 /// A line is doubted only where it is also this far off.
 const WORTH_A_WORD: f64 = 0.05;
@@ -79,22 +80,52 @@ fn sweep_line(points: &[&CaseResult], parameter: &str, arm: &str, regime: Regime
     }
 }
 
+/// A sweep whose overheads are those beyond the reference arm's, round by round.
+///
+/// What the baseline is called with is in every arm's overhead alike, and not in these.
+pub fn beyond_reference(cases: &[CaseResult], of: &SweepResult) -> SweepResult {
+    let points: Vec<&CaseResult> = cases
+        .iter()
+        .filter(|case| case.sweep.as_ref().is_some_and(|place| place.case == of.case))
+        .collect();
+    let arms = of.overheads.iter().map(|line| line.arm.as_str());
+    let lines = arms.filter_map(|arm| {
+        overhead_line(&points, &of.parameter, arm, |case| {
+            let rounds = overheads_beyond_reference(case, arm);
+            (mean_of_rounds(&rounds), rounds)
+        })
+    });
+    SweepResult { overheads: lines.collect(), ..of.clone() }
+}
+
 /// What calls take beyond the baseline, for the arms that have one.
 fn overhead_lines(points: &[&CaseResult], parameter: &str) -> Vec<SweepLine> {
     let Some(first) = points.first() else { return Vec::new() };
-    first.arms.iter().filter_map(|arm| overhead_line(points, parameter, &arm.name)).collect()
+    let arms = first.arms.iter().map(|arm| arm.name.as_str());
+    let line = |arm| {
+        overhead_line(points, parameter, arm, |case| {
+            let found = regime_of(&case.arms, arm, Regime::Warm);
+            let mean = found.and_then(|found| found.warm.as_ref()?.overhead);
+            (mean, found.map_or_else(Vec::new, |found| overheads(&found.samples)))
+        })
+    };
+    arms.filter_map(line).collect()
 }
 
-fn overhead_line(points: &[&CaseResult], parameter: &str, arm: &str) -> Option<SweepLine> {
+fn overhead_line(
+    points: &[&CaseResult],
+    parameter: &str,
+    arm: &str,
+    of: impl Fn(&CaseResult) -> (Option<Estimate>, Vec<(u32, f64)>),
+) -> Option<SweepLine> {
     let mut rows = Vec::new();
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for case in points {
         let value = case.parameters.get(parameter);
         let number = value.and_then(firstlight_schema::suite::Scalar::number);
-        let found = regime_of(&case.arms, arm, Regime::Warm);
-        let time = found.and_then(|found| found.warm.as_ref()?.overhead);
-        if let Some((number, found)) = number.zip(found) {
-            for (round, overhead) in overheads(&found.samples) {
+        let (time, by_round) = of(case);
+        if let Some(number) = number {
+            for (round, overhead) in by_round {
                 rounds.entry(round).or_default().push((number, overhead));
             }
         }
@@ -116,7 +147,11 @@ fn overhead_line(points: &[&CaseResult], parameter: &str, arm: &str) -> Option<S
     })
 }
 
-fn regime_of<'a>(arms: &'a [ArmResult], arm: &str, regime: Regime) -> Option<&'a RegimeResult> {
+pub(crate) fn regime_of<'a>(
+    arms: &'a [ArmResult],
+    arm: &str,
+    regime: Regime,
+) -> Option<&'a RegimeResult> {
     let arm = arms.iter().find(|known| known.name == arm)?;
     arm.regimes.iter().find(|known| known.regime == regime)
 }

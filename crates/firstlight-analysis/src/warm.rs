@@ -1,16 +1,20 @@
 //! What is claimed of several warm processes.
 
+use std::collections::BTreeMap;
+
 use firstlight_schema::estimate::{Estimate, Interval};
 use firstlight_schema::message::{DeviceMemory, Message, Part};
 use firstlight_schema::phase::Phase;
-use firstlight_schema::run::Work;
+use firstlight_schema::run::{CaseResult, Work};
 use firstlight_schema::sample::Sample;
+use firstlight_schema::suite::Regime;
 use firstlight_schema::warm::{Spread, States, Throughput, WarmSummary, Window, WindowMemory};
 use firstlight_schema::window::SteadyState;
 
 use crate::stats::{
     Components, SteadyPart, block_bootstrap, log_mean, mean, middle, plain_mean, variance,
 };
+use crate::sweep::regime_of;
 
 /// Summarises the valid processes with a steady state; none unless most of them have one.
 pub fn summarise_warm(samples: &[Sample], work: Option<&Work>, seed: u64) -> Option<WarmSummary> {
@@ -57,7 +61,7 @@ pub fn summarise_warm(samples: &[Sample], work: Option<&Work>, seed: u64) -> Opt
         best_calls,
         states: states(&valid),
         memory: memory(&valid),
-        overhead: plain_mean(&overheads(samples).into_iter().map(|(_, ns)| ns).collect::<Vec<_>>()),
+        overhead: mean_of_rounds(&overheads(samples)),
     })
 }
 
@@ -71,6 +75,27 @@ pub(crate) fn overheads(samples: &[Sample]) -> Vec<(u32, f64)> {
             Some((sample.round.unwrap_or(sample.number), overhead.median_ns))
         })
         .collect()
+}
+
+/// An arm's overhead beyond the reference arm's, in the rounds that have both; empty for the reference.
+///
+/// How the baseline was called is in both overheads, and cancels.
+pub fn overheads_beyond_reference(case: &CaseResult, arm: &str) -> Vec<(u32, f64)> {
+    if arm == case.reference {
+        return Vec::new();
+    }
+    let of = |arm| {
+        let found = regime_of(&case.arms, arm, Regime::Warm);
+        found.map_or_else(Vec::new, |found| overheads(&found.samples))
+    };
+    let reference: BTreeMap<u32, f64> = of(&case.reference).into_iter().collect();
+    let pairs = of(arm).into_iter();
+    pairs.filter_map(|(round, ns)| Some((round, ns - reference.get(&round)?))).collect()
+}
+
+/// The mean over rounds with its interval.
+pub fn mean_of_rounds(rounds: &[(u32, f64)]) -> Option<Estimate> {
+    plain_mean(&rounds.iter().map(|&(_, ns)| ns).collect::<Vec<_>>())
 }
 
 /// The durations of the steady part's calls, from the raw readings.

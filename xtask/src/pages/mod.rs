@@ -6,6 +6,7 @@ mod conditions;
 use std::collections::BTreeMap;
 use std::fs;
 
+use firstlight_analysis::sweep::beyond_reference;
 use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::{Files, read_manifest, read_result, read_suite};
 use firstlight_report::figure;
@@ -165,7 +166,10 @@ fn dependence(words: &[&str], known: &mut Snapshots) -> Result<String> {
         (Ok(first), Ok(second)) => (&first.document, &second.document),
         (Err(missing), _) | (_, Err(missing)) => return Ok(missing),
     };
-    let sentences = tables::dependence(sweep(first, one)?, sweep(second, other)?);
+    let of = |document: &RunDocument, name| {
+        Ok::<_, String>(beyond_reference(&document.cases, sweep(document, name)?))
+    };
+    let sentences = tables::dependence(&of(first, one)?, &of(second, other)?);
     if sentences.is_empty() {
         return Ok("*Not measured yet: no arm has an overhead in both sweeps.*".to_owned());
     }
@@ -190,6 +194,9 @@ fn table(kind: &str, document: &RunDocument, more: &[&str]) -> Result<Option<Tab
         }
         "sweep" => tables::sweep_times(sweep(document, name)?, cold()?),
         "slopes" => tables::slopes(sweep(document, name)?),
+        "slopes-beyond" => {
+            tables::slopes(&beyond_reference(&document.cases, sweep(document, name)?))
+        }
         _ => return Err("nothing of this kind can be shown".to_owned()),
     })
 }
@@ -199,7 +206,11 @@ fn drawing(kind: &str, document: &RunDocument, more: &[&str]) -> Result<Option<S
     Ok(match kind {
         "totals" => figure::totals(case(document, name)?, regime(more)?),
         "phases" => figure::phases(case(document, name)?, regime(more)?),
-        "overhead" => figure::overheads(sweep(document, name)?),
+        "beyond" => {
+            let of = beyond_reference(&document.cases, sweep(document, name)?);
+            let reference = document.cases.first().map_or("", |case| &case.reference);
+            figure::overheads(&of, reference)
+        }
         "sweep" => figure::sweep(sweep(document, name)?, regime(more)?),
         _ => return Err("there is no such figure".to_owned()),
     })
@@ -221,7 +232,7 @@ fn sweep<'a>(document: &'a RunDocument, name: &str) -> Result<&'a SweepResult> {
 
 #[cfg(test)]
 mod tests {
-    use super::{conditions, filled, open};
+    use super::{beyond_reference, conditions, filled, open};
 
     fn page(block: &str) -> Result<String, String> {
         let text = format!("a\n\n<!-- firstlight: {block} -->\nold\n<!-- end -->\n\nb\n");
@@ -242,6 +253,29 @@ mod tests {
         let case = open(known).unwrap().unwrap().document.cases[0].name.clone();
         let error = page(&format!("tmies {known} {case}")).unwrap_err();
         assert!(error.ends_with("nothing of this kind can be shown"), "{error}");
+    }
+
+    #[test]
+    fn beyond_the_reference_arm_it_does_not_matter_how_the_baseline_was_called() {
+        let mut document = open("jit-overhead-cpu").unwrap().unwrap().document;
+        let sweep = document.sweeps[0].clone();
+        let before = beyond_reference(&document.cases, &sweep);
+        let arms = document.cases.iter_mut().flat_map(|case| &mut case.arms);
+        let samples = arms.flat_map(|arm| &mut arm.regimes).flat_map(|regime| &mut regime.samples);
+        for overhead in samples.filter_map(|one| one.window.as_mut()?.overhead.as_mut()) {
+            overhead.median_ns -= 1e6;
+        }
+        let after = beyond_reference(&document.cases, &sweep);
+        assert_eq!(before.overheads.len(), sweep.overheads.len() - 1, "all but the reference");
+        for (before, after) in before.overheads.iter().zip(&after.overheads) {
+            let (was, is) = (before.slope.unwrap(), after.slope.unwrap());
+            assert!(was.n >= 2 && (is.point - was.point).abs() < 1e-6, "{was:?} {is:?}");
+            for (was, is) in before.rows.iter().zip(&after.rows) {
+                assert!((is.time.unwrap().point - was.time.unwrap().point).abs() < 1e-3);
+            }
+        }
+        let filter = before.overheads.iter().find(|line| line.arm == "filter-jit").unwrap();
+        assert!(filter.slope.unwrap().interval.unwrap().low > 0.0, "{filter:?}");
     }
 
     #[test]

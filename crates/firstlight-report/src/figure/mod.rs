@@ -50,8 +50,8 @@ pub fn totals(case: &CaseResult, cold: Regime) -> Option<String> {
     draw(&title, "calls", &lines, Axis::Ratios, Style::Line)
 }
 
-/// What calls take beyond their baseline, against a swept parameter.
-pub fn overheads(sweep: &SweepResult) -> Option<String> {
+/// What calls take beyond something, against a swept parameter.
+pub fn overheads(sweep: &SweepResult, beyond: &str) -> Option<String> {
     let lines: Vec<Line<'_>> = sweep
         .overheads
         .iter()
@@ -68,7 +68,7 @@ pub fn overheads(sweep: &SweepResult) -> Option<String> {
                 .collect(),
         })
         .collect();
-    let title = format!("overhead per call against {}", sweep.parameter);
+    let title = format!("time per call beyond {beyond}, against {}", sweep.parameter);
     draw(&title, &sweep.parameter, &lines, Axis::Plain, Style::Points)
 }
 

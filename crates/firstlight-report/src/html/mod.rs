@@ -119,7 +119,7 @@ fn results(model: &Model<'_>) -> Markup {
     html! {
         (verdicts::overview(model))
         @for (index, case) in model.cases.iter().enumerate() { (case::case(index, case)) }
-        (sweeps::sweeps(&model.document.sweeps))
+        (sweeps::sweeps(model.document))
         (manifest::manifest(model))
     }
 }

@@ -1,6 +1,8 @@
 //! Swept parameters: the picture, the lines in words, the numbers.
 
+use firstlight_analysis::sweep::beyond_reference;
 use firstlight_schema::comparison::{SweepLine, SweepResult};
+use firstlight_schema::run::RunDocument;
 use firstlight_schema::suite::Regime;
 use maud::{Markup, html};
 
@@ -12,25 +14,27 @@ use crate::format::duration;
 use crate::tables;
 use crate::terminal::fit;
 
-pub(super) fn sweeps(all: &[SweepResult]) -> Markup {
+pub(super) fn sweeps(document: &RunDocument) -> Markup {
+    let all = &document.sweeps;
     html! {
         @if !all.is_empty() {
             section aria-labelledby="sweeps" {
                 h2 id="sweeps" { "Sweeps" }
-                @for (index, of) in all.iter().enumerate() { (sweep(index, of)) }
+                @for (index, of) in all.iter().enumerate() { (sweep(index, of, &beyond_reference(&document.cases, of))) }
             }
         }
     }
 }
 
-fn sweep(index: usize, of: &SweepResult) -> Markup {
+fn sweep(index: usize, of: &SweepResult, beyond: &SweepResult) -> Markup {
     html! {
         h3 { (name(&of.case)) " over " (name(&of.parameter)) }
         @for regime in Regime::ALL {
             @let lines = lines(of, regime);
             @if !lines.is_empty() { (of_regime(&format!("sweep-{index}-{regime}"), of, regime, &lines)) }
         }
-        (answer(&format!("Overhead against {}", of.parameter), "With the slope and its interval", tables::slopes(of)))
+        (answer(&format!("Overhead against {}", of.parameter), "Beyond the baseline, with the slope and its interval", tables::slopes(of)))
+        (answer(&format!("Overhead beyond the reference arm against {}", of.parameter), "With the slope and its interval", tables::slopes(beyond)))
     }
 }
 

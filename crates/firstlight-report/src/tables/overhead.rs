@@ -1,5 +1,6 @@
 //! What calls take beyond their baseline, by itself and over a swept parameter.
 
+use firstlight_analysis::warm::{mean_of_rounds, overheads_beyond_reference};
 use firstlight_schema::comparison::SweepResult;
 use firstlight_schema::run::CaseResult;
 
@@ -8,12 +9,14 @@ use crate::format::{duration, share};
 
 /// Time per call, the baseline's, and what lies between; none where no arm has a baseline.
 pub fn overheads(case: &CaseResult) -> Option<Table> {
+    let beyond = format!("beyond {}", case.reference);
     let mut table = Table::new(&[
         "arm",
         "per call",
         "baseline",
         "overhead per call",
         "of the call",
+        &beyond,
         "processes",
     ]);
     for arm in &case.arms {
@@ -28,17 +31,19 @@ pub fn overheads(case: &CaseResult) -> Option<Table> {
                 .collect();
             baselines.sort_unstable_by(f64::total_cmp);
             let baseline = baselines.get(baselines.len() / 2).copied().unwrap_or(f64::NAN);
+            let beyond = mean_of_rounds(&overheads_beyond_reference(case, &arm.name));
             table.rows.push(vec![
                 arm.name.clone(),
                 duration(warm.per_call.point),
                 duration(baseline),
                 signed(overhead),
                 share(overhead.point / warm.per_call.point),
+                beyond.as_ref().map_or_else(String::new, signed),
                 overhead.n.to_string(),
             ]);
         }
     }
-    (!table.rows.is_empty()).then_some(table)
+    (!table.rows.is_empty()).then(|| table.without_empty_columns())
 }
 
 /// The overhead at every value of a sweep, and the slope with its interval.

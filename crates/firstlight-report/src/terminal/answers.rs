@@ -1,7 +1,8 @@
 //! What a suite was made to answer: planted mistakes, overheads, and which arm for how many calls.
 
+use firstlight_analysis::sweep::beyond_reference;
 use firstlight_schema::comparison::{Mistaken, SweepResult};
-use firstlight_schema::run::CaseResult;
+use firstlight_schema::run::{CaseResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
 use super::page::{BOLD, Page};
@@ -45,12 +46,17 @@ pub(super) fn overheads(page: &mut Page, case: &CaseResult) {
     }
 }
 
-/// The overhead over a swept parameter, with its slope.
-pub(super) fn slopes(page: &mut Page, sweep: &SweepResult) {
-    if let Some(table) = tables::slopes(sweep) {
-        page.gap();
-        page.line(&format!("{BOLD}overhead{BOLD:#} against {}", sweep.parameter));
-        show(page, &table);
+/// The overhead over a swept parameter, with its slope: beyond the baseline and the reference arm.
+pub(super) fn slopes(page: &mut Page, document: &RunDocument, sweep: &SweepResult) {
+    let beyond = beyond_reference(&document.cases, sweep);
+    for (what, of) in [("baseline", sweep), ("reference arm", &beyond)] {
+        if let Some(table) = tables::slopes(of) {
+            page.gap();
+            let title =
+                format!("{BOLD}overhead{BOLD:#} beyond the {what} against {}", of.parameter);
+            page.line(&title);
+            show(page, &table);
+        }
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
     }
     for of in &document.sweeps {
         sweep(page, of);
-        slopes(page, of);
+        slopes(page, document, of);
     }
     if let Some(of) = &document.control {
         control(page, of);

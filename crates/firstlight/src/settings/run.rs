@@ -33,7 +33,7 @@ impl RunSettings {
                 set: args.set.into_iter().collect(),
                 extras: args.extras,
             },
-            argv: without_folder(typed),
+            argv: without_folders(typed),
             report: report(args.report),
             python: args.python,
             destination: Destination::new(format, args.export_json, args.output),
@@ -41,14 +41,27 @@ impl RunSettings {
     }
 }
 
-/// The program by its name; what it was is told by its digest.
-fn without_folder(mut typed: Vec<String>) -> Vec<String> {
-    if let Some(program) = typed.first_mut()
-        && let Some(name) = Path::new(program.as_str()).file_name()
-    {
-        *program = name.to_string_lossy().into_owned();
+/// What was typed, without the folders of the machine it was typed on: the program and whatever else is
+/// a path from the root by its name. Which program and interpreter it was is told by digest and version.
+fn without_folders(typed: Vec<String>) -> Vec<String> {
+    let mut typed = typed.into_iter();
+    let program = typed.next().map(|program| name_of(&program).unwrap_or(program));
+    program.into_iter().chain(typed.map(|argument| without_folder(&argument))).collect()
+}
+
+fn without_folder(argument: &str) -> String {
+    let (option, value) = match argument.split_once('=') {
+        Some((option, value)) if option.starts_with("--") => (Some(option), value),
+        _ => (None, argument),
+    };
+    match name_of(value).filter(|_| Path::new(value).is_absolute()) {
+        Some(name) => option.map_or(name.clone(), |option| format!("{option}={name}")),
+        None => argument.to_owned(),
     }
-    typed
+}
+
+fn name_of(path: &str) -> Option<String> {
+    Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
 pub(super) fn report(asked: args::Report) -> Report {
@@ -56,5 +69,22 @@ pub(super) fn report(asked: args::Report) -> Report {
         args::Report::Minimum => Report::Minimum,
         args::Report::Usual => Report::Usual,
         args::Report::Full => Report::Full,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_keeps_names_and_loses_folders() {
+        let typed =
+            ["./target/release/firstlight", "run", "suites/mine", "--python", "/opt/a/python3"];
+        let more = ["--output=/srv/runs/one", "--set", "rate=0.1", "--set=weights=/srv/w", "/"];
+        let typed = typed.into_iter().chain(more).map(str::to_owned).collect();
+        let kept = ["firstlight", "run", "suites/mine", "--python", "python3"];
+        let more = ["--output=one", "--set", "rate=0.1", "--set=weights=/srv/w", "/"];
+        let kept: Vec<_> = kept.into_iter().chain(more).map(str::to_owned).collect();
+        assert_eq!(without_folders(typed), kept);
     }
 }
