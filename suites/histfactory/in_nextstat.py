@@ -27,3 +27,14 @@ class Arm:
 
     def fit(self):
         return lambda: nextstat.fit(self.model).nll
+
+    def q0(self):
+        """Two fits to the data expected at the initial values."""
+        expected = self.model.expected_data(self.theta, include_auxdata=False)
+        asimov = self.model.with_observed_main(expected)
+
+        def call():
+            scan = nextstat.profile_scan(asimov, [0.0])
+            return 2 * (scan["points"][0]["nll_mu"] - scan["nll_hat"])
+
+        return call
