@@ -74,6 +74,18 @@ class _Value(torch.autograd.Function):
         return (value, gradient), (0, 0 if slopes else None)
 
 
+def _float64(tensor: Tensor) -> Tensor:
+    return tensor if tensor.dtype == torch.float64 and tensor.is_cpu else tensor.double().cpu()
+
+
+def _like(slopes: Tensor, tensor: Tensor) -> Tensor:
+    """Slopes as their tensor is: where it was the same for a whole batch, their sum."""
+    if slopes.shape != tensor.shape:
+        slopes = slopes.sum_to_size(tensor.shape)
+    same = slopes.dtype == tensor.dtype and tensor.is_cpu
+    return slopes if same else slopes.to(tensor)
+
+
 class _Plain(torch.autograd.Function):
     """A whole loss outside of the transforms of torch.func, for a fraction of their overhead."""
 
@@ -87,19 +99,23 @@ class _Plain(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, outer: Tensor) -> Any:
         gradient, *tensors = ctx.saved_tensors
-        outer = outer.to("cpu", torch.float64)
+        outer = _float64(outer)
         if torch.is_grad_enabled():
             rows = ctx.loss.rows(tensors, ctx.kind)
             product, _ = _Slopes.apply(ctx.loss.objective, rows, gradient, outer)
         else:
             # Nobody will differentiate this again.
             product = gradient * outer.unsqueeze(-1)
+        if len(tensors) == 1:
+            [tensor] = tensors
+            same = tensor.dtype == torch.float64 and tensor.is_cpu
+            return None, None, product if same else product.to(tensor)
         parts = product.split(ctx.loss.lengths, -1)
         wanted = ctx.needs_input_grad[2:]
-        slopes = (
-            part.sum_to_size(tensor.shape).to(tensor) if want else None
+        slopes = [
+            _like(part, tensor) if want else None
             for part, tensor, want in zip(parts, tensors, wanted, strict=True)
-        )
+        ]
         return None, None, *slopes
 
 
@@ -169,7 +185,8 @@ class _Kind(NamedTuple):
     device: torch.device
 
     def given(self, value: Tensor) -> Tensor:
-        return value.to(self.device, self.dtype)
+        same = self.dtype == torch.float64 and self.device.type == "cpu"
+        return value if same else value.to(self.device, self.dtype)
 
 
 class _Loss:
@@ -195,32 +212,39 @@ class _Loss:
 
     def kind(self, tensors: Sequence[Tensor]) -> _Kind:
         """The result is where and what the inputs are."""
-        dtype, device = tensors[0].dtype, tensors[0].device
-        batch = tensors[0].shape[:-1]
+        dtype, device, batch = tensors[0].dtype, tensors[0].device, None
         for name, tensor, length in zip(self.names, tensors, self.lengths, strict=True):
-            if tensor.ndim == 0 or tensor.shape[-1] != length:
+            shape = tensor.shape
+            if not shape or shape[-1] != length:
                 raise ValueError(
-                    f"{name!r} has the shape {tuple(tensor.shape)}; "
+                    f"{name!r} has the shape {tuple(shape)}; "
                     f"its last axis must have {length} numbers"
                 )
             if tensor.is_complex() or tensor.dtype == torch.bool:
                 raise TypeError(f"{name!r} are {tensor.dtype}, not real numbers")
-            if tensor.shape[:-1] != batch:
-                batch = torch.broadcast_shapes(batch, tensor.shape[:-1])
-            dtype = torch.promote_types(dtype, tensor.dtype)
-        return _Kind(batch, dtype if dtype.is_floating_point else torch.float64, device)
+            leading = shape[:-1]
+            if batch is None:
+                batch = leading
+            elif leading != batch:
+                batch = torch.broadcast_shapes(batch, leading)
+            if tensor.dtype != dtype:
+                dtype = torch.promote_types(dtype, tensor.dtype)
+        floating = dtype if dtype.is_floating_point else torch.float64
+        return _Kind(batch or torch.Size(), floating, device)
 
     def rows(self, tensors: Sequence[Tensor], kind: _Kind) -> Tensor:
         """All inputs side by side, in float64 on the CPU."""
+        if len(tensors) == 1:
+            return _float64(tensors[0])
         parts = [
-            (
+            _float64(
                 tensor
                 if tensor.shape[:-1] == kind.batch
                 else tensor.expand(*kind.batch, tensor.shape[-1])
-            ).to("cpu", torch.float64)
+            )
             for tensor in tensors
         ]
-        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
+        return torch.cat(parts, dim=-1)
 
 
 _made = made_once(_Loss)
