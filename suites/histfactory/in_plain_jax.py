@@ -6,11 +6,11 @@ JAX derives; gradients of q0 leave the fitted parameters alone (they do not matt
 
 import json
 
+import compiled
 import jax
 import jax.numpy as jnp
 import numpy as np
 import problem
-import training
 from jax.scipy.special import gammaln, xlogy
 
 jax.config.update("jax_enable_x64", True)
@@ -37,7 +37,7 @@ def setup(case):
     return problem.workload(case, Arm(case), sync=jax.block_until_ready)
 
 
-class Arm:
+class Arm(compiled.Arm):
     def __init__(self, case):
         self.case = case
         self.path = problem.path(case)
@@ -53,52 +53,23 @@ class Arm:
 
         return call
 
-    def nll(self):
-        compiled = jax.jit(lambda theta: self.model.nll(theta, self.yields, self.model.data))
-        return lambda: compiled(self.theta)
+    def nll_at(self, theta, yields=None):
+        yields = self.yields if yields is None else yields
+        return self.model.nll(theta, yields, self.model.data)
 
-    def nll_gradient(self):
-        nll = jax.value_and_grad(lambda theta: self.model.nll(theta, self.yields, self.model.data))
-        compiled = jax.jit(nll)
-        return lambda: compiled(self.theta)
-
-    def signal_gradient(self):
-        nll = jax.value_and_grad(lambda yields: self.model.nll(self.theta, yields, self.model.data))
-        compiled = jax.jit(nll)
-        return lambda: compiled(self.yields)
-
-    def fit(self):
-        @jax.jit
-        def compiled(start):
-            theta = self.model.fit(start, self.model.free, self.yields, self.model.data)
-            return self.model.nll(theta, self.yields, self.model.data)
-
-        return lambda: compiled(self.theta)
-
-    def q0(self):
-        compiled = jax.jit(self.model.q0)
-        return lambda: compiled(self.yields)
-
-    def q0_gradient(self):
-        compiled = jax.jit(jax.value_and_grad(self.model.q0))
-        return lambda: compiled(self.yields)
-
-    def loss(self):
-        compiled = jax.jit(self.significance)
-        return lambda: compiled(self.yields)
-
-    def loss_gradient(self):
-        compiled = jax.jit(jax.value_and_grad(self.significance))
-        return lambda: compiled(self.yields)
-
-    def training(self):
-        return training.in_jax(self.case, self.significance, self.yields)
-
-    def sweep(self):
-        return training.sweep_in_jax(self.case, self.significance, self.yields)
+    def q0_at(self, yields):
+        return self.model.q0(yields)
 
     def significance(self, yields):
         return -jnp.sqrt(self.model.q0(yields))
+
+    def fit(self):
+        @jax.jit
+        def fitted(start):
+            theta = self.model.fit(start, self.model.free, self.yields, self.model.data)
+            return self.nll_at(theta)
+
+        return lambda: fitted(self.theta)
 
 
 class Model:

@@ -2,7 +2,8 @@
 //!
 //! The suite's lock file names what others publish. Our own wheel and the runner are built here, put
 //! beside it below `target/suite-histfactory`, and firstlight is given that interpreter as it stands:
-//! it records every package in it.
+//! it records every package in it, and where programs lie. For results that are published
+//! `FIRSTLIGHT_CACHE` names a place that tells nothing of the machine.
 
 use std::env;
 use std::fs;
@@ -19,9 +20,12 @@ pub(crate) fn suite(arguments: &[String]) -> Result {
     let build = ["build", "--release", "--quiet", "--package", "firstlight"];
     let runner = ["--package", "histfactory-runner"];
     step("firstlight and the runner", cargo().args(build).args(runner))?;
-    let folder = root().join("target/suite-histfactory");
+    let place =
+        env::var_os("FIRSTLIGHT_CACHE").map_or_else(|| root().join("target"), PathBuf::from);
+    let folder = place.join("suite-histfactory");
     let programs = programs(&folder)?;
-    let torch = arguments.windows(2).any(|pair| pair == ["--extra", "torch"]);
+    let torch = arguments.iter().any(|word| word == "--extra=torch")
+        || arguments.windows(2).any(|pair| pair == ["--extra", "torch"]);
     let python = environment(&folder, torch)?;
     let mut path = vec![programs];
     path.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));

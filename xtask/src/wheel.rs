@@ -11,7 +11,11 @@ const MATURIN: &str = "maturin==1.16.0";
 const FOLDER: &str = "crates/histfactory-python";
 
 /// Tests for the environment with PyTorch; all others are for the one with pyhf and JAX.
-const WITH_TORCH: [&str; 3] = ["test_torch.py", "test_histogram.py", "test_example.py"];
+const WITH_TORCH: [&str; 4] =
+    ["test_torch.py", "test_histogram.py", "test_example.py", "test_fronts.py"];
+
+/// Where the tests of both fronts find the interpreter with JAX.
+const JAX_PYTHON: &str = "HISTFACTORY_JAX_PYTHON";
 
 /// Pythons that one wheel must serve; those that are not here are named.
 const PYTHONS: [&str; 3] = ["3.11", "3.12", "3.13"];
@@ -86,7 +90,9 @@ pub(crate) fn test(python: &Path) -> Result<Vec<String>> {
     let torch = torch()?;
     step("pytest", uv(&["pip", "install", "--quiet", "pytest", "--python"]).arg(&torch))?;
     install(&torch, &wheel)?;
-    lines.extend(step_with_output("Python package, PyTorch", pytest(&torch).args(WITH_TORCH))?);
+    let mut pytest = pytest(&torch);
+    pytest.args(WITH_TORCH).env(JAX_PYTHON, python);
+    lines.extend(step_with_output("Python package, PyTorch", &mut pytest)?);
     Ok(lines)
 }
 
@@ -109,9 +115,9 @@ fn pytest(python: &Path) -> Command {
     command
 }
 
-/// One wheel, with NumPy alone, for every Python that is here.
-fn empty_environments(wheel: &Path) -> Result {
-    let mut tried = 0;
+/// One wheel, with NumPy alone, for every Python that is here; which ones.
+pub(crate) fn empty_environments(wheel: &Path) -> Result<Vec<&'static str>> {
+    let mut tried = Vec::new();
     for version in PYTHONS {
         let Some(interpreter) = interpreter(version) else {
             println!("   there is no Python {version} here: not tried");
@@ -129,9 +135,9 @@ fn empty_environments(wheel: &Path) -> Result {
                        assert model.fit().converged and model.significance().z > 0\n\
                        assert not {'torch', 'jax'} & set(sys.modules)";
         step("a fit", Command::new(&python).args(["-c", program]))?;
-        tried += 1;
+        tried.push(version);
     }
-    if tried == 0 { Err("no Python to try the wheel with".to_owned()) } else { Ok(()) }
+    if tried.is_empty() { Err("no Python to try the wheel with".to_owned()) } else { Ok(tried) }
 }
 
 /// A Python of that version: on the path, or kept by pyenv, whose shims may refuse to lead to it.

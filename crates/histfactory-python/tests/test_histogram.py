@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from histfactory._histogram import Flow
 from histfactory.torch import SoftHistogram
 
 EDGES = [0.0, 0.05, 0.3, 0.35, 1.0]
@@ -34,6 +35,26 @@ def test_it_becomes_the_plain_histogram_for_bins_of_any_width() -> None:
     np.testing.assert_allclose(
         SoftHistogram(EDGES, 0.0)(values, weights).numpy(), plain, rtol=1e-12
     )
+
+
+def test_many_events_in_single_precision_leave_a_rare_bin_exact() -> None:
+    generator = torch.Generator().manual_seed(7)
+    values = torch.rand(200_000, generator=generator, dtype=torch.float64)
+    values = values**0.1
+    edges = [0.0, 0.3, 0.5, 0.9, 1.0]
+    for flow in ("drop", "merge", "keep"):
+        histogram = SoftHistogram(edges, 0.005, flow=flow)
+        whole, single = histogram(values), histogram(values.float())
+        assert single.dtype == torch.float32
+        assert ((whole > 100.0) & (whole < 300.0)).any() and whole.max().item() > 1e5
+        torch.testing.assert_close(single.double(), whole, rtol=2e-5, atol=2e-3)
+
+
+def test_a_bin_that_no_event_reaches_is_empty() -> None:
+    values, weights = events()
+    histogram = SoftHistogram([-9.0, -8.0, 0.0, 1.0, 8.0, 9.0], 0.01)
+    contents = histogram(values, weights)
+    assert contents[0].item() == 0.0 and contents[-1].item() == 0.0
 
 
 def test_the_last_edge_belongs_to_the_last_bin() -> None:
@@ -70,6 +91,27 @@ def test_slopes_are_exact() -> None:
     assert torch.autograd.gradcheck(histogram, inputs)
     assert torch.autograd.gradcheck(histogram.with_errors, inputs)
     assert torch.autograd.gradgradcheck(histogram, inputs)
+
+
+@pytest.mark.parametrize("flow", ["drop", "merge", "keep"])
+def test_slopes_are_those_of_torch_func(flow: Flow) -> None:
+    values, weights = events(40)
+    histogram = SoftHistogram(EDGES, 0.08, flow=flow)
+    outer = torch.linspace(-1.0, 2.0, histogram.bins, dtype=torch.float64)
+
+    def total(values: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        return (outer * histogram(values, weights)).sum()
+
+    theirs = torch.func.grad(total, argnums=(0, 1))(values, weights)
+    ours = torch.autograd.grad(
+        total(values.requires_grad_(), weights.requires_grad_()), (values, weights)
+    )
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-14)
+    rows = torch.stack([values.detach(), values.detach() + 0.01])
+    torch.testing.assert_close(
+        torch.func.vmap(histogram)(rows)[1], histogram(rows[1]), rtol=0.0, atol=0.0
+    )
 
 
 def test_the_bandwidth_is_annealed_to_a_floor_and_saved() -> None:

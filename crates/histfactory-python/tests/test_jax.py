@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from conftest import SCALED, counting, discovery
 
 import histfactory
 import histfactory.jax as losses
@@ -135,6 +137,30 @@ def test_the_default_loss_sees_how_much_signal_there_is(model: histfactory.Model
     close(slope, theirs, 1e-6)
     blind = jax.vmap(lambda factor: q0(factor, "observed"))(factors)
     close(blind, blind[1] * np.ones(4), 1e-9)
+
+
+@pytest.mark.parametrize("factor", SCALED)
+def test_a_scaled_signal_changes_the_loss_as_theory_says(factor: float) -> None:
+    model = histfactory.Model.from_workspace(counting())
+    signal = jnp.asarray(histfactory.Objective(model, "q0", ["signal"]).current)
+    loss = losses.SignificanceLoss(model, yields=["signal"])
+
+    @jax.jit
+    def q0(scale: jax.Array) -> jax.Array:
+        return -losses.q0_loss(model, {"signal": scale * signal})
+
+    expected, rising = discovery(factor)
+    assert float(q0(factor)) == pytest.approx(SCALED[factor], abs=5e-6)
+    assert float(q0(factor)) == pytest.approx(expected, rel=1e-9)
+    value, falling = jax.jit(jax.value_and_grad(lambda scale: loss(scale * signal)))(factor)
+    assert float(value) == pytest.approx(-math.sqrt(expected), rel=1e-9)
+    slope = float(jax.jit(jax.grad(q0))(factor))
+    h = 1e-4
+    central = float(q0(factor + h) - q0(factor - h)) / (2 * h)
+    assert slope > 0 > float(falling)
+    assert slope == pytest.approx(rising, rel=1e-9)
+    assert slope == pytest.approx(central, rel=1e-7)
+    assert float(falling) == pytest.approx(-rising / (2 * math.sqrt(expected)), rel=1e-9)
 
 
 def test_jit_vmap_and_grad_agree_to_the_last_bit(model: histfactory.Model) -> None:
@@ -290,54 +316,6 @@ def test_yields_can_be_given_by_name(model: histfactory.Model) -> None:
     assert set(slopes) == set(named)
     with pytest.raises(ValueError, match="the loss takes"):
         loss({"signal": SIGNAL})
-
-
-def test_torch_gives_the_same_bits(model: histfactory.Model) -> None:
-    torch = pytest.importorskip("torch")
-    import histfactory.torch as theirs
-
-    names = ["signal", "background", "SR/background/stat"]
-    start = [np.array([7.0, 4.0]), np.array([40.0, 60.0]), np.array([2.0, 3.0])]
-    for data in ("asimov", "observed", "profiled-asimov"):
-        ours = losses.SignificanceLoss(model, yields=names, data=data)
-        value, slopes = jax.jit(jax.value_and_grad(ours, argnums=(0, 1, 2)))(*start)
-        tensors = [torch.tensor(values, requires_grad=True) for values in start]
-        loss = theirs.SignificanceLoss(model, yields=names, data=data)(*tensors)
-        loss.backward()
-        assert float(value) == loss.item()
-        for slope, tensor in zip(slopes, tensors, strict=True):
-            assert np.array_equal(slope, tensor.grad.numpy())
-    for ours, loss in (
-        (losses.sigma_mu_loss, theirs.sigma_mu_loss),
-        (losses.upper_limit_loss, theirs.upper_limit_loss),
-        (losses.q0_loss, theirs.q0_loss),
-    ):
-        value, slope = jax.value_and_grad(lambda x, f=ours: f(model, {"signal": x}))(start[0])
-        tensor = torch.tensor(start[0], requires_grad=True)
-        again = loss(model, {"signal": tensor})
-        again.backward()
-        assert float(value) == again.item()
-        assert np.array_equal(slope, tensor.grad.numpy())
-
-
-def test_soft_histograms_are_torchs() -> None:
-    torch = pytest.importorskip("torch")
-    import histfactory.torch as theirs
-
-    random = np.random.default_rng(3)
-    values, weights = random.normal(size=500), random.uniform(0.5, 2.0, 500)
-    edges = [-1.0, -0.3, 0.1, 1.5]
-    for flow in ("drop", "merge", "keep"):
-        ours = losses.SoftHistogram(edges, 0.2, flow=flow)
-        other = theirs.SoftHistogram(edges, 0.2, flow=flow)
-        given = torch.tensor(values), torch.tensor(weights)
-        for mine, its in zip(
-            ours.with_errors(values, weights), other.with_errors(*given), strict=True
-        ):
-            np.testing.assert_allclose(mine, its.numpy(), rtol=1e-13)
-        np.testing.assert_allclose(
-            ours.hard(values, weights), other.hard(*given).numpy(), rtol=1e-13
-        )
 
 
 def test_a_soft_histogram_becomes_the_plain_one() -> None:

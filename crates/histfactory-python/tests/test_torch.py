@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from conftest import SCALED, counting, discovery
 from torch import Tensor
 
 import histfactory
@@ -107,6 +108,30 @@ def test_the_default_loss_follows_asimov_theory(two_bins: histfactory.Model) -> 
         up, down, up2, down2 = (at(factor + steps * h) for steps in (1, -1, 2, -2))
         fourth = (8 * (up - down) - (up2 - down2)) / (12 * h)
         assert slope.item() > 0 and slope.item() == pytest.approx(fourth, rel=1e-9)
+
+
+@pytest.mark.parametrize("factor", SCALED)
+def test_a_scaled_signal_changes_the_loss_as_theory_says(factor: float) -> None:
+    model = histfactory.Model.from_workspace(counting())
+    [signal] = [tensor.detach() for tensor in current(model, ["signal"])]
+    loss = SignificanceLoss(model, ["signal"])
+
+    def q0(scale: Tensor) -> Tensor:
+        return q0_loss(model, {"signal": scale * signal}).neg()
+
+    scale = torch.tensor(factor, dtype=torch.float64, requires_grad=True)
+    expected, rising = discovery(factor)
+    assert q0(scale).item() == pytest.approx(SCALED[factor], abs=5e-6)
+    assert q0(scale).item() == pytest.approx(expected, rel=1e-9)
+    assert loss(scale * signal).item() == pytest.approx(-math.sqrt(expected), rel=1e-9)
+    [slope] = torch.autograd.grad(q0(scale), scale)
+    [falling] = torch.autograd.grad(loss(scale * signal), scale)
+    h = 1e-4
+    central = (q0(scale + h) - q0(scale - h)).item() / (2 * h)
+    assert slope.item() > 0 > falling.item()
+    assert slope.item() == pytest.approx(rising, rel=1e-9)
+    assert slope.item() == pytest.approx(central, rel=1e-7)
+    assert falling.item() == pytest.approx(-rising / (2 * math.sqrt(expected)), rel=1e-9)
 
 
 def test_on_observed_data_the_signal_strength_takes_up_a_common_factor(

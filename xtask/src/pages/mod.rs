@@ -1,6 +1,7 @@
 //! Pages that quote published results: every table and figure between
 //! `<!-- firstlight: KIND SNAPSHOT … -->` and `<!-- end -->` is made from `snapshots/`.
 
+mod beside;
 mod conditions;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use firstlight_schema::comparison::SweepResult;
 use firstlight_schema::run::{CaseResult, RunDocument};
 use firstlight_schema::suite::{Regime, SuiteFile};
 
+use beside::beside;
 use conditions::conditions;
 
 use crate::shell::{Result, root};
@@ -86,7 +88,8 @@ fn content(
         return dependence(&words[1..], known);
     }
     learn(known, snapshot)?;
-    let published = match find(known, snapshot, more.first()) {
+    let case = if *kind == "beside" { None } else { more.first() };
+    let published = match find(known, snapshot, case) {
         Ok(published) => published,
         Err(missing) => return Ok(missing),
     };
@@ -100,7 +103,8 @@ fn content(
     if *kind == "conditions" {
         return Ok(conditions(snapshot, published));
     }
-    let table = table(kind, document, more)?;
+    let table =
+        if *kind == "beside" { beside(document, more)? } else { table(kind, document, more)? };
     Ok(table.map_or_else(|| nothing(snapshot), |table| table.markdown()))
 }
 
@@ -188,6 +192,10 @@ fn table(kind: &str, document: &RunDocument, more: &[&str]) -> Result<Option<Tab
         "planted" => tables::planted(case(document, name)?),
         "overhead" => tables::overheads(case(document, name)?),
         "cheapest" => tables::cheapest(case(document, name)?, cold()?),
+        "break-evens" => {
+            let arm = more.get(2).ok_or("no arm is named")?;
+            tables::break_evens(case(document, name)?, cold()?, arm)
+        }
         "totals" => {
             let calls: Vec<f64> = more[2..].iter().filter_map(|word| word.parse().ok()).collect();
             tables::totals(case(document, name)?, cold()?, &calls)
@@ -251,6 +259,8 @@ mod tests {
         let known = "quickstart-cpu";
         assert!(page(&format!("times {known} none")).unwrap().contains("has no case `none`"));
         let case = open(known).unwrap().unwrap().document.cases[0].name.clone();
+        let error = page(&format!("break-evens {known} {case} cold-clean")).unwrap_err();
+        assert!(error.ends_with("no arm is named"), "{error}");
         let error = page(&format!("tmies {known} {case}")).unwrap_err();
         assert!(error.ends_with("nothing of this kind can be shown"), "{error}");
     }
@@ -276,6 +286,26 @@ mod tests {
         }
         let filter = before.overheads.iter().find(|line| line.arm == "filter-jit").unwrap();
         assert!(filter.slope.unwrap().interval.unwrap().low > 0.0, "{filter:?}");
+    }
+
+    #[test]
+    fn an_arm_is_held_against_the_others_and_against_published_figures() {
+        let document = open("quickstart-cpu").unwrap().unwrap().document;
+        let case = &document.cases[0];
+        let arm = &case.arms[0].name;
+        let told = page(&format!("break-evens quickstart-cpu {} cold-clean {arm}", case.name));
+        let told = told.unwrap();
+        for other in &case.arms {
+            assert!(told.contains(&format!("\n| {} | ", other.name)), "{told}");
+        }
+        assert!(told.contains("cheaper"), "{told}");
+        let figures = format!("beside quickstart-cpu {arm} {}=3_ms none=4_ms", case.name);
+        let told = page(&figures).unwrap();
+        assert!(told.contains(&format!("\n| {} | ", case.name)), "{told}");
+        assert!(told.contains(" per ") && told.contains("| 3 ms |"), "{told}");
+        assert!(told.contains("\n| none | – | 4 ms |"), "{told}");
+        let nobody = page(&format!("break-evens quickstart-cpu {} cold-clean no", case.name));
+        assert!(nobody.unwrap().contains("has nothing of this"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which arm for how many calls.
+//! Which arm for how many calls, and one arm against each of the others.
 
 use firstlight_analysis::cheapest::{cheapest as stretches, cost};
 use firstlight_schema::run::CaseResult;
@@ -6,6 +6,7 @@ use firstlight_schema::suite::Regime;
 
 use super::Table;
 use crate::format::{calls as counted, duration};
+use crate::verdict::answer;
 
 /// The cheapest arm from one call on, with where it changes; none for fewer than two arms.
 pub fn cheapest(case: &CaseResult, cold: Regime) -> Option<Table> {
@@ -54,4 +55,27 @@ pub fn totals(case: &CaseResult, cold: Regime, calls: &[f64]) -> Option<Table> {
         table.rows.push([(*name).clone()].into_iter().chain(totals).collect());
     }
     Some(table)
+}
+
+/// One arm beside each of the others: how both start, what a further call takes, and from how many
+/// calls on which of them is cheaper; none where nothing of it was measured.
+pub fn break_evens(case: &CaseResult, cold: Regime, arm: &str) -> Option<Table> {
+    let costs = |name: &str| {
+        let cost = cost(case.arms.iter().find(|arm| arm.name == name)?, cold)?;
+        Some([duration(cost.first_ns), duration(cost.call_ns)])
+    };
+    let mut table = Table::new(&["arm", "first result", "a further call", "break-even"]);
+    let mut row = |name: &str, told: String| {
+        let [first, call] = costs(name).unwrap_or_default();
+        table.rows.push(vec![name.to_owned(), first, call, told]);
+    };
+    row(arm, String::new());
+    for of in case.break_evens.iter().filter(|of| of.cold == cold) {
+        match (of.arm == arm, of.against == arm) {
+            (true, _) => row(&of.against, answer(of)),
+            (_, true) => row(&of.arm, answer(of)),
+            (false, false) => {}
+        }
+    }
+    (table.rows.len() > 1).then_some(table)
 }

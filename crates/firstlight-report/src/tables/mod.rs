@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use firstlight_schema::estimate::{Estimate, Method};
 
-pub use cheapest::{cheapest, totals};
+pub use cheapest::{break_evens, cheapest, totals};
 pub use dependence::dependence;
 pub use overhead::{overheads, slopes};
 pub use planted::planted;

@@ -2,12 +2,72 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 Flow = Literal["drop", "merge", "keep"]
+
+# On which side of an edge an event lies is a number from -1, above it, to 1, below it: erf of the
+# distance. There is a row for each edge; `whole` says that bins reach to infinity at both ends.
+
+
+def _contents(sides: Tensor, weights: Tensor | None, whole: bool) -> Tensor:
+    weighted = sides if weights is None else sides * weights
+    # Summed over the events first: one number for each edge. Bins are differences of large sums,
+    # hence in float64 whatever the events are.
+    sums = weighted.sum(-1, dtype=torch.float64)
+    if whole:
+        if weights is None:
+            total = sums.new_full((1,), sides.shape[1])
+        else:
+            total = weights.sum(dtype=torch.float64).reshape(1)
+        sums = torch.cat([-total, sums, total])
+    return (0.5 * (sums[1:] - sums[:-1])).to(weighted.dtype)
+
+
+def _shares(sides: Tensor, whole: bool) -> Tensor:
+    """Which part of each event lies in which bin."""
+    if whole:
+        one = sides.new_ones(1, sides.shape[1])
+        sides = torch.cat([-one, sides, one])
+    return 0.5 * (sides[1:] - sides[:-1])
+
+
+class _Contents(torch.autograd.Function):
+    """The contents of the bins, with slopes in a few operations.
+
+    They are made of differentiable parts, so that they can be differentiated again.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, values: Tensor, weights: Tensor | None, edges: Tensor, scale: float, whole: bool
+    ) -> Tensor:
+        ctx.save_for_backward(values, weights, edges)
+        ctx.scale, ctx.whole = scale, whole
+        return _contents(torch.erf((edges - values) * scale), weights, whole)
+
+    @staticmethod
+    def backward(ctx: Any, outer: Tensor) -> Any:
+        values, weights, edges = ctx.saved_tensors
+        outer = 0.5 * outer.to(values.dtype)
+        # What is below an edge is in the bin before it, and no longer in the bin after it.
+        of_edges = outer if ctx.whole else nn.functional.pad(outer, (1, 1))
+        of_edges = (of_edges[:-1] - of_edges[1:]).unsqueeze(1)
+        distances = (edges - values) * ctx.scale
+        of_values = of_weights = None
+        if ctx.needs_input_grad[0]:
+            # Far away it would be a denormal number, which processors are slow with.
+            densities = torch.exp((distances * distances).clamp(max=80.0).neg())
+            of_values = (densities * of_edges).sum(0) * (-2 / math.sqrt(math.pi) * ctx.scale)
+            of_values = of_values if weights is None else of_values * weights
+        if ctx.needs_input_grad[1]:
+            of_weights = (torch.erf(distances) * of_edges).sum(0)
+            of_weights = of_weights + (outer[0] + outer[-1]) if ctx.whole else of_weights
+        return of_values, of_weights, None, None, None
 
 
 class SoftHistogram(nn.Module):
@@ -81,28 +141,29 @@ class SoftHistogram(nn.Module):
         squares: bool = False,
         hard: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        shares = self._shares(values, hard=hard or float(self.bandwidth) == 0.0)
-        if weights is not None:
-            shares = shares * weights.reshape(-1, 1)
-        return shares.sum(0), (shares * shares).sum(0) if squares else shares.new_zeros(0)
-
-    def _shares(self, values: Tensor, *, hard: bool) -> Tensor:
-        """Which part of each event lies in which bin."""
-        values = values.reshape(-1, 1)
-        edges = self.edges.to(values)
-        if hard:
+        values = values.reshape(-1)
+        weights = None if weights is None else weights.reshape(-1)
+        edges = self.edges.to(values).unsqueeze(1)
+        bandwidth = 0.0 if hard else float(self.bandwidth)
+        whole = self.flow != "drop"
+        if bandwidth == 0.0:
             # The last bin has both its edges, as in NumPy.
-            below = torch.cat([values < edges[:-1], values <= edges[-1:]], dim=1).to(values.dtype)
+            below = torch.cat([values < edges[:-1], values <= edges[-1:]])
+            sides = 2 * below.to(values.dtype) - 1
+            sides = sides[1:-1] if self.flow == "merge" else sides
         else:
-            below = torch.special.ndtr((edges - values) / self.bandwidth.to(values))
-        if self.flow == "drop":
-            return below[:, 1:] - below[:, :-1]
-        zero, one = torch.zeros_like(below[:, :1]), torch.ones_like(below[:, :1])
-        if self.flow == "merge":
-            whole = torch.cat([zero, below[:, 1:-1], one], dim=1)
-        else:
-            whole = torch.cat([zero, below, one], dim=1)
-        return whole[:, 1:] - whole[:, :-1]
+            # With "merge" the outer edges are at infinity.
+            edges = edges[1:-1] if self.flow == "merge" else edges
+            scale = math.sqrt(0.5) / bandwidth
+            if not (squares or torch._C._are_functorch_transforms_active()):
+                return _Contents.apply(values, weights, edges, scale, whole), values.new_zeros(0)
+            sides = torch.erf((edges - values) * scale)
+        contents = _contents(sides, weights, whole)
+        if not squares:
+            return contents, contents.new_zeros(0)
+        shares = _shares(sides, whole)
+        shares = shares if weights is None else shares * weights
+        return contents, (shares * shares).sum(-1)
 
     def extra_repr(self) -> str:
         return f"bins={self.bins}, bandwidth={float(self.bandwidth):g}, flow={self.flow!r}"

@@ -15,14 +15,16 @@ batch is spread over all cores, which changes no bit of it. Computed in float64 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import ndtr
+from jax.scipy.special import erf
 
 from histfactory import _native
+from histfactory._named import in_order, made_once, names_of
 from histfactory._native import Model, Objective
 
 __all__ = [
@@ -148,6 +150,9 @@ class _Loss:
         return _value(self.function, rows)
 
 
+_made = made_once(_Loss)
+
+
 class SignificanceLoss:
     """Minus the discovery significance, as a function of yields.
 
@@ -174,14 +179,14 @@ class SignificanceLoss:
         smooth: float = 0.0,
         templates: str = "fixed",
     ) -> None:
-        names = _names(yields)
+        names = names_of(yields)
         objective = Objective(
             model, "significance", list(names), data=data, mu=mu, smooth=smooth, templates=templates
         )
         self._loss = _Loss(objective, names)
 
     def __call__(self, *yields: Any) -> jax.Array:
-        return -self._loss(_in_order(self._loss.names, yields))
+        return -self._loss(in_order(self._loss.names, yields, "arrays"))
 
     def __repr__(self) -> str:
         return f"SignificanceLoss(yields={list(self._loss.names)})"
@@ -237,39 +242,6 @@ def upper_limit_loss(
     return made(list(yields.values()))
 
 
-@functools.lru_cache(maxsize=64)
-def _made(
-    model: Model,
-    quantity: str,
-    names: tuple[str, ...],
-    data: str,
-    mu: float,
-    level: float,
-    templates: str,
-) -> _Loss:
-    objective = Objective(
-        model, quantity, list(names), data=data, mu=mu, level=level, templates=templates
-    )
-    return _Loss(objective, names)
-
-
-def _names(yields: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(yields, str):
-        raise TypeError(f'yields is {yields!r}\nhint: yields=["{yields}"]')
-    return tuple(yields)
-
-
-def _in_order(names: tuple[str, ...], given: tuple[Any, ...]) -> Sequence[Any]:
-    if len(given) == 1 and isinstance(given[0], Mapping):
-        by_name = given[0]
-        if set(by_name) != set(names):
-            raise ValueError(f"yields of {sorted(by_name)} given, the loss takes {list(names)}")
-        return [by_name[name] for name in names]
-    if len(given) != len(names):
-        raise TypeError(f"{len(given)} arrays given, the loss takes {len(names)}: {list(names)}")
-    return given
-
-
 class SoftHistogram:
     """Bin contents as integrals of a smooth distribution around each value.
 
@@ -302,14 +274,19 @@ class SoftHistogram:
 
     def __call__(self, values: Any, weights: Any = None, *, bandwidth: Any = None) -> jax.Array:
         """The contents of the bins; ``values`` and ``weights`` have one number for each event."""
-        return jnp.sum(self._shares(values, weights, bandwidth), axis=0)
+        return self._fill(values, weights, bandwidth)[0]
 
     def with_squares(
         self, values: Any, weights: Any = None, *, bandwidth: Any = None
     ) -> tuple[jax.Array, jax.Array]:
         """The contents, and the sums of squared weights: the variances of the contents."""
-        shares = self._shares(values, weights, bandwidth)
-        return jnp.sum(shares, axis=0), jnp.sum(shares * shares, axis=0)
+        contents, sides, weights = self._fill(values, weights, bandwidth)
+        if self.flow != "drop":
+            one = jnp.ones_like(sides, shape=(1, sides.shape[1]))
+            sides = jnp.concatenate([-one, sides, one])
+        shares = 0.5 * (sides[1:] - sides[:-1])
+        shares = shares if weights is None else shares * weights
+        return contents, jnp.sum(shares * shares, axis=-1)
 
     def with_errors(
         self, values: Any, weights: Any = None, *, bandwidth: Any = None
@@ -322,26 +299,36 @@ class SoftHistogram:
 
     def hard(self, values: Any, weights: Any = None) -> jax.Array:
         """The plain histogram with the same edges and flow."""
-        return jnp.sum(self._shares(values, weights, 0.0), axis=0)
+        return self._fill(values, weights, 0.0)[0]
 
-    def _shares(self, values: Any, weights: Any, bandwidth: Any) -> jax.Array:
-        """Which part of each event lies in which bin."""
-        values = jnp.asarray(values).reshape(-1, 1)
-        edges = self.edges.astype(values.dtype)
-        bandwidth = self.bandwidth if bandwidth is None else bandwidth
+    def _fill(
+        self, values: Any, weights: Any, bandwidth: Any
+    ) -> tuple[jax.Array, jax.Array, jax.Array | None]:
+        """The contents, and what they are made of."""
+        values = jnp.asarray(values).reshape(-1)
+        weights = None if weights is None else jnp.asarray(weights).reshape(-1)
+        sides = self._sides(values, self.bandwidth if bandwidth is None else bandwidth)
+        weighted = sides if weights is None else sides * weights
+        # Summed over the events first: one number for each edge. Bins are differences of large
+        # sums, hence in float64 whatever the events are.
+        sums = jnp.sum(weighted, axis=-1, dtype=jnp.float64)
+        if self.flow != "drop":
+            counted = jnp.ones_like(values) if weights is None else weights
+            total = jnp.sum(counted, dtype=jnp.float64).reshape(1)
+            sums = jnp.concatenate([-total, sums, total])
+        return (0.5 * (sums[1:] - sums[:-1])).astype(weighted.dtype), sides, weights
+
+    def _sides(self, values: jax.Array, bandwidth: Any) -> jax.Array:
+        """On which side of each edge each event lies: from -1, above it, to 1, below it."""
+        edges = self.edges.astype(values.dtype)[:, None]
         if isinstance(bandwidth, (int, float)) and bandwidth == 0.0:
             # The last bin has both its edges, as in NumPy.
-            below = jnp.concatenate([values < edges[:-1], values <= edges[-1:]], axis=1)
-            below = below.astype(values.dtype)
-        else:
-            below = ndtr((edges - values) / jnp.asarray(bandwidth, values.dtype))
-        zero, one = jnp.zeros_like(below[:, :1]), jnp.ones_like(below[:, :1])
-        if self.flow == "merge":
-            below = jnp.concatenate([zero, below[:, 1:-1], one], axis=1)
-        elif self.flow == "keep":
-            below = jnp.concatenate([zero, below, one], axis=1)
-        shares = below[:, 1:] - below[:, :-1]
-        return shares if weights is None else shares * jnp.asarray(weights).reshape(-1, 1)
+            below = jnp.concatenate([values < edges[:-1], values <= edges[-1:]])
+            sides = 2 * below.astype(values.dtype) - 1
+            return sides[1:-1] if self.flow == "merge" else sides
+        # With "merge" the outer edges are at infinity.
+        edges = edges[1:-1] if self.flow == "merge" else edges
+        return erf((edges - values) * (math.sqrt(0.5) / jnp.asarray(bandwidth, values.dtype)))
 
     def __repr__(self) -> str:
         return f"SoftHistogram(bins={self.bins}, bandwidth={self.bandwidth:g}, flow={self.flow!r})"

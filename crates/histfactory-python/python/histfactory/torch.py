@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from histfactory._histogram import SoftHistogram
+from histfactory._named import in_order, made_once, names_of
 from histfactory._native import Model, Objective
 
 __all__ = [
@@ -73,23 +74,49 @@ class _Value(torch.autograd.Function):
         return (value, gradient), (0, 0 if slopes else None)
 
 
+def _float64(tensor: Tensor) -> Tensor:
+    return tensor if tensor.dtype == torch.float64 and tensor.is_cpu else tensor.double().cpu()
+
+
+def _like(slopes: Tensor, tensor: Tensor) -> Tensor:
+    """Slopes as their tensor is: where it was the same for a whole batch, their sum."""
+    if slopes.shape != tensor.shape:
+        slopes = slopes.sum_to_size(tensor.shape)
+    same = slopes.dtype == tensor.dtype and tensor.is_cpu
+    return slopes if same else slopes.to(tensor)
+
+
 class _Plain(torch.autograd.Function):
-    """The same outside of the transforms of torch.func, for a fraction of their overhead."""
+    """A whole loss outside of the transforms of torch.func, for a fraction of their overhead."""
 
     @staticmethod
-    def forward(ctx: Any, objective: Objective, x: Tensor) -> Tensor:
-        value, gradient = objective.value_and_gradient(x.detach().numpy())
-        ctx.objective = objective
-        ctx.save_for_backward(x, torch.from_numpy(gradient))
-        return torch.from_numpy(value)
+    def forward(ctx: Any, loss: _Loss, kind: _Kind, *tensors: Tensor) -> Tensor:
+        value, gradient = loss.objective.value_and_gradient(loss.rows(tensors, kind).numpy())
+        ctx.loss, ctx.kind = loss, kind
+        ctx.save_for_backward(torch.from_numpy(gradient), *tensors)
+        return kind.given(torch.from_numpy(value))
 
     @staticmethod
     def backward(ctx: Any, outer: Tensor) -> Any:
-        x, gradient = ctx.saved_tensors
-        if not torch.is_grad_enabled():
+        gradient, *tensors = ctx.saved_tensors
+        outer = _float64(outer)
+        if torch.is_grad_enabled():
+            rows = ctx.loss.rows(tensors, ctx.kind)
+            product, _ = _Slopes.apply(ctx.loss.objective, rows, gradient, outer)
+        else:
             # Nobody will differentiate this again.
-            return None, gradient * outer.unsqueeze(-1)
-        return None, _Slopes.apply(ctx.objective, x, gradient, outer)[0]
+            product = gradient * outer.unsqueeze(-1)
+        if len(tensors) == 1:
+            [tensor] = tensors
+            same = tensor.dtype == torch.float64 and tensor.is_cpu
+            return None, None, product if same else product.to(tensor)
+        parts = product.split(ctx.loss.lengths, -1)
+        wanted = ctx.needs_input_grad[2:]
+        slopes = [
+            _like(part, tensor) if want else None
+            for part, tensor, want in zip(parts, tensors, wanted, strict=True)
+        ]
+        return None, None, *slopes
 
 
 class _Slopes(torch.autograd.Function):
@@ -150,6 +177,18 @@ class _Turned(torch.autograd.Function):
         return _Turned.apply(objective, *moved), 0
 
 
+class _Kind(NamedTuple):
+    """Of the tensors of a call: the leading axes that they share, and what the result is to be."""
+
+    batch: torch.Size
+    dtype: torch.dtype
+    device: torch.device
+
+    def given(self, value: Tensor) -> Tensor:
+        same = self.dtype == torch.float64 and self.device.type == "cpu"
+        return value if same else value.to(self.device, self.dtype)
+
+
 class _Loss:
     """An objective as a function of named tensors."""
 
@@ -160,42 +199,55 @@ class _Loss:
 
     def __call__(self, given: Sequence[Any]) -> Tensor:
         tensors = [torch.as_tensor(values) for values in given]
-        batch: Any = None
+        kind = self.kind(tensors)
+        slopes = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+        if slopes and not torch._C._are_functorch_transforms_active():
+            value: Tensor = _Plain.apply(self, kind, *tensors)
+            return value
+        rows = self.rows(tensors, kind)
+        value, _ = _Value.apply(
+            self.objective, rows, torch.is_grad_enabled() and rows.requires_grad
+        )
+        return kind.given(value)
+
+    def kind(self, tensors: Sequence[Tensor]) -> _Kind:
+        """The result is where and what the inputs are."""
+        dtype, device, batch = tensors[0].dtype, tensors[0].device, None
         for name, tensor, length in zip(self.names, tensors, self.lengths, strict=True):
-            if tensor.ndim == 0 or tensor.shape[-1] != length:
+            shape = tensor.shape
+            if not shape or shape[-1] != length:
                 raise ValueError(
-                    f"{name!r} has the shape {tuple(tensor.shape)}; "
+                    f"{name!r} has the shape {tuple(shape)}; "
                     f"its last axis must have {length} numbers"
                 )
             if tensor.is_complex() or tensor.dtype == torch.bool:
                 raise TypeError(f"{name!r} are {tensor.dtype}, not real numbers")
+            leading = shape[:-1]
             if batch is None:
-                batch = tensor.shape[:-1]
-            elif tensor.shape[:-1] != batch:
-                batch = torch.broadcast_shapes(batch, tensor.shape[:-1])
-        # The result is where and what the inputs are.
-        dtype, device = tensors[0].dtype, tensors[0].device
-        for tensor in tensors[1:]:
-            dtype = torch.promote_types(dtype, tensor.dtype)
-        if not dtype.is_floating_point:
-            dtype = torch.float64
+                batch = leading
+            elif leading != batch:
+                batch = torch.broadcast_shapes(batch, leading)
+            if tensor.dtype != dtype:
+                dtype = torch.promote_types(dtype, tensor.dtype)
+        floating = dtype if dtype.is_floating_point else torch.float64
+        return _Kind(batch or torch.Size(), floating, device)
+
+    def rows(self, tensors: Sequence[Tensor], kind: _Kind) -> Tensor:
+        """All inputs side by side, in float64 on the CPU."""
         if len(tensors) == 1:
-            rows = tensors[0]
-        else:
-            whole = [
-                tensor if tensor.shape[:-1] == batch else tensor.expand(*batch, tensor.shape[-1])
-                for tensor in tensors
-            ]
-            rows = torch.cat([tensor.to(device, torch.float64) for tensor in whole], dim=-1)
-        if rows.dtype != torch.float64 or not rows.is_cpu:
-            rows = rows.to("cpu", torch.float64)
-        slopes = torch.is_grad_enabled() and rows.requires_grad
-        if slopes and not torch._C._are_functorch_transforms_active():
-            value = _Plain.apply(self.objective, rows)
-        else:
-            value, _ = _Value.apply(self.objective, rows, slopes)
-        same = value.dtype == dtype and value.device == device
-        return value if same else value.to(device, dtype)
+            return _float64(tensors[0])
+        parts = [
+            _float64(
+                tensor
+                if tensor.shape[:-1] == kind.batch
+                else tensor.expand(*kind.batch, tensor.shape[-1])
+            )
+            for tensor in tensors
+        ]
+        return torch.cat(parts, dim=-1)
+
+
+_made = made_once(_Loss)
 
 
 class SignificanceLoss(nn.Module):
@@ -225,14 +277,14 @@ class SignificanceLoss(nn.Module):
         templates: str = "fixed",
     ) -> None:
         super().__init__()
-        names = _names(yields)
+        names = names_of(yields)
         objective = Objective(
             model, "significance", list(names), data=data, mu=mu, smooth=smooth, templates=templates
         )
         self._loss = _Loss(objective, names)
 
     def forward(self, *yields: Any) -> Tensor:
-        return -self._loss(_in_order(self._loss.names, yields))
+        return -self._loss(in_order(self._loss.names, yields, "tensors"))
 
     def extra_repr(self) -> str:
         return f"yields={list(self._loss.names)}"
@@ -290,36 +342,3 @@ def upper_limit_loss(
     """
     made = _made(model, "upper_limit", tuple(yields), data, 0.0, level, templates)
     return made(list(yields.values()))
-
-
-@functools.lru_cache(maxsize=64)
-def _made(
-    model: Model,
-    quantity: str,
-    names: tuple[str, ...],
-    data: str,
-    mu: float,
-    level: float,
-    templates: str,
-) -> _Loss:
-    objective = Objective(
-        model, quantity, list(names), data=data, mu=mu, level=level, templates=templates
-    )
-    return _Loss(objective, names)
-
-
-def _names(yields: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(yields, str):
-        raise TypeError(f'yields is {yields!r}\nhint: yields=["{yields}"]')
-    return tuple(yields)
-
-
-def _in_order(names: tuple[str, ...], given: tuple[Any, ...]) -> Sequence[Any]:
-    if len(given) == 1 and isinstance(given[0], Mapping):
-        by_name = given[0]
-        if set(by_name) != set(names):
-            raise ValueError(f"yields of {sorted(by_name)} given, the loss takes {list(names)}")
-        return [by_name[name] for name in names]
-    if len(given) != len(names):
-        raise TypeError(f"{len(given)} tensors given, the loss takes {len(names)}: {list(names)}")
-    return given
