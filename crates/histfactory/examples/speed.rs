@@ -12,7 +12,7 @@ use histfactory::derivative::Convention;
 use histfactory::fit::Fitter;
 use histfactory::inference::Dataset;
 use histfactory::synthetic::Twin;
-use histfactory::toys::ToyOptions;
+use histfactory::toys::{BatchEvaluator, ToyOptions};
 use histfactory::{FitOptions, Model, ModelOptions, Workspace};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -48,6 +48,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     measure("nll_and_gradient", &mut || {
         black_box(evaluator.nll_and_gradient(black_box(&best.theta))).ok();
+    });
+    let four = model.toys(&best.theta, 4, 1)?;
+    let points: Vec<f64> = four.iter().flat_map(|_| &best.theta).copied().collect();
+    let mut batch = BatchEvaluator::new(&model);
+    measure("nll_of_four", &mut || {
+        black_box(batch.nll(black_box(&points), &four)).ok();
     });
     let mut yields = Vec::new();
     measure("nll_and_yield_gradient", &mut || {

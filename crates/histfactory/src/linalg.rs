@@ -207,6 +207,46 @@ impl WithSimd for Solve<'_> {
     }
 }
 
+/// Adds a multiple of what is as long, or longer.
+pub(crate) fn add_multiple(target: &mut [f64], scale: f64, values: &[f64]) {
+    let values = &values[..target.len()];
+    dispatch(AddMultiple { target, scale, values });
+}
+
+/// Σ a b over as many as `a` has.
+pub(crate) fn product(a: &[f64], b: &[f64]) -> f64 {
+    dispatch(Product { a, b: &b[..a.len()] })
+}
+
+struct AddMultiple<'a> {
+    target: &'a mut [f64],
+    scale: f64,
+    values: &'a [f64],
+}
+
+impl WithSimd for AddMultiple<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        axpy(simd, self.target, self.scale, self.values);
+    }
+}
+
+struct Product<'a> {
+    a: &'a [f64],
+    b: &'a [f64],
+}
+
+impl WithSimd for Product<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        dot(simd, self.a, self.b)
+    }
+}
+
 /// Adds a multiple of a slice.
 #[inline(always)]
 pub(crate) fn axpy<S: Simd>(simd: S, target: &mut [f64], scale: f64, values: &[f64]) {

@@ -3,7 +3,8 @@
 //!
 //! In CI each reader faces a few hundred; `HISTFACTORY_FUZZ_SECONDS=600 cargo test --release
 //! --package histfactory --test mutation -- --nocapture` goes on for ten minutes, and
-//! `HISTFACTORY_FUZZ_SEED` begins elsewhere, or repeats what a failure names.
+//! `HISTFACTORY_FUZZ_SEED` begins elsewhere, or repeats what a failure names. Runs side by side get
+//! seeds far apart: each goes on to the next. The test's binary needs nothing but itself.
 
 #![expect(clippy::print_stdout, reason = "how many were tried is the result of a long run")]
 
@@ -18,7 +19,10 @@ use serde_json::{Value, json};
 
 /// Tries as many seeds as usual, or as many as there is time for; a failure names its seed.
 fn fuzz(what: &str, usual: u64, mut check: impl FnMut(u64, &mut Pcg64Mcg)) {
-    let number = |variable: &str| -> Option<u64> { std::env::var(variable).ok()?.parse().ok() };
+    let number = |variable: &str| -> Option<u64> {
+        let text = std::env::var(variable).ok()?;
+        Some(text.parse().unwrap_or_else(|_| panic!("{variable} is {text:?}, which is no number")))
+    };
     let first = number("HISTFACTORY_FUZZ_SEED").unwrap_or(0);
     let seconds = number("HISTFACTORY_FUZZ_SECONDS").map(Duration::from_secs);
     let begin = Instant::now();

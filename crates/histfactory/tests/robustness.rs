@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use histfactory::synthetic::{Limits, any};
 use histfactory::workspace::{Join, Pruning, Renaming};
-use histfactory::{FitOptions, Interpolation, Model, ModelOptions, Workspace};
+use histfactory::{Data, FitOptions, Interpolation, Model, ModelOptions, Workspace};
 use proptest::prelude::*;
 
 fn workspaces() -> impl Strategy<Value = Workspace> {
@@ -38,6 +38,27 @@ fn inside(model: &Model, wave: f64) -> Vec<f64> {
 /// To rounding; both may be infinite.
 fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || (a - b).abs() <= 1e-12 * a.abs().max(1.0)
+}
+
+/// Two free factors of one product that both want to be zero have no curvature of their own there,
+/// only one that they share.
+#[test]
+fn two_factors_of_a_product_can_vanish_together() {
+    for (seed, mu) in [(40, 2.0), (49, 1.0), (49, 2.0), (58, 2.6), (114, 5.0)] {
+        let model = model(&any(seed, Limits::default()));
+        let poi = model.poi().unwrap();
+        let held = |mu: f64| FitOptions::default().fixing(poi, mu);
+        let background = model.fit(model.observed(), &held(0.0)).unwrap();
+        let asimov = Data::new(&model, model.expected_data(&background.theta).unwrap()).unwrap();
+        let free = model.fit(&asimov, &FitOptions::default()).unwrap();
+        let starts = [model.init().to_vec(), free.theta, background.theta];
+        for (data, start) in
+            starts.iter().flat_map(|start| [(model.observed(), start), (&asimov, start)])
+        {
+            let fit = model.fit(data, &held(mu).from(start)).unwrap();
+            assert!(fit.converged(), "{seed} at {mu}: {:?}, {:e}", fit.outcome, fit.kkt);
+        }
+    }
 }
 
 proptest! {

@@ -74,6 +74,8 @@ fn on(python: &Path, name: &str, workspace: &Path) -> Result {
             println!("   {what}: {text}");
         }
     }
+    let (four, one) = (number(&ours, "nll_of_four")? / 4.0, number(&ours, "nll")?);
+    println!("   NLL in four lanes, each: {} ({:.1}x)", micros(four), one / four);
     first_fit(python, &script, workspace)?;
     for (peer, theirs) in &peers {
         let (init, fit) = (number(theirs, "nll_at_init")?, number(theirs, "nll_at_fit")?);

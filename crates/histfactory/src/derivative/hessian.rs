@@ -240,6 +240,10 @@ impl Curvature {
         let global = &elimination.global;
         let mut out = vec![0.0; p.len()];
         for (i, &one) in global.iter().enumerate() {
+            if self.narrow {
+                out[one as usize] += self.constraint[i] * p[one as usize];
+                continue;
+            }
             let row = &self.dense.row(i)[..global.len()];
             out[one as usize] += row[i] * p[one as usize];
             for (j, &two) in global.iter().enumerate().skip(i + 1) {

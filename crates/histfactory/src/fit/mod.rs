@@ -6,6 +6,7 @@
 
 mod covariance;
 mod feasible;
+mod narrow;
 mod newton;
 mod options;
 mod result;

@@ -42,8 +42,10 @@ impl State {
         let mut kkt = 0.0_f64;
         for i in 0..self.theta.len() {
             let (value, slope) = (self.theta[i], self.gradient[i]);
-            let held =
-                (value <= self.lower[i] && slope > 0.0) || (value >= self.upper[i] && slope < 0.0);
+            // Without a slope nothing leads away from a bound: two factors of a product that are
+            // both zero stay there.
+            let held = (value <= self.lower[i] && slope >= 0.0)
+                || (value >= self.upper[i] && slope <= 0.0);
             self.moving[i] = self.free[i] && !held;
             if self.moving[i] {
                 kkt = kkt.max(slope.abs());

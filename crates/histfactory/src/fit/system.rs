@@ -3,10 +3,12 @@
 //!
 //! A local parameter γ of bin b has a row r against the global parameters and a diagonal h, and
 //! eliminating it takes r rᵀ/h from the dense part. Where γ multiplies the whole bin r = κ ∂ν_b, so
-//! that v_b becomes v_b − κ²/h and the elimination costs nothing.
+//! that v_b becomes v_b − κ²/h and the elimination costs nothing. The expected information of a
+//! model with few bins is solved in another way: see `narrow.rs`.
 
+use super::narrow::Narrow;
 use crate::kernel::{Aligned, Curvature};
-use crate::linalg::Symmetric;
+use crate::linalg::{Symmetric, add_multiple, product};
 use crate::model::layout::Layout;
 
 /// A factorised Hessian.
@@ -20,6 +22,9 @@ pub(crate) struct System {
     rows: Vec<f64>,
     dense: Vec<f64>,
     used: Vec<bool>,
+    /// In place of all this, where the latest factor is one of the expected information.
+    narrow: Narrow,
+    is_narrow: bool,
 }
 
 /// What was done in a bin.
@@ -41,6 +46,7 @@ impl System {
             bins: vec![Eliminated::Nothing; layout.bins],
             used: vec![false; globals],
             dense: vec![0.0; globals],
+            narrow: Narrow::new(layout),
             ..Self::default()
         }
     }
@@ -54,6 +60,10 @@ impl System {
         free: &[bool],
         damping: f64,
     ) -> bool {
+        self.is_narrow = curvature.narrow;
+        if self.is_narrow {
+            return self.narrow.factorise(layout, curvature, free, damping);
+        }
         let stride = curvature.dense.stride;
         self.left.clear();
         self.right.clear();
@@ -79,7 +89,11 @@ impl System {
     fn damp(&mut self, curvature: &Curvature, damping: f64) {
         let stride = curvature.dense.stride;
         for place in 0..self.factor.n {
-            let mut diagonal = curvature.dense.row(place)[place].abs();
+            let row = curvature.dense.row(place);
+            let beside: f64 = row[place + 1..self.factor.n].iter().map(|value| value.abs()).sum();
+            // The factors of a product have a diagonal that vanishes with them, beside a number
+            // that does not: multiples of the diagonal alone would never be enough.
+            let mut diagonal = row[place].abs().max(1e-6 * beside);
             for (row, v) in curvature.jacobian.chunks_exact(stride).zip(&curvature.v) {
                 diagonal += v * row[place] * row[place];
             }
@@ -132,7 +146,8 @@ impl System {
             }
             factor[i * count + i] = damped(factor[i * count + i]);
         }
-        if !small_cholesky(&mut factor, count) {
+        let raises: &[f64] = if damping > 0.0 { &[0.0, 1e-6, 1e-4, 1e-2, 1.01] } else { &[0.0] };
+        if !raised_cholesky(&mut factor, count, raises) {
             return false;
         }
         let stride = curvature.dense.stride;
@@ -200,6 +215,9 @@ impl System {
         free: &[bool],
         vector: &mut [f64],
     ) {
+        if self.is_narrow {
+            return self.narrow.solve(vector);
+        }
         let elimination = &layout.elimination;
         let stride = curvature.dense.stride;
         for (value, parameter) in self.dense.iter_mut().zip(&elimination.global) {
@@ -212,7 +230,7 @@ impl System {
                 Eliminated::One { local, diagonal, multiple } => {
                     let right = vector[elimination.local[*local] as usize];
                     let scale = multiple * right / diagonal;
-                    axpy(&mut self.dense, -scale, jacobian);
+                    add_multiple(&mut self.dense, -scale, jacobian);
                 }
                 Eliminated::Several { locals, factor, first } => {
                     let mut right: Vec<f64> = locals
@@ -221,7 +239,7 @@ impl System {
                         .collect();
                     small_solve(factor, &mut right);
                     for (row, right) in self.rows[*first..].chunks_exact(stride).zip(right) {
-                        axpy(&mut self.dense, -right, row);
+                        add_multiple(&mut self.dense, -right, row);
                     }
                 }
             }
@@ -246,7 +264,7 @@ impl System {
                 Eliminated::Nothing => {}
                 Eliminated::One { local, diagonal, multiple } => {
                     let value = &mut vector[elimination.local[*local] as usize];
-                    *value = (*value - multiple * dot(&self.dense, jacobian)) / diagonal;
+                    *value = (*value - multiple * product(&self.dense, jacobian)) / diagonal;
                 }
                 Eliminated::Several { locals, factor, first } => {
                     let rows = self.rows[*first..].chunks_exact(stride);
@@ -254,7 +272,7 @@ impl System {
                         .iter()
                         .zip(rows)
                         .map(|(local, row)| {
-                            vector[elimination.local[*local] as usize] - dot(&self.dense, row)
+                            vector[elimination.local[*local] as usize] - product(&self.dense, row)
                         })
                         .collect();
                     small_solve(factor, &mut right);
@@ -267,18 +285,27 @@ impl System {
     }
 }
 
-fn axpy(target: &mut [f64], scale: f64, row: &[f64]) {
-    for (target, value) in target.iter_mut().zip(row) {
-        *target += scale * value;
+/// The Cholesky factor of a small matrix, its diagonal raised if need be by the first part of what
+/// stands in its rows that will do. Factors of one product have a singular block, near zero even one
+/// like (0 w; w 0), of which multiples of the diagonal would never be enough; and no other parameter
+/// has to be damped for it.
+fn raised_cholesky(matrix: &mut [f64], n: usize, parts: &[f64]) -> bool {
+    let given = matrix.to_vec();
+    for part in parts {
+        matrix.copy_from_slice(&given);
+        for i in 0..n {
+            let row: f64 = (0..n).map(|j| given[i.max(j) * n + i.min(j)].abs()).sum();
+            matrix[i * n + i] += part * row;
+        }
+        if small_cholesky(matrix, n) {
+            return true;
+        }
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    false
 }
 
 /// Lower Cholesky factor of a small matrix, in place.
-fn small_cholesky(matrix: &mut [f64], n: usize) -> bool {
+pub(super) fn small_cholesky(matrix: &mut [f64], n: usize) -> bool {
     for i in 0..n {
         for j in 0..=i {
             let mut sum = matrix[i * n + j];
@@ -298,7 +325,7 @@ fn small_cholesky(matrix: &mut [f64], n: usize) -> bool {
     true
 }
 
-fn small_solve(factor: &[f64], b: &mut [f64]) {
+pub(super) fn small_solve(factor: &[f64], b: &mut [f64]) {
     let n = b.len();
     for i in 0..n {
         for k in 0..i {

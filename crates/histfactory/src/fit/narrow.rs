@@ -1,0 +1,268 @@
+//! Solves with the expected information where a model has fewer bins than parameters.
+//!
+//! The expected information is D + JᵀVJ with a diagonal D, the constraints. With X = V^½ J and
+//! S = 1 + X D⁻¹ Xᵀ, as large as there are bins, (D + XᵀX) p = r is solved by Woodbury's identity:
+//! S y = X D⁻¹ r and p = D⁻¹ (r − Xᵀy). Parameters u with little or no constraint are a border,
+//! (X_uᵀ S⁻¹ X_u + D_u) p_u = r_u − X_uᵀ S⁻¹ X D⁻¹ r and S y = X D⁻¹ r + X_u p_u. A parameter of
+//! one bin only adds to the diagonal of S.
+
+use super::system::{small_cholesky, small_solve};
+use crate::kernel::{Aligned, Curvature};
+use crate::linalg::{Symmetric, add_multiple, product};
+use crate::model::layout::Layout;
+
+/// A constraint below this part of what the data say of a parameter belongs to the border: D⁻¹
+/// would cost as many digits.
+const WEAK: f64 = 1e-6;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Narrow {
+    /// Where a row of the transposed Jacobian has each bin.
+    place_of_bin: Vec<usize>,
+    /// V^½.
+    roots: Vec<f64>,
+    /// S, then its factor.
+    factor: Symmetric,
+    /// Xᵀ and D⁻¹Xᵀ, rows of the factor's stride, and the parameters they belong to with D⁻¹.
+    left: Aligned,
+    right: Aligned,
+    wide: Vec<(usize, f64)>,
+    locals: Vec<Local>,
+    border: Vec<usize>,
+    /// X_uᵀ and (S⁻¹X_u)ᵀ.
+    columns: Vec<f64>,
+    solved: Vec<f64>,
+    /// The factor of X_uᵀ S⁻¹ X_u + D_u.
+    small: Vec<f64>,
+    weak: Vec<f64>,
+    y: Vec<f64>,
+    solution: Vec<f64>,
+}
+
+/// A constrained parameter of one bin.
+#[derive(Debug, Clone)]
+struct Local {
+    parameter: usize,
+    bin: usize,
+    x: f64,
+    inverse: f64,
+}
+
+impl Narrow {
+    pub(super) fn new(layout: &Layout) -> Self {
+        let mut place_of_bin = vec![0; layout.bins];
+        for channel in &layout.channels {
+            let start = layout.blocks.get(channel.blocks.start).map_or(0, |b| b.padded_bins);
+            for (bin, place) in channel.bins.clone().zip(start..) {
+                place_of_bin[bin] = place;
+            }
+        }
+        let factor = Symmetric::new(layout.bins);
+        Self {
+            place_of_bin,
+            y: vec![0.0; factor.stride],
+            factor,
+            solution: vec![0.0; layout.names.len()],
+            ..Self::default()
+        }
+    }
+
+    /// Factorises the part of the information that belongs to the `free` parameters, with `damping`
+    /// times its diagonal added; false if that is not positive definite.
+    pub(super) fn factorise(
+        &mut self,
+        layout: &Layout,
+        curvature: &Curvature,
+        free: &[bool],
+        damping: f64,
+    ) -> bool {
+        self.begin(curvature);
+        let damped = |d: f64, info: f64| {
+            if damping > 0.0 { d + damping * (d + info).max(1e-10) } else { d }
+        };
+        let stride = self.factor.stride;
+        let columns = curvature.transposed.chunks_exact(layout.padded_bins.max(1));
+        let globals = layout.elimination.global.iter().zip(&curvature.constraint);
+        for ((&parameter, &constraint), column) in globals.zip(columns) {
+            let parameter = parameter as usize;
+            if !free[parameter] {
+                continue;
+            }
+            let bins = self.place_of_bin.iter().zip(&self.roots);
+            let start = self.columns.len();
+            self.columns.extend(bins.map(|(&place, root)| root * column[place]));
+            self.columns.resize(start + stride, 0.0);
+            let row = &self.columns[start..];
+            let info = product(row, row);
+            let d = damped(constraint, info);
+            if d > WEAK * info {
+                let inverse = 1.0 / d;
+                self.left.extend(row.iter().copied());
+                self.right.extend(row.iter().map(|x| inverse * x));
+                self.wide.push((parameter, inverse));
+                self.columns.truncate(start);
+            } else if info > 0.0 {
+                self.border.push(parameter);
+                self.weak.push(d);
+            } else {
+                // Nothing depends on it: it stays where it is.
+                self.columns.truncate(start);
+            }
+        }
+        self.locals(layout, curvature, free, &damped);
+        self.factor.add_products(&self.left, &self.right);
+        self.factor.factorise() && self.factorise_border()
+    }
+
+    fn begin(&mut self, curvature: &Curvature) {
+        self.roots.clear();
+        self.roots.extend(curvature.v.iter().map(|v| v.sqrt()));
+        self.factor.values.fill(0.0);
+        for bin in 0..self.factor.n {
+            self.factor.row_mut(bin)[bin] = 1.0;
+        }
+        self.left.clear();
+        self.right.clear();
+        self.wide.clear();
+        self.locals.clear();
+        self.border.clear();
+        self.columns.clear();
+        self.weak.clear();
+    }
+
+    fn locals(
+        &mut self,
+        layout: &Layout,
+        curvature: &Curvature,
+        free: &[bool],
+        damped: &dyn Fn(f64, f64) -> f64,
+    ) {
+        let stride = self.factor.stride;
+        for (bin, locals) in layout.elimination.local_of_bin.iter().enumerate() {
+            let count = locals.len();
+            for (at, local) in locals.clone().enumerate() {
+                let parameter = layout.elimination.local[local] as usize;
+                if !free[parameter] {
+                    continue;
+                }
+                let constraint = curvature.blocks[curvature.block_of_bin[bin] + at * count + at];
+                let x = self.roots[bin] * curvature.slope[local];
+                let d = damped(constraint, x * x);
+                if d > WEAK * x * x {
+                    let inverse = 1.0 / d;
+                    self.factor.row_mut(bin)[bin] += x * x * inverse;
+                    self.locals.push(Local { parameter, bin, x, inverse });
+                } else if x != 0.0 {
+                    let start = self.columns.len();
+                    self.columns.resize(start + stride, 0.0);
+                    self.columns[start + bin] = x;
+                    self.border.push(parameter);
+                    self.weak.push(d);
+                }
+            }
+        }
+    }
+
+    fn factorise_border(&mut self) -> bool {
+        let (stride, count) = (self.factor.stride, self.border.len());
+        self.solved.clear();
+        self.solved.extend_from_slice(&self.columns);
+        for column in self.solved.chunks_exact_mut(stride.max(1)) {
+            self.factor.solve(column);
+        }
+        self.small.clear();
+        for (i, x) in self.columns.chunks_exact(stride.max(1)).enumerate() {
+            let row = self.solved.chunks_exact(stride.max(1)).map(|solved| product(x, solved));
+            self.small.extend(row);
+            self.small[i * count + i] += self.weak[i];
+        }
+        // A parameter that the others imply leaves nothing but rounding on the diagonal.
+        let before: Vec<f64> = (0..count).map(|i| self.small[i * count + i]).collect();
+        small_cholesky(&mut self.small, count)
+            && (0..count).all(|i| self.small[i * count + i].powi(2) > 1e-13 * before[i])
+    }
+
+    /// Solves for the free parameters; the others get zero.
+    pub(super) fn solve(&mut self, vector: &mut [f64]) {
+        let stride = self.factor.stride;
+        self.solution.fill(0.0);
+        self.y.fill(0.0);
+        for (&(parameter, _), row) in self.wide.iter().zip(self.right.chunks_exact(stride)) {
+            add_multiple(&mut self.y, vector[parameter], row);
+        }
+        for local in &self.locals {
+            self.y[local.bin] += local.x * local.inverse * vector[local.parameter];
+        }
+        self.factor.solve(&mut self.y);
+        let mut of_border: Vec<f64> = self
+            .border
+            .iter()
+            .zip(self.columns.chunks_exact(stride.max(1)))
+            .map(|(&parameter, x)| vector[parameter] - product(x, &self.y))
+            .collect();
+        small_solve(&self.small, &mut of_border);
+        let solved = self.solved.chunks_exact(stride.max(1));
+        for ((&parameter, p), solved) in self.border.iter().zip(of_border).zip(solved) {
+            self.solution[parameter] = p;
+            add_multiple(&mut self.y, p, solved);
+        }
+        for (&(parameter, inverse), row) in self.wide.iter().zip(self.left.chunks_exact(stride)) {
+            self.solution[parameter] = inverse * (vector[parameter] - product(row, &self.y));
+        }
+        for local in &self.locals {
+            let rest = vector[local.parameter] - local.x * self.y[local.bin];
+            self.solution[local.parameter] = local.inverse * rest;
+        }
+        vector.copy_from_slice(&self.solution);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fit::System;
+    use crate::kernel::{Curvature, Information};
+    use crate::synthetic::Twin;
+    use crate::{Model, ModelOptions};
+
+    /// The same information as a dense matrix.
+    fn dense(curvature: &Curvature) -> Curvature {
+        let mut dense = curvature.clone();
+        dense.narrow = false;
+        dense.dense.values.fill(0.0);
+        for (place, second) in curvature.constraint.iter().enumerate() {
+            dense.dense.row_mut(place)[place] = *second;
+        }
+        dense
+    }
+
+    #[test]
+    fn solving_in_bins_gives_what_solving_in_parameters_gives() {
+        for twin in [Twin::Combination, Twin::Search] {
+            let model = Model::new(&twin.workspace(3), &ModelOptions::default()).unwrap();
+            let layout = &model.layout;
+            let theta: Vec<f64> = model.init().iter().map(|value| value + 0.03).collect();
+            let mut evaluator = model.evaluator(model.observed());
+            let gradient = evaluator.nll_and_gradient(&theta).unwrap().1.to_vec();
+            let mut curvature = Curvature::new(layout);
+            evaluator.collect(&mut curvature, Information::Fisher);
+            assert!(curvature.narrow, "these have few bins");
+            let dense = dense(&curvature);
+            for (damping, every) in [(0.0, 200), (0.0, 3), (1e-3, 5), (10.0, 2)] {
+                let free: Vec<bool> = (0..theta.len()).map(|at| at % every != 1).collect();
+                let mut systems = [System::new(layout), System::new(layout)];
+                let [mut one, mut two] = [gradient.clone(), gradient.clone()];
+                assert!(systems[0].factorise(layout, &curvature, &free, damping));
+                systems[0].solve(layout, &curvature, &free, &mut one);
+                assert!(systems[1].factorise(layout, &dense, &free, damping));
+                systems[1].solve(layout, &dense, &free, &mut two);
+                for (one, two) in one.iter().zip(&two) {
+                    assert!((one - two).abs() < 1e-9 * (1.0 + two.abs()), "{one} {two}");
+                }
+            }
+            let direct = dense.multiply(layout, &theta);
+            for (one, two) in curvature.multiply(layout, &theta).iter().zip(direct) {
+                assert!((one - two).abs() < 1e-10 * (1.0 + two.abs()));
+            }
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! What the blocks, samples in channels, add to the second derivatives.
+//!
+//! Blocks are treated one after the other, but for the pairs of their parameters: these go over all
+//! blocks for a few rows of the dense part at a time, so that the rows stay in the nearest cache.
+
+use super::vanishing::vanishing_part;
+use super::{Curvature, Members};
+use crate::interpolation::exponential;
+use crate::kernel::dispatch::{Simd, WithSimd, vectors, vectors_mut};
+use crate::kernel::evaluate::gather;
+use crate::kernel::scratch::Scratch;
+use crate::model::layout::{Block, LANES, Layout, Place, padded};
+use crate::model::numbers::Numbers;
+
+/// Rows of the dense part that are filled together.
+const STRIP: usize = 16;
+
+/// Collects second derivatives; with EXACT those of the rates too, else only the Jacobian.
+pub(super) struct Collect<'a, const EXACT: bool> {
+    pub(super) curvature: &'a mut Curvature,
+    pub(super) layout: &'a Layout,
+    pub(super) numbers: &'a Numbers,
+    pub(super) scratch: &'a mut Scratch,
+}
+
+impl<const EXACT: bool> WithSimd for Collect<'_, EXACT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { curvature, layout, numbers, scratch } = self;
+        if EXACT {
+            factor_curvatures(simd, layout, numbers, scratch);
+        }
+        curvature.quotients::<S, EXACT>(simd, scratch);
+        for (index, block) in layout.blocks.iter().enumerate() {
+            curvature.block::<S, EXACT>(simd, layout, numbers, block, index, scratch);
+        }
+        curvature.transpose(layout);
+        if EXACT {
+            curvature.add_pairs(layout);
+        }
+    }
+}
+
+/// Second derivatives of the normsys factors.
+#[inline(always)]
+fn factor_curvatures<S: Simd>(simd: S, layout: &Layout, numbers: &Numbers, scratch: &mut Scratch) {
+    const SECOND: [f64; 5] = [2.0, 6.0, 12.0, 20.0, 30.0];
+    let [k2, k3, k4, k5, k6] = SECOND.map(|factor| simd.splat_f64s(factor));
+    let entries = layout.normsys_parameter.chunks_exact(LANES).zip(&numbers.polynomial);
+    for ((owners, powers), curvatures) in entries.zip(scratch.curvature.chunks_exact_mut(LANES)) {
+        let alphas = gather(&scratch.theta, owners);
+        let [_, c2, c3, c4, c5, c6] = powers.0.each_ref().map(|power| vectors::<S>(power));
+        let pairs = vectors_mut::<S>(curvatures).iter_mut().zip(vectors::<S>(&alphas));
+        for (at, (curvature, alpha)) in pairs.enumerate() {
+            let mut sum = simd.mul_f64s(k6, c6[at]);
+            for (factor, power) in [(k5, c5), (k4, c4), (k3, c3), (k2, c2)] {
+                sum = simd.mul_add_e_f64s(sum, *alpha, simd.mul_f64s(factor, power[at]));
+            }
+            *curvature = sum;
+        }
+    }
+    let code = layout.options.interpolation.normsys;
+    for (parameter, &alpha) in scratch.theta[..layout.names.len()].iter().enumerate() {
+        if code.is_polynomial(alpha) {
+            continue;
+        }
+        for &entry in layout.normsys_of.of(parameter) {
+            let entry = entry as usize;
+            let [_, _, second] = exponential(alpha, numbers.ln_hi[entry], numbers.ln_lo[entry]);
+            scratch.curvature[entry] = second;
+        }
+    }
+}
+
+impl Curvature {
+    /// η′/η and η″/η − (η′/η)² of the normsys factors. Where η is zero nobody asks for them.
+    #[inline(always)]
+    fn quotients<S: Simd, const EXACT: bool>(&mut self, simd: S, scratch: &Scratch) {
+        let one = simd.splat_f64s(1.0);
+        let values = vectors::<S>(&scratch.factor).iter().zip(vectors::<S>(&scratch.slope));
+        let curvatures = vectors::<S>(&scratch.curvature);
+        let relative = vectors_mut::<S>(&mut self.relative).iter_mut();
+        let bends = vectors_mut::<S>(&mut self.bend).iter_mut();
+        let results = relative.zip(bends).zip(curvatures);
+        for ((value, slope), ((relative, bend), curvature)) in values.zip(results) {
+            let inverse = simd.div_f64s(one, *value);
+            *relative = simd.mul_f64s(*slope, inverse);
+            if EXACT {
+                let square = simd.mul_f64s(*relative, *relative);
+                *bend = simd.sub_f64s(simd.mul_f64s(*curvature, inverse), square);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn block<S: Simd, const EXACT: bool>(
+        &mut self,
+        simd: S,
+        layout: &Layout,
+        numbers: &Numbers,
+        block: &Block,
+        index: usize,
+        scratch: &Scratch,
+    ) {
+        let (bins, width) = (block.bin_count(), padded(block.bin_count()));
+        let product = scratch.product[index];
+        let yields = block.yields..block.yields + bins;
+        let (shapes, gammas) = (&scratch.shape[yields.clone()], &scratch.gamma[yields]);
+        let mut pull = 0.0;
+        if EXACT {
+            let weights = &scratch.weight[block.bins.clone()];
+            let weighted = &mut self.members.weighted[..width];
+            weighted.fill(0.0);
+            for (bin, weighted) in weighted[..bins].iter_mut().enumerate() {
+                *weighted = weights[bin] * gammas[bin];
+                pull += *weighted * shapes[bin];
+            }
+        }
+        self.scalar_part::<EXACT>(layout, block, scratch, product, pull);
+        self.rates(simd, block, scratch);
+        self.template_part::<S, EXACT>(simd, layout, numbers, block, scratch, product);
+        self.add_rates(simd, layout, block, scratch);
+        if block.gamma_count > 0 {
+            for bin in 0..bins {
+                let base = product * shapes[bin];
+                self.per_bin_factors::<EXACT>(layout, block, bin, scratch, base);
+            }
+        }
+        if EXACT {
+            let places = &layout.elimination.member[block.members.clone()];
+            self.add_block(block, places, product, pull);
+        }
+    }
+
+    /// What the scalar factors give to the members' rates.
+    #[inline(always)]
+    fn rates<S: Simd>(&mut self, simd: S, block: &Block, scratch: &Scratch) {
+        let width = padded(block.bin_count());
+        let Members { slope, rates, .. } = &mut self.members;
+        let shapes = vectors::<S>(&scratch.shape[block.yields..block.yields + width]);
+        let rows = rates.chunks_exact_mut(width.max(1));
+        for (row, slope) in rows.zip(&slope[..block.members.len()]) {
+            let slope = simd.splat_f64s(*slope);
+            for (rate, shape) in vectors_mut::<S>(row).iter_mut().zip(shapes) {
+                *rate = simd.mul_f64s(slope, *shape);
+            }
+        }
+    }
+
+    /// What the templates give to the members' rates, to their diagonal and to b.
+    #[inline(always)]
+    fn template_part<S: Simd, const EXACT: bool>(
+        &mut self,
+        simd: S,
+        layout: &Layout,
+        numbers: &Numbers,
+        block: &Block,
+        scratch: &Scratch,
+        product: f64,
+    ) {
+        let width = padded(block.bin_count());
+        let used = block.histosys.start..block.histosys.start + block.histosys_used;
+        let owners = &layout.histosys_parameter[used.clone()];
+        let member_of = &layout.elimination.member_of_histosys[used];
+        let Members { pull, diagonal, rates, weighted, .. } = &mut self.members;
+        pull[..block.members.len()].fill(0.0);
+        let scale = simd.splat_f64s(product);
+        for (first, stream) in block.chunks(&numbers.stream) {
+            let stream = vectors::<S>(stream);
+            let group = block.width_at(first) / S::F64_LANES;
+            let lanes = group * S::F64_LANES;
+            let weighted = vectors::<S>(&weighted[first..first + lanes]);
+            let templates = stream[group..].chunks_exact(2 * group);
+            for ((&member, &owner), templates) in member_of.iter().zip(owners).zip(templates) {
+                let (member, owner) = (member as usize, owner as usize);
+                let (odd, even) = templates.split_at(group);
+                let [dx, dy] = scratch.basis_slope[owner].map(|slope| simd.splat_f64s(slope));
+                let start = member * width + first;
+                let rates = vectors_mut::<S>(&mut rates[start..start + lanes]);
+                let mut pulls = simd.splat_f64s(0.0);
+                let mut evens = pulls;
+                for at in 0..group {
+                    let whole = simd.mul_add_e_f64s(dy, even[at], simd.mul_f64s(dx, odd[at]));
+                    rates[at] = simd.mul_add_e_f64s(scale, whole, rates[at]);
+                    if EXACT {
+                        pulls = simd.mul_add_e_f64s(weighted[at], whole, pulls);
+                        evens = simd.mul_add_e_f64s(weighted[at], even[at], evens);
+                    }
+                }
+                if EXACT {
+                    pull[member] += simd.reduce_sum_f64s(pulls);
+                    let bend = product * scratch.basis_curvature[owner];
+                    diagonal[member] += bend * simd.reduce_sum_f64s(evens);
+                }
+            }
+        }
+    }
+
+    /// Adds the members' rates, with the per-bin factors, to the Jacobian.
+    #[inline(always)]
+    fn add_rates<S: Simd>(&mut self, simd: S, layout: &Layout, block: &Block, scratch: &Scratch) {
+        let width = padded(block.bin_count());
+        let places = &layout.elimination.member[block.members.clone()];
+        let gammas = vectors::<S>(&scratch.gamma[block.yields..block.yields + width]);
+        let rows = self.members.rates.chunks_exact(width.max(1));
+        for (&place, rates) in places.iter().zip(rows) {
+            let start = place as usize * layout.padded_bins + block.padded_bins;
+            let row = vectors_mut::<S>(&mut self.transposed[start..start + width]);
+            let pairs = vectors::<S>(rates).iter().zip(gammas);
+            for (sum, (rate, gamma)) in row.iter_mut().zip(pairs) {
+                *sum = simd.mul_add_e_f64s(*rate, *gamma, *sum);
+            }
+        }
+    }
+
+    /// The Jacobian, bin by bin.
+    #[inline(always)]
+    fn transpose(&mut self, layout: &Layout) {
+        const TILE: usize = 8;
+        let (stride, padded_bins) = (self.dense.stride, layout.padded_bins);
+        // Strips of parameters that the nearest cache holds.
+        for strip in (0..stride).step_by(TILE) {
+            let columns = &self.transposed[strip * padded_bins..(strip + TILE) * padded_bins];
+            for channel in &layout.channels {
+                let start = layout.blocks.get(channel.blocks.start).map_or(0, |b| b.padded_bins);
+                for (bin, place) in channel.bins.clone().zip(start..) {
+                    let row = &mut self.jacobian[bin * stride + strip..bin * stride + strip + TILE];
+                    for (value, column) in row.iter_mut().zip(columns.chunks_exact(padded_bins)) {
+                        *value = column[place];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Slopes dP of the scalar factors, diagonal terms, and the vectors a and b but for what
+    /// the templates add to b.
+    #[inline(always)]
+    fn scalar_part<const EXACT: bool>(
+        &mut self,
+        layout: &Layout,
+        block: &Block,
+        scratch: &Scratch,
+        product: f64,
+        pull: f64,
+    ) {
+        let elimination = &layout.elimination;
+        let count = block.members.len();
+        let members = &mut self.members;
+        members.slope[..count].fill(0.0);
+        members.a[..count].fill(0.0);
+        members.b[..count].fill(0.0);
+        members.diagonal[..count].fill(0.0);
+        if !product.is_normal() {
+            vanishing_part(layout, block, scratch, pull, members);
+            return;
+        }
+        for entry in block.free_factors.clone() {
+            let member = elimination.member_of_free[entry] as usize;
+            let slope = product / scratch.theta[layout.free_factors[entry] as usize];
+            members.slope[member] = slope;
+            members.diagonal[member] -= pull * slope * slope / product;
+        }
+        let used = block.normsys.start..block.normsys.start + block.normsys_used;
+        let quotients = self.relative[used.clone()].iter().zip(&self.bend[used.clone()]);
+        for (member, (relative, bend)) in elimination.member_of_normsys[used].iter().zip(quotients)
+        {
+            let member = *member as usize;
+            members.slope[member] = product * relative;
+            if EXACT {
+                members.diagonal[member] += pull * product * bend;
+            }
+        }
+    }
+
+    /// Local and global per-bin factors of a block in one bin; `base` is P·T.
+    #[inline(always)]
+    fn per_bin_factors<const EXACT: bool>(
+        &mut self,
+        layout: &Layout,
+        block: &Block,
+        bin: usize,
+        scratch: &Scratch,
+        base: f64,
+    ) {
+        let bins = block.bin_count();
+        let here = block.bins.start + bin;
+        let weight = scratch.weight[here];
+        let stride = self.dense.stride;
+        let width = padded(bins);
+        let places = &layout.elimination.member[block.members.clone()];
+        let owner =
+            |which: usize| layout.gamma_parameter[block.gammas + which * bins + bin] as usize;
+        let others = |which: usize, also: usize| -> f64 {
+            (0..block.gamma_count)
+                .filter(|other| *other != which && *other != also)
+                .map(|other| scratch.theta[owner(other)])
+                .product()
+        };
+        for which in 0..block.gamma_count {
+            let rest = others(which, which);
+            let rates = self.members.rates.chunks_exact(width).map(|rates| rates[bin]);
+            match layout.elimination.place[owner(which)] {
+                Place::Local(local) => {
+                    self.slope[local as usize] += base * rest;
+                    if let (true, Some(row)) = (EXACT, self.own_row[local as usize]) {
+                        let row = &mut self.rows[row * stride..(row + 1) * stride];
+                        for (&place, rate) in places.iter().zip(rates) {
+                            row[place as usize] += weight * rest * rate;
+                        }
+                    }
+                }
+                Place::Global(own) => {
+                    let own = own as usize;
+                    self.transposed[own * layout.padded_bins + block.padded_bins + bin] +=
+                        base * rest;
+                    if EXACT {
+                        for (&place, rate) in places.iter().zip(rates) {
+                            let place = place as usize;
+                            self.dense.values[place.min(own) * stride + place.max(own)] +=
+                                weight * rest * rate;
+                        }
+                    }
+                }
+            }
+            if !EXACT {
+                continue;
+            }
+            for other in which + 1..block.gamma_count {
+                let second = weight * base * others(which, other);
+                self.add_pair(layout, here, owner(which), owner(other), second);
+            }
+        }
+    }
+
+    /// Two per-bin factors of one block.
+    fn add_pair(&mut self, layout: &Layout, bin: usize, one: usize, two: usize, second: f64) {
+        let stride = self.dense.stride;
+        match (layout.elimination.place[one], layout.elimination.place[two]) {
+            (Place::Global(one), Place::Global(two)) => {
+                let (low, high) = (one.min(two) as usize, one.max(two) as usize);
+                self.dense.row_mut(low)[high] += second;
+            }
+            (Place::Local(one), Place::Local(two)) => {
+                let locals = &layout.elimination.local_of_bin[bin];
+                let (one, two) = (one as usize - locals.start, two as usize - locals.start);
+                let start = self.block_of_bin[bin];
+                self.blocks[start + one * locals.len() + two] += second;
+                self.blocks[start + two * locals.len() + one] += second;
+            }
+            (Place::Local(local), Place::Global(global))
+            | (Place::Global(global), Place::Local(local)) => {
+                if let Some(row) = self.own_row[local as usize] {
+                    self.rows[row * stride + global as usize] += second;
+                }
+            }
+        }
+    }
+
+    /// Keeps a and b for the pairs, and adds what they and the diagonal give to the diagonal of the
+    /// dense part.
+    #[inline(always)]
+    fn add_block(&mut self, block: &Block, places: &[u32], product: f64, pull: f64) {
+        let count = block.members.len();
+        let Members { a, b, slope, diagonal, pull: pulls, .. } = &mut self.members;
+        let (a, b) = (&mut a[..count], &mut b[..count]);
+        let (slope, pulls) = (&slope[..count], &pulls[..count]);
+        if product.is_normal() {
+            let half = 0.5 * pull / product;
+            for member in 0..count {
+                a[member] = slope[member];
+                b[member] = half * slope[member] + pulls[member];
+            }
+        } else {
+            // dP has at most one component here; a is its unit vector, or empty.
+            let along: f64 = slope.iter().zip(a.iter()).map(|(slope, a)| slope * a).sum();
+            for member in 0..count {
+                b[member] += along * pulls[member];
+            }
+        }
+        let stride = self.dense.stride;
+        for (member, &place) in places.iter().enumerate() {
+            let place = place as usize;
+            self.dense.values[place * stride + place] +=
+                2.0 * a[member] * b[member] + diagonal[member];
+        }
+        self.pairs.a[block.members.clone()].copy_from_slice(a);
+        self.pairs.b[block.members.clone()].copy_from_slice(b);
+    }
+
+    /// Adds a bᵀ + b aᵀ of all blocks above the diagonal of the dense part.
+    #[inline(always)]
+    fn add_pairs(&mut self, layout: &Layout) {
+        let stride = self.dense.stride;
+        let Pairs { a, b, next, line } = &mut self.pairs;
+        for (next, block) in next.iter_mut().zip(&layout.blocks) {
+            *next = block.members.start;
+        }
+        let strips = self.dense.values.chunks_mut(STRIP * stride.max(1));
+        for (rows, first) in strips.zip((0..).step_by(STRIP)) {
+            for (next, block) in next.iter_mut().zip(&layout.blocks) {
+                let end = block.members.end;
+                let places = &layout.elimination.member[..end];
+                while let Some(&place) = places.get(*next) {
+                    let place = place as usize - first;
+                    if place >= STRIP {
+                        break;
+                    }
+                    let row = &mut rows[place * stride..(place + 1) * stride];
+                    let (of_a, of_b) = (a[*next], b[*next]);
+                    *next += 1;
+                    if of_a == 0.0 && of_b == 0.0 {
+                        continue;
+                    }
+                    let (a, b) = (&a[*next..end], &b[*next..end]);
+                    let line = &mut line[..end - *next];
+                    for ((value, a), b) in line.iter_mut().zip(a).zip(b) {
+                        *value = of_a * b + of_b * a;
+                    }
+                    scatter(row, &places[*next..], line);
+                }
+            }
+        }
+    }
+}
+
+/// What `a` and `b` are of all blocks' members, one block after the other.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pairs {
+    a: Vec<f64>,
+    b: Vec<f64>,
+    /// The next member of each block whose row comes.
+    next: Vec<usize>,
+    /// A row of a bᵀ + b aᵀ.
+    line: Vec<f64>,
+}
+
+impl Pairs {
+    pub(super) fn new(layout: &Layout, widest: usize) -> Self {
+        let members = || vec![0.0; layout.elimination.member.len()];
+        let next = vec![0; layout.blocks.len()];
+        Self { a: members(), b: members(), next, line: vec![0.0; widest] }
+    }
+}
+
+/// Adds to the places of a row; no two of them are the same.
+#[inline(always)]
+fn scatter(row: &mut [f64], places: &[u32], values: &[f64]) {
+    let (places, few) = places.as_chunks::<LANES>();
+    let (values, rest) = values.as_chunks::<LANES>();
+    for (places, values) in places.iter().zip(values) {
+        for (&place, value) in places.iter().zip(values) {
+            row[place as usize] += value;
+        }
+    }
+    for (&place, value) in few.iter().zip(rest) {
+        row[place as usize] += value;
+    }
+}
