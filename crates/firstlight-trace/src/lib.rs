@@ -25,6 +25,6 @@ pub use limits::Limits;
 pub use model::{Detail, Events, Facts, Line, Parameter, Place, Program, Trace};
 pub use names::{Category, NameId, Names};
 pub use overhead::tell_overheads;
-pub use read::{Opened, open, read_bytes};
+pub use read::{Opened, open, open_bytes, read_bytes};
 pub use recompile::TorchTrace;
 pub use speedscope::speedscope;

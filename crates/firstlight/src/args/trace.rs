@@ -26,7 +26,7 @@ pub(crate) struct TraceArgs {
     /// PyTorch's structured log (of `TORCH_TRACE`), which says why something was compiled again
     #[arg(long, value_name = "LOG")]
     pub(crate) torch_trace: Option<PathBuf>,
-    /// Memory that the events may take, in megabytes
+    /// Memory that the events may take, in megabytes; what takes more is read in pieces, step by step
     #[arg(long, default_value_t = 4096, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) memory: u64,
     /// Also make an HTML page with the timelines of the steps, or with the waterfall of --against

@@ -17,7 +17,7 @@ use firstlight_schema::exit_code::Exit;
 use firstlight_schema::suite::CaseFile;
 use firstlight_schema::suite_trace::{ArmTrace, SuiteTraceDocument};
 use firstlight_schema::trace::TraceDocument;
-use firstlight_trace::{Limits, Run, combined, document, open, tell_overheads};
+use firstlight_trace::{Limits, Run, combined, open, tell_overheads};
 
 use super::build;
 use super::run::environment;
@@ -130,9 +130,9 @@ impl Recorder<'_> {
 /// One document of the three runs.
 pub(super) fn combine(runs: Vec<Recorded>, limits: &Limits) -> Result<TraceDocument, Error> {
     let read = |profile: &Path| -> Result<TraceDocument, Error> {
-        let opened = open(profile, limits)?;
+        let mut opened = open(profile, limits)?;
         let name = opened.path.display().to_string();
-        Ok(document(&opened.trace, &name, None, build()))
+        Ok(opened.document(&name, None, build())?)
     };
     let mut told = Vec::new();
     for run in runs {

@@ -13,7 +13,7 @@ use firstlight_report::html::{trace_comparison_page, trace_page};
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::trace::TraceDocument;
-use firstlight_trace::{Opened, TorchTrace, compare, document, open, speedscope};
+use firstlight_trace::{Opened, TorchTrace, compare, open, speedscope};
 
 use super::build;
 use super::suite_trace::{combine, trace_suite};
@@ -25,7 +25,7 @@ use crate::settings::{Made, TraceSettings, TraceSource};
 pub(crate) fn trace(settings: &TraceSettings, printer: &mut Printer) -> Result<Exit, Error> {
     match &settings.source {
         TraceSource::File(path) => {
-            let (opened, document) = read(path, settings)?;
+            let (opened, document) = read(path, settings, printer)?;
             match &settings.against {
                 Some(other) => against(&document, other, settings, printer),
                 None => show(&document, Some(&opened), settings, printer),
@@ -40,11 +40,21 @@ pub(crate) fn trace(settings: &TraceSettings, printer: &mut Printer) -> Result<E
     }
 }
 
-fn read(path: &Path, settings: &TraceSettings) -> Result<(Opened, TraceDocument), Error> {
+fn read(
+    path: &Path,
+    settings: &TraceSettings,
+    printer: &mut Printer,
+) -> Result<(Opened, TraceDocument), Error> {
     let log = settings.torch_trace.as_deref().map(log).transpose()?;
-    let opened = open(path, &settings.limits)?;
+    let mut opened = open(path, &settings.limits)?;
+    if let Some(bytes) = opened.in_pieces() {
+        let megabytes = bytes.div_ceil(1 << 20);
+        printer.aside(&format!(
+            "{megabytes} MB of events do not fit into --memory: the file is read once per piece"
+        ));
+    }
     let name = opened.path.display().to_string();
-    let document = document(&opened.trace, &name, log.as_ref(), build());
+    let document = opened.document(&name, log.as_ref(), build())?;
     Ok((opened, document))
 }
 
@@ -76,6 +86,12 @@ fn show(
                     let words = "--export takes a trace: give one that --keep has kept".to_owned();
                     return Err(Error::Usage(words));
                 };
+                if let Some(bytes) = opened.in_pieces() {
+                    let megabytes = bytes.div_ceil(1 << 20);
+                    let words =
+                        format!("--export takes all events at once: give --memory {megabytes}");
+                    return Err(Error::Usage(words));
+                }
                 let mut content = Vec::new();
                 speedscope(&opened.trace, &document.recording.file, &mut content)
                     .map_err(|error| Error::Usage(format!("cannot export the trace: {error}")))?;
@@ -94,7 +110,7 @@ fn against(
     settings: &TraceSettings,
     printer: &mut Printer,
 ) -> Result<Exit, Error> {
-    let (_, first) = read(other, settings)?;
+    let (_, first) = read(other, settings, printer)?;
     let comparison = compare(&first, document, build());
     let text = match settings.format {
         Format::Text => Terminal::new(printer.width()).trace_comparison(&comparison, settings.rows),
