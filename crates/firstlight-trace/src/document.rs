@@ -11,6 +11,7 @@ use firstlight_schema::version::Build;
 
 use crate::attribute::{self, Booker, Findings, Frames};
 use crate::error::Result;
+use crate::inflation::inflation;
 use crate::intervals::Set;
 use crate::model::Trace;
 use crate::read::{Pieces, Whole};
@@ -96,6 +97,25 @@ fn sweep<'a>(
         0
     })?;
     Ok(swept)
+}
+
+/// The document again, with everything that follows from its own steps, frames and runs computed anew:
+/// what is published is this, or was changed.
+pub fn recomputed(document: &TraceDocument) -> TraceDocument {
+    let mut again = document.clone();
+    for step in &mut again.steps {
+        step.duration_ns = step.parts.iter().map(|row| row.ns).sum();
+        step.host_outside_ns = Step::outside(&step.parts);
+        step.compiled = step.parts.iter().any(|row| row.part.bucket() == Bucket::Compile);
+    }
+    for compilation in &mut again.compilations {
+        compilation.duration_ns = compilation.parts.iter().map(|row| row.ns).sum();
+    }
+    again.steady = steady_rows(&again.steps);
+    again.host_outside = host_outside(&again.steps);
+    again.wrappers = wrappers(&again.frames, &again.steps);
+    again.inflation = again.inflation.map(|own| inflation(own.runs));
+    again
 }
 
 fn recording(trace: &Trace, found: &Findings, file: &str) -> Recording {

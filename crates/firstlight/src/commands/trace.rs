@@ -12,8 +12,9 @@ use firstlight_engine::store::{write_bytes, write_whole};
 use firstlight_report::html::{trace_comparison_page, trace_page};
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
+use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::trace::TraceDocument;
-use firstlight_trace::{Opened, TorchTrace, compare, open, speedscope};
+use firstlight_trace::{Opened, TorchTrace, check_cache, compare, open, speedscope};
 
 use super::build;
 use super::suite_trace::{combine, trace_suite};
@@ -25,10 +26,10 @@ use crate::settings::{Made, TraceSettings, TraceSource};
 pub(crate) fn trace(settings: &TraceSettings, printer: &mut Printer) -> Result<Exit, Error> {
     match &settings.source {
         TraceSource::File(path) => {
-            let (opened, document) = read(path, settings, printer)?;
+            let (opened, mut document) = read(path, settings, printer)?;
             match &settings.against {
                 Some(other) => against(&document, other, settings, printer),
-                None => show(&document, Some(&opened), settings, printer),
+                None => show(&mut document, Some(&opened), settings, printer),
             }
         }
         TraceSource::Record { command, timeout, keep } => in_folder(keep.as_deref(), |folder| {
@@ -65,11 +66,15 @@ fn log(path: &Path) -> Result<TorchTrace, Error> {
 }
 
 fn show(
-    document: &TraceDocument,
+    document: &mut TraceDocument,
     opened: Option<&Opened>,
     settings: &TraceSettings,
     printer: &mut Printer,
 ) -> Result<Exit, Error> {
+    if let Some(policy) = settings.cache {
+        check_cache(document, policy);
+    }
+    let document = &*document;
     let text = match settings.format {
         Format::Text => Terminal::new(printer.width()).trace(document, settings.rows),
         Format::Json => serde_json::to_string(document)? + "\n",
@@ -101,7 +106,10 @@ fn show(
         };
         printer.aside(&format!("wrote {}", path.display()));
     }
-    Ok(Exit::Ok)
+    let contradicts =
+        |reason: &Reason| matches!(reason.finding, Finding::CacheNotClean | Finding::CacheNeverHit);
+    let wrong = document.findings.iter().any(contradicts);
+    Ok(if wrong { Exit::VerificationFailed } else { Exit::Ok })
 }
 
 fn against(
@@ -139,7 +147,7 @@ fn recorded(
     let runs = record(&work, folder, &interrupt, |tracing| {
         printer.aside(&format!("running {}", tracing.name()));
     })?;
-    show(&combine(runs, &settings.limits)?, None, settings, printer)
+    show(&mut combine(runs, &settings.limits)?, None, settings, printer)
 }
 
 /// Recordings go where they are to be kept, or where they vanish with the command.
