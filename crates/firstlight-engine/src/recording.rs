@@ -110,6 +110,9 @@ pub fn record(
     Ok(runs)
 }
 
+/// What is declared of the compilers' caches of a suite's arm while it is recorded.
+pub const COMPILERS: Policy = Policy::Clean;
+
 /// What is started again for each run.
 enum Subject {
     Command(Launch),
@@ -141,7 +144,7 @@ impl Subject {
 
     fn launch(&mut self) -> Result<Launch, EngineError> {
         const POLICY: CachePolicy = CachePolicy {
-            compilers: Policy::Clean,
+            compilers: COMPILERS,
             bytecode: Policy::AsFound,
             page_cache: Policy::AsFound,
         };

@@ -4,20 +4,22 @@ use firstlight_analysis::stats;
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{
-    Bucket, EventRow, Framework, HostOutside, NamedVersion, Notice, NoticeName, Part, Recording,
-    SteadyRow, Step, StepsBy, TraceDocument,
+    Bucket, Framework, HostOutside, NamedVersion, Notice, NoticeName, Part, Recording, SteadyRow,
+    Step, StepsBy, TraceDocument,
 };
 use firstlight_schema::version::Build;
 
-use crate::attribute::{self, Findings, book, frames};
+use crate::attribute::{self, Booker, Findings, Frames};
+use crate::error::Result;
+use crate::inflation::inflation;
 use crate::intervals::Set;
-use crate::model::{Detail, Line, Place, Trace};
-use crate::recompile::{TorchTrace, explain};
+use crate::model::Trace;
+use crate::read::{Pieces, Whole};
+use crate::recompile::{Explainer, TorchTrace};
 use crate::rules::JaxRules;
 use crate::wrappers::wrappers;
 
-/// Names in the table of events; the rest are too short in sum for anybody to miss.
-const MOST_EVENTS: usize = 2_000;
+/// Frames that are told; the rest are too short for anybody to miss.
 const MOST_FRAMES: usize = 2_000;
 
 /// Attributes a trace; `file` is what it is called in the document.
@@ -27,38 +29,97 @@ pub fn document(
     log: Option<&TorchTrace>,
     build: Build,
 ) -> TraceDocument {
-    let found = attribute::find(trace);
-    let booked = book(&found);
+    let told = tell(&mut Whole(trace), file, log, build);
+    told.expect("what is in memory is not read again")
+}
+
+/// The same of a recording that may be read in pieces.
+pub(crate) fn tell(
+    source: &mut dyn Pieces,
+    file: &str,
+    log: Option<&TorchTrace>,
+    build: Build,
+) -> Result<TraceDocument> {
+    let found = attribute::find(source)?;
+    let mut swept = sweep(source, &found, Explained::Steady)?;
+    // Where everything compiles, that is what there is to explain.
+    if swept.steps.iter().all(|step| step.compiled) {
+        swept = sweep(source, &found, Explained::All)?;
+    }
+    let trace = source.trace();
     let owner = &trace.lines[found.owner];
     let thread = format!("{}, {}", owner.group, owner.name);
     let mut document =
         TraceDocument::new(build, recording(trace, &found, file), found.steps_by, thread);
-    document.compilations = explain(trace, &found, log);
+    document.compilations = swept.explainer.finish(trace, log);
     document.notices = notices(trace, &found);
-    let steady = booked.iter().any(|one| !one.step.compiled);
-    let explained = booked.iter().filter(|one| !one.step.compiled || !steady);
-    let host = explained.clone().flat_map(|one| one.host.spans()).copied().collect();
-    document.frames = frames(trace, &found, &Set::union(host), explained.count());
+    document.frames = swept.frames.finish(&trace.names, &found.frames);
     document.frames.truncate(MOST_FRAMES);
-    document.steps = booked.into_iter().map(|one| one.step).collect();
+    document.steps = swept.steps;
     document.steady = steady_rows(&document.steps);
     document.host_outside = host_outside(&document.steps);
     document.wrappers = wrappers(&document.frames, &document.steps);
-    document.events = events(trace);
+    document.events = found.totals.events(&trace.names);
     document.findings = findings(&document);
-    document
+    Ok(document)
+}
+
+/// The steps whose host time is told by frames.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Explained {
+    Steady,
+    All,
+}
+
+struct Swept<'a> {
+    steps: Vec<Step>,
+    frames: Frames,
+    explainer: Explainer<'a>,
+}
+
+/// Goes through all pieces, and books the steps of each before it is forgotten.
+fn sweep<'a>(
+    source: &mut dyn Pieces,
+    found: &'a Findings,
+    explained: Explained,
+) -> Result<Swept<'a>> {
+    let (mut divider, mut books) = (found.divider(), Booker::default());
+    let mut swept =
+        Swept { steps: Vec::new(), frames: Frames::default(), explainer: Explainer::new(found) };
+    source.each(&found.steps, found.held(), &mut |piece, span| {
+        let layers = divider.divide(piece, span);
+        swept.explainer.feed(piece, span, &layers);
+        let booked = books.book(found, &layers, span);
+        let told = booked.iter().filter(|one| explained == Explained::All || !one.step.compiled);
+        let host = told.clone().flat_map(|one| one.host.spans()).copied().collect();
+        swept.frames.feed(piece, found, &Set::union(host), told.count());
+        swept.steps.extend(booked.into_iter().map(|one| one.step));
+        0
+    })?;
+    Ok(swept)
+}
+
+/// The document again, with everything that follows from its own steps, frames and runs computed anew:
+/// what is published is this, or was changed.
+pub fn recomputed(document: &TraceDocument) -> TraceDocument {
+    let mut again = document.clone();
+    for step in &mut again.steps {
+        step.duration_ns = step.parts.iter().map(|row| row.ns).sum();
+        step.host_outside_ns = Step::outside(&step.parts);
+        step.compiled = step.parts.iter().any(|row| row.part.bucket() == Bucket::Compile);
+    }
+    for compilation in &mut again.compilations {
+        compilation.duration_ns = compilation.parts.iter().map(|row| row.ns).sum();
+    }
+    again.steady = steady_rows(&again.steps);
+    again.host_outside = host_outside(&again.steps);
+    again.wrappers = wrappers(&again.frames, &again.steps);
+    again.inflation = again.inflation.map(|own| inflation(own.runs));
+    again
 }
 
 fn recording(trace: &Trace, found: &Findings, file: &str) -> Recording {
-    let ends = trace.lines.iter().flat_map(|line| {
-        line.events.start.iter().zip(&line.events.duration).map(|(start, long)| start + long)
-    });
-    let python = trace.facts.tracer.is_some_and(|levels| levels.python > 0)
-        || trace.lines[found.owner]
-            .events
-            .name
-            .iter()
-            .any(|name| found.frames[*name] == firstlight_schema::trace::FrameKind::Python);
+    let python = trace.facts.tracer.is_some_and(|levels| levels.python > 0) || found.totals.python;
     let version = |(name, version): &(String, String)| NamedVersion {
         name: name.clone(),
         version: version.clone(),
@@ -75,7 +136,7 @@ fn recording(trace: &Trace, found: &Findings, file: &str) -> Recording {
         hosts: trace.facts.hosts.clone(),
         tracer: trace.facts.tracer,
         python_traced: python,
-        span_ns: Nanos(u64::try_from(ends.max().unwrap_or(0)).unwrap_or(0)),
+        span_ns: Nanos(u64::try_from(found.totals.end).unwrap_or(0)),
         rules: found.rules.to_owned(),
     }
 }
@@ -95,8 +156,8 @@ fn notices(trace: &Trace, found: &Findings) -> Vec<Notice> {
         ),
         _ => add(NoticeName::StepsGuessed, "no step is marked: the whole recording is one"),
     }
-    let others = other_threads(trace, found);
-    if others > 0 {
+    if found.others > 0 {
+        let others = found.others;
         let text = format!("{others} other threads have steps too; these are of the one with most");
         add(NoticeName::OtherThreads, &text);
     }
@@ -117,17 +178,6 @@ fn notices(trace: &Trace, found: &Findings) -> Vec<Notice> {
         }
     }
     notices
-}
-
-/// Host lines that have steps, besides the one that is shown.
-fn other_threads(trace: &Trace, found: &Findings) -> usize {
-    let steps = |line: &Line| {
-        (0..line.events.len()).any(|index| matches!(trace.detail(line, index), Detail::Step(_)))
-    };
-    let lines = trace.lines.iter().enumerate();
-    lines
-        .filter(|(index, line)| *index != found.owner && line.place == Place::Host && steps(line))
-        .count()
 }
 
 /// Medians of buckets and of their parts over the steps that compiled nothing.
@@ -161,38 +211,9 @@ fn host_outside(steps: &[Step]) -> Option<HostOutside> {
         median: stats::median(&values)?,
         least_ns: steady().map(|step| step.host_outside_ns).min()?,
         most_ns: steady().map(|step| step.host_outside_ns).max()?,
-        share: values.iter().sum::<f64>() / whole,
+        // Steps that take no time have no shares.
+        share: if whole > 0.0 { values.iter().sum::<f64>() / whole } else { 0.0 },
     })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a mean is shown with three digits")]
-fn events(trace: &Trace) -> Vec<EventRow> {
-    let mut sums = vec![[(0_u64, 0_u64); 2]; trace.names.len()];
-    for line in &trace.lines {
-        let place = usize::from(line.place == Place::Device);
-        for (name, duration) in line.events.name.iter().zip(&line.events.duration) {
-            let sum = &mut sums[name.index()][place];
-            sum.0 += 1;
-            sum.1 = sum.1.saturating_add(duration.unsigned_abs());
-        }
-    }
-    let mut rows: Vec<EventRow> = Vec::new();
-    for (id, places) in trace.names.ids().zip(sums) {
-        for (place, (count, total)) in places.into_iter().enumerate() {
-            if count > 0 {
-                rows.push(EventRow {
-                    name: trace.names.text(id).to_owned(),
-                    on_device: place == 1,
-                    count,
-                    total_ns: Nanos(total),
-                    mean_ns: total as f64 / count as f64,
-                });
-            }
-        }
-    }
-    rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
-    rows.truncate(MOST_EVENTS);
-    rows
 }
 
 fn findings(document: &TraceDocument) -> Vec<Reason> {

@@ -32,6 +32,13 @@ pub enum Problem {
     TooLong { limit: u64 },
     #[error("needs more than {limit} bytes of memory; {events} events were read up to byte {at}")]
     TooLarge { limit: u64, events: u64, at: u64 },
+    #[error(
+        "does not fit into {limit} bytes of memory even in pieces: {what} takes {needs}, names and \
+         programs included"
+    )]
+    StepTooLarge { what: String, needs: u64, limit: u64 },
+    #[error("changed while it was read")]
+    Changed,
     #[error("holds no trace")]
     NoTrace,
     #[error("holds the traces of several hosts: {names}")]
@@ -58,7 +65,15 @@ impl Problem {
             Self::Bomb { .. } | Self::TooLong { .. } => {
                 "if the file is what it should be, unpack it and give the unpacked file"
             }
-            Self::TooLarge { .. } => "raise --memory, or trace fewer steps",
+            Self::TooLarge { .. } => {
+                "the names and programs of a recording are in memory all the time: raise --memory, in \
+                 megabytes of 2^20 bytes"
+            }
+            Self::StepTooLarge { .. } => {
+                "with a --memory of that much (in megabytes of 2^20 bytes) it is read step by step, \
+                 with more in fewer passes over the file"
+            }
+            Self::Changed => "wait until the profiler has written it",
             Self::NoTrace => {
                 "a JAX profile folder holds plugins/profile/TIME/HOST.xplane.pb; was the trace stopped?"
             }

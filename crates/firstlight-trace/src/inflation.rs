@@ -26,22 +26,27 @@ pub fn combined(runs: &[Run]) -> Option<TraceDocument> {
     let mut document = recorded().next()?.clone();
     let most = recorded().next_back()?.clone();
     let told: Vec<TracedRun> = runs.iter().map(|run| traced(run, &document)).collect();
-    let ratio = |of: fn(&TracedRun) -> Option<Estimate>| {
-        let mut points = told.iter().filter_map(of).map(|estimate| estimate.point);
-        let first = points.next().filter(|first| *first > 0.0)?;
-        points.next_back().filter(|last| *last > 0.0).map(|last| last / first)
-    };
-    let inflation = Inflation {
-        factor: ratio(|run| run.step),
-        host_factor: ratio(|run| run.host),
-        overhead_factor: ratio(|run| run.overhead),
-        runs: told,
-    };
+    let inflation = inflation(told);
     document.frames = scaled(&document, most);
     document.wrappers = wrappers(&document.frames, &document.steps);
     document.findings.retain(|reason| reason.finding != Finding::TracerInflated);
     document.inflation = Some(inflation);
     Some(document)
+}
+
+/// The factors follow from the runs.
+pub(crate) fn inflation(runs: Vec<TracedRun>) -> Inflation {
+    let ratio = |of: fn(&TracedRun) -> Option<Estimate>| {
+        let mut points = runs.iter().filter_map(of).map(|estimate| estimate.point);
+        let first = points.next().filter(|first| *first > 0.0)?;
+        points.next_back().filter(|last| *last > 0.0).map(|last| last / first)
+    };
+    Inflation {
+        factor: ratio(|run| run.step),
+        host_factor: ratio(|run| run.host),
+        overhead_factor: ratio(|run| run.overhead),
+        runs,
+    }
 }
 
 /// Steps that compile in the recording compile in every run, which knows nothing of it.

@@ -4,9 +4,6 @@ use firstlight_schema::trace::{Notice, NoticeName, TraceFormat, TracerLevels};
 
 use crate::names::{NameId, Names};
 
-/// What an event takes in memory.
-pub(crate) const EVENT_BYTES: u64 = 24;
-
 /// A recording.
 #[derive(Debug)]
 pub struct Trace {
@@ -24,11 +21,18 @@ pub struct Trace {
 
 impl Trace {
     pub fn events(&self) -> usize {
-        self.lines.iter().map(|line| line.events.len()).sum()
+        self.lines.iter().map(Line::count).sum()
     }
 
     pub(crate) fn detail(&self, line: &Line, index: usize) -> &Detail {
         &self.details[line.events.detail[index] as usize]
+    }
+
+    /// Says when the clock of the events began, which the file tells of its own clock.
+    pub(crate) fn began_with(&mut self, first: i64) {
+        if let Some(began) = &mut self.facts.began {
+            *began = began.saturating_add(first);
+        }
     }
 
     pub(crate) fn notice(&mut self, name: NoticeName, text: impl Into<String>) {
@@ -73,6 +77,82 @@ pub struct Line {
     pub id: i64,
     pub place: Place,
     pub events: Events,
+    /// What its events come to, where they are read in pieces.
+    pub(crate) tally: Option<Tally>,
+}
+
+impl Line {
+    pub(crate) fn new(group: String, place: Place) -> Self {
+        Self { group, name: String::new(), id: 0, place, events: Events::default(), tally: None }
+    }
+
+    /// How many events it has, whether or not they are in memory.
+    pub(crate) fn count(&self) -> usize {
+        let tally = self.tally.as_ref().map(|tally| usize::try_from(tally.events));
+        tally.map_or(self.events.len(), |events| events.unwrap_or(usize::MAX))
+    }
+}
+
+/// How many of a line's events tell which thread has the steps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) events: u64,
+    /// Of JAX, and those of them that take time.
+    pub(crate) steps: u64,
+    pub(crate) timed_steps: u64,
+    pub(crate) calls: u64,
+    /// Of PyTorch.
+    pub(crate) profiler_steps: u64,
+    pub(crate) timed_profiler_steps: u64,
+}
+
+impl Tally {
+    /// Whether a name is that of a call, or of a step of PyTorch.
+    pub(crate) fn kind(names: &Names, name: NameId) -> (bool, bool) {
+        let (category, text) = (names.category(name), names.text(name));
+        (crate::rules::is_call(text), crate::rules::is_profiler_step(category, text))
+    }
+
+    pub(crate) fn add(&mut self, (call, step): (bool, bool), duration: i64, detail: &Detail) {
+        let timed = u64::from(duration > 0);
+        self.events += 1;
+        self.calls += u64::from(call);
+        if step {
+            self.profiler_steps += 1;
+            self.timed_profiler_steps += timed;
+        }
+        if matches!(detail, Detail::Step(_)) {
+            self.steps += 1;
+            self.timed_steps += timed;
+        }
+    }
+
+    /// Of a line that appears twice.
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        Self {
+            events: self.events + other.events,
+            steps: self.steps + other.steps,
+            timed_steps: self.timed_steps + other.timed_steps,
+            calls: self.calls + other.calls,
+            profiler_steps: self.profiler_steps + other.profiler_steps,
+            timed_profiler_steps: self.timed_profiler_steps + other.timed_profiler_steps,
+        }
+    }
+
+    /// Of every line.
+    pub(crate) fn of(trace: &Trace) -> Vec<Self> {
+        let kinds: Vec<(bool, bool)> =
+            trace.names.ids().map(|id| Self::kind(&trace.names, id)).collect();
+        let count = |line: &Line| {
+            let mut tally = Self::default();
+            for (index, name) in line.events.name.iter().enumerate() {
+                let duration = line.events.duration[index];
+                tally.add(kinds[name.index()], duration, trace.detail(line, index));
+            }
+            tally
+        };
+        trace.lines.iter().map(|line| line.tally.clone().unwrap_or_else(|| count(line))).collect()
+    }
 }
 
 /// The events of a line, column by column; after reading they are in the order of their starts,

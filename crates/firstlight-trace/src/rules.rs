@@ -52,13 +52,15 @@ pub(crate) struct JaxRules {
     roles: &'static [(JaxRole, Is)],
 }
 
+const CALL: &str = "PjitFunction(";
+
 /// Newest first.
 const JAX: [JaxRules; 2] = [
     JaxRules {
         since: (0, 10),
         name: "jax from 0.10",
         roles: &[
-            (JaxRole::Call, Is::Begins("PjitFunction(")),
+            (JaxRole::Call, Is::Begins(CALL)),
             (JaxRole::Lower, Is::Exactly("lower_sharding_computation")),
             (JaxRole::Compile, Is::Exactly("backend_compile_and_load")),
             (JaxRole::Compile, Is::Both("PjRt", "Client::Compile")),
@@ -74,7 +76,7 @@ const JAX: [JaxRules; 2] = [
         since: (0, 0),
         name: "jax before 0.10",
         roles: &[
-            (JaxRole::Call, Is::Begins("PjitFunction(")),
+            (JaxRole::Call, Is::Begins(CALL)),
             (JaxRole::Lower, Is::Exactly("lower_sharding_computation")),
             (JaxRole::Compile, Is::Begins("backend_compile")),
             (JaxRole::Compile, Is::Both("PjRt", "Client::Compile")),
@@ -102,6 +104,11 @@ impl JaxRules {
         let fits = self.roles.iter().find(|(_, is)| is.of(name));
         fits.map_or(JaxRole::Other, |(role, _)| *role)
     }
+}
+
+/// A call of a compiled function of JAX; no version has another name for it.
+pub(crate) fn is_call(name: &str) -> bool {
+    name.starts_with(CALL)
 }
 
 fn parse(version: &str) -> Option<(u32, u32)> {
@@ -176,9 +183,13 @@ const TORCH_ROLES: &[(TorchRole, Is)] = &[
     (TorchRole::Blocked, Is::Exactly("hipDeviceSynchronize")),
 ];
 
+pub(crate) fn is_profiler_step(category: Category, name: &str) -> bool {
+    category == Category::UserAnnotation && name.starts_with("ProfilerStep#")
+}
+
 pub(crate) fn torch_role(category: Category, name: &str) -> TorchRole {
     match category {
-        Category::UserAnnotation if name.starts_with("ProfilerStep#") => return TorchRole::Step,
+        Category::UserAnnotation if is_profiler_step(category, name) => return TorchRole::Step,
         Category::PythonFunction => return TorchRole::Python,
         Category::GpuUserAnnotation | Category::Overhead | Category::Other => {
             return TorchRole::Other;

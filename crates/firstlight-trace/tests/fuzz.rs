@@ -1,6 +1,7 @@
 //! A seeded fuzzer that needs no nightly compiler: recordings are cut, flipped, doubled and joined, and
-//! whatever comes of it must be a trace or an error. A panic, a step whose parts do not sum to it or a
-//! broken budget fail the test, which names the seed and the round.
+//! whatever comes of it must be a trace or an error. A panic, a step whose parts do not sum to it, a
+//! broken budget or something else in pieces than at once fail the test, which names the seed and the
+//! round.
 //!
 //! In CI it runs a few hundred rounds; `FIRSTLIGHT_FUZZ_SECONDS=3600 cargo test --release --package
 //! firstlight-trace --test fuzz` runs for an hour, and `FIRSTLIGHT_FUZZ_SEED` repeats a run.
@@ -10,8 +11,11 @@ mod made;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
+use firstlight_schema::trace::TraceDocument;
 use firstlight_schema::version::Build;
-use firstlight_trace::{Limits, TorchTrace, Trace, document, open, read_bytes, speedscope};
+use firstlight_trace::{
+    Limits, Problem, TorchTrace, Trace, document, open, open_bytes, read_bytes, speedscope,
+};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rand::{RngExt, SeedableRng};
@@ -20,6 +24,8 @@ use rand_pcg::Pcg64Mcg;
 const ROUNDS: u32 = 150;
 /// An hour is divided among so many.
 const READERS: u64 = 5;
+/// Reading in pieces takes many passes, so it is tried less often.
+const PIECES_EVERY: u32 = 8;
 /// A length that is enough to hold every kind of field, and short enough for many rounds.
 const LONGEST: usize = 60_000;
 
@@ -78,7 +84,7 @@ fn fuzz(of: &str) {
     let mut round = 0;
     while until.map_or(round < ROUNDS, |until| Instant::now() < until) {
         let input = mutated(&corpus, &mut random);
-        let result = std::panic::catch_unwind(|| check(of, &input));
+        let result = std::panic::catch_unwind(|| check(of, &input, round % PIECES_EVERY == 0));
         if result.is_err() {
             let path = std::env::temp_dir().join(format!("firstlight-fuzz-{of}-{seed}-{round}"));
             let _ = std::fs::write(&path, &input);
@@ -93,7 +99,7 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-fn check(of: &str, input: &[u8]) {
+fn check(of: &str, input: &[u8], pieces: bool) {
     let limits = Limits { memory: 64 << 20, ..Limits::default() };
     match of {
         "log" => drop(TorchTrace::parse(&String::from_utf8_lossy(input))),
@@ -104,16 +110,21 @@ fn check(of: &str, input: &[u8]) {
                 tells(&opened.trace);
             }
         }
-        _ => {
-            if let Ok(trace) = read_bytes(input, &limits) {
-                tells(&trace);
+        _ => match read_bytes(input, &limits) {
+            Ok(trace) => {
+                let told = tells(&trace);
+                if pieces {
+                    tells_in_pieces(input, &told);
+                }
             }
-        }
+            Err(_) if pieces => drop(in_pieces(input, input.len() as u64)),
+            Err(_) => {}
+        },
     }
 }
 
 /// What was read can be attributed, written and exported, and every step is the sum of its parts.
-fn tells(trace: &Trace) {
+fn tells(trace: &Trace) -> TraceDocument {
     let of = document(trace, "fuzz", None, Build::new("0", None));
     for step in &of.steps {
         let sum: u64 = step.parts.iter().map(|row| row.ns.0).sum();
@@ -121,6 +132,33 @@ fn tells(trace: &Trace) {
     }
     serde_json::to_string(&of).expect("every document is JSON");
     speedscope(trace, "fuzz", std::io::sink()).expect("nothing is written to nowhere");
+    of
+}
+
+/// With ever more memory, until it is enough: an error says what is missing, or all is told the same.
+fn tells_in_pieces(input: &[u8], expected: &TraceDocument) {
+    let mut memory = (input.len() as u64 / 60).max(64);
+    loop {
+        match in_pieces(input, memory) {
+            Ok(told) => {
+                assert_eq!(&told, expected, "with {memory} bytes");
+                return;
+            }
+            Err(Problem::TooLarge { .. }) => memory += memory / 4,
+            Err(Problem::StepTooLarge { needs, limit, .. }) => {
+                assert!(limit < needs, "{needs} bytes are more than {limit}");
+                memory = needs.max(memory + memory / 4);
+            }
+            Err(error) => panic!("in pieces it is {error}"),
+        }
+    }
+}
+
+fn in_pieces(input: &[u8], memory: u64) -> Result<TraceDocument, Problem> {
+    let limits = Limits { memory, ..Limits::default() };
+    let mut opened = open_bytes(input.to_vec(), &limits)?;
+    let told = opened.document("fuzz", None, Build::new("0", None));
+    told.map_err(|error| error.problem)
 }
 
 fn mutated(corpus: &[Vec<u8>], random: &mut Pcg64Mcg) -> Vec<u8> {

@@ -314,6 +314,10 @@ fn a_foreign_trace_is_one_step_and_says_so() {
     let trace = read_bytes(text.as_bytes(), &Limits::default()).unwrap();
     let of = document(&trace, "trace", None, Build::new("0", None));
     assert_eq!((of.steps.len(), of.steps[0].duration_ns.0), (1, 10_000));
+    let text = text.replace("\"dur\":10", "\"dur\":0");
+    let nothing = read_bytes(text.as_bytes(), &Limits::default()).unwrap();
+    let nothing = document(&nothing, "trace", None, Build::new("0", None));
+    assert_eq!(nothing.host_outside.map(|of| of.share), Some(0.0));
     assert!(of.notices.iter().any(|notice| notice.name == NoticeName::StepsGuessed));
 }
 

@@ -9,12 +9,13 @@ mod made;
 
 use std::path::Path;
 
+use firstlight_schema::cache::Policy;
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{
     Bucket, CauseKind, NoticeName, Part, Served, Step, StepsBy, TraceDocument, TraceFormat, Turn,
 };
 use firstlight_schema::version::Build;
-use firstlight_trace::{Events, Limits, Place, Trace, document, open};
+use firstlight_trace::{Events, Limits, Place, Trace, check_cache, document, open};
 
 fn read(path: &Path) -> TraceDocument {
     let opened = open(path, &Limits::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -266,6 +267,33 @@ fn torch_on_a_processor_is_served_by_the_disk_cache() {
         assert_eq!(one.cause.text, "argument 2: float[64,128] → float[65,128]");
         let optimizer = of.frames.iter().find(|frame| frame.name.starts_with("Optimizer.step"));
         assert!(optimizer.is_some(), "{:?}", of.frames);
+    }
+}
+
+#[test]
+fn a_declared_cache_policy_is_checked() {
+    let told = |fixture: &str, policy: Policy| {
+        let mut of = read(&made::fixtures().join(fixture));
+        of.findings.clear();
+        check_cache(&mut of, policy);
+        of.findings.iter().map(ToString::to_string).collect::<Vec<String>>()
+    };
+    // The one program was served by a disk cache here, and compiled there.
+    let (cached, compiled) = ("torch-cpu.json.gz", "jax-gpu.xplane.pb.gz");
+    let text = "cache-not-clean: declared clean, and 1 of 1 programs served by a disk cache: \
+                `frame 0` in step 4";
+    assert_eq!(told(cached, Policy::Clean), [text]);
+    assert_eq!(told(cached, Policy::Disabled), [text.replace("clean, and", "disabled, and")]);
+    let text = "cache-never-hit: declared primed, and 1 of 1 programs compiled and not served by a \
+                disk cache: `step` in step 5";
+    assert_eq!(told(compiled, Policy::Primed), [text]);
+    for (fixture, policy) in [
+        (cached, Policy::Primed),
+        (cached, Policy::AsFound),
+        (compiled, Policy::Clean),
+        (compiled, Policy::AsFound),
+    ] {
+        assert!(told(fixture, policy).is_empty(), "{fixture}, {policy}");
     }
 }
 

@@ -9,8 +9,9 @@ use firstlight_engine::store::read_run;
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::reading::RawRecord;
 use firstlight_schema::run::RunDocument;
-use firstlight_schema::snapshot::{ORIGIN, Origin, RAW};
+use firstlight_schema::snapshot::{ORIGIN, Origin, RAW, TRACE};
 use firstlight_schema::suite::SuiteFile;
+use firstlight_schema::suite_trace::SuiteTraceDocument;
 
 use crate::error::Error;
 use crate::verification::parse_records;
@@ -28,6 +29,21 @@ pub(crate) fn run(path: &Path) -> Result<RunDocument, Error> {
         return Ok(read_result(&Files::read(path)?, path)?);
     }
     Ok(read_run(path)?)
+}
+
+/// What recording cost the arms, where the stored run has it.
+pub(crate) fn traced(path: &Path) -> Result<Option<SuiteTraceDocument>, Error> {
+    let content = if path.is_dir() {
+        fs::read(path.join(TRACE)).ok()
+    } else if path.extension().is_some_and(|extension| extension == "zst") {
+        Files::read(path)?.get(TRACE).map(<[u8]>::to_vec)
+    } else {
+        None
+    };
+    let Some(content) = content else { return Ok(None) };
+    let cannot =
+        |error| Error::Usage(format!("`{}` has a broken {TRACE}: {error}", path.display()));
+    serde_json::from_slice(&content).map(Some).map_err(cannot)
 }
 
 /// A run without a manifest.

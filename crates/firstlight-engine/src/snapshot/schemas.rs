@@ -18,6 +18,7 @@ pub enum Shape {
     Run,
     RawRecord,
     Validation,
+    SuiteTrace,
 }
 
 impl Shape {
@@ -27,16 +28,18 @@ impl Shape {
             Self::Run => "run.json",
             Self::RawRecord => "raw-record.json",
             Self::Validation => "validation.json",
+            Self::SuiteTrace => "suite-trace.json",
         }
     }
 
     fn validator(self) -> &'static Validator {
-        static VALIDATORS: [OnceLock<Validator>; 4] = [const { OnceLock::new() }; 4];
+        static VALIDATORS: [OnceLock<Validator>; 5] = [const { OnceLock::new() }; 5];
         let place = match self {
             Self::Manifest => 0,
             Self::Run => 1,
             Self::RawRecord => 2,
             Self::Validation => 3,
+            Self::SuiteTrace => 4,
         };
         VALIDATORS[place].get_or_init(|| {
             let known = SCHEMA_FILES.iter().find(|(name, _)| *name == self.file());

@@ -28,8 +28,13 @@ pub(super) fn suite_trace(page: &mut Page, document: &SuiteTraceDocument, rows: 
             trace::trace(page, only, rows);
         }
         several => {
-            for one in several.iter().filter_map(|arm| arm.trace.as_ref()) {
+            for arm in several {
+                let Some(one) = &arm.trace else { continue };
                 trace::wrappers(page, one);
+                for finding in &one.findings {
+                    let (name, text) = (finding.finding, &finding.text);
+                    page.sentence(&format!("{}: {BOLD}{name}{BOLD:#}: {text}", arm.arm));
+                }
             }
         }
     }

@@ -4,7 +4,7 @@
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{Bucket, Part, PartTime, Step, Stretch};
 
-use super::{Findings, Mark};
+use super::{Findings, Layers, Mark};
 use crate::intervals::{Set, Span};
 
 /// Stretches shorter than this share of their step cannot be seen in a drawing of it.
@@ -16,23 +16,31 @@ pub(crate) struct Booked {
     pub(crate) host: Set,
 }
 
-pub(crate) fn book(found: &Findings) -> Vec<Booked> {
-    let mut before = None;
-    found
-        .steps
-        .iter()
-        .map(|mark| {
-            let booked = one(found, mark, before);
-            before = Some(mark.span.1);
-            booked
-        })
-        .collect()
+/// Books the steps of one piece after another.
+#[derive(Default)]
+pub(crate) struct Booker {
+    /// Where the step before ended.
+    before: Option<i64>,
 }
 
-fn one(found: &Findings, mark: &Mark, before: Option<i64>) -> Booked {
+impl Booker {
+    /// The steps that begin in a stretch, which also end in it.
+    pub(crate) fn book(&mut self, found: &Findings, layers: &Layers, span: Span) -> Vec<Booked> {
+        let from = found.steps.partition_point(|mark| mark.span.0 < span.0);
+        let to = found.steps.partition_point(|mark| mark.span.0 < span.1);
+        let of = |mark: &Mark| {
+            let booked = one(layers, mark, self.before);
+            self.before = Some(mark.span.1);
+            booked
+        };
+        found.steps[from..to].iter().map(of).collect()
+    }
+}
+
+fn one(found: &Layers, mark: &Mark, before: Option<i64>) -> Booked {
     let mut left = Set::one(mark.span);
     let mut taken: Vec<(Part, Set)> = Vec::new();
-    for (part, layer) in &found.layers {
+    for (part, layer) in &found.parts {
         let own = left.and(&layer.within(mark.span));
         if !own.is_empty() {
             left = left.without(&own);
@@ -85,10 +93,10 @@ fn divide(host: &Set, calls: &Set) -> [(Part, Set); 3] {
 }
 
 /// What the host did on its own while something ran or moved.
-fn overlapped(found: &Findings, span: Span) -> i64 {
+fn overlapped(found: &Layers, span: Span) -> i64 {
     let mut host = Set::one(span);
     let mut running = Set::default();
-    for (part, layer) in &found.layers {
+    for (part, layer) in &found.parts {
         let own = layer.within(span);
         match part.bucket() {
             Bucket::Execute | Bucket::Transfer => running = running.or(&own),

@@ -4,9 +4,9 @@ use firstlight_schema::trace::{Frame, FrameKind};
 use rustc_hash::FxHashMap;
 
 use super::Findings;
-use crate::intervals::Set;
+use crate::intervals::{Set, Span};
 use crate::model::{Detail, Trace};
-use crate::names::NameId;
+use crate::names::{ByName, NameId, Names};
 
 /// Names that no event has.
 const NOTHING: &str = "(no event around it)";
@@ -28,35 +28,104 @@ struct Open {
     called: i64,
 }
 
-/// Per step, the largest first; `host` is what they are to explain.
-pub(crate) fn frames(trace: &Trace, found: &Findings, host: &Set, steps: usize) -> Vec<Frame> {
-    let line = &trace.lines[found.owner];
-    let events = &line.events;
-    let mut clock = HostClock { spans: host.spans(), at: 0, passed: 0 };
-    let mut sums: FxHashMap<NameId, Sum> = FxHashMap::default();
-    let mut stack: Vec<Open> = Vec::new();
-    let mut explained = 0;
-    for index in 0..events.len() {
-        let start = events.start[index];
-        while let Some(open) = stack.pop_if(|open| open.end <= start) {
-            explained += close(&open, &mut clock, &mut stack, &mut sums);
+/// Sums up one piece after another.
+#[derive(Default)]
+pub(crate) struct Frames {
+    sums: FxHashMap<NameId, Sum>,
+    stack: Vec<Open>,
+    clock: HostClock,
+    /// Host time that is to be explained, and how much of it is.
+    host: i64,
+    explained: i64,
+    steps: usize,
+}
+
+impl Frames {
+    /// `host` is what is to be explained in this piece, of so many steps.
+    pub(crate) fn feed(&mut self, piece: &Trace, found: &Findings, host: &Set, steps: usize) {
+        self.clock.spans.extend(host.spans());
+        self.host += host.total();
+        self.steps += steps;
+        let line = &piece.lines[found.owner];
+        let events = &line.events;
+        for index in 0..events.len() {
+            let start = events.start[index];
+            while let Some(open) = self.stack.pop_if(|open| open.end <= start) {
+                self.close(&open);
+            }
+            if matches!(piece.detail(line, index), Detail::Step(_)) || is_step(found, events, index)
+            {
+                continue;
+            }
+            let end = events.end(index);
+            let end = self.stack.last().map_or(end, |outer| end.min(outer.end));
+            if end <= start {
+                continue;
+            }
+            let name = events.name[index];
+            self.sums.entry(name).or_default().open += 1;
+            self.stack.push(Open { name, end, before: self.clock.up_to(start), called: 0 });
         }
-        if matches!(trace.detail(line, index), Detail::Step(_)) || is_step(found, events, index) {
-            continue;
-        }
-        let end = events.end(index);
-        let end = stack.last().map_or(end, |outer| end.min(outer.end));
-        if end <= start {
-            continue;
-        }
-        let name = events.name[index];
-        sums.entry(name).or_default().open += 1;
-        stack.push(Open { name, end, before: clock.up_to(start), called: 0 });
+        self.clock.forget();
     }
-    while let Some(open) = stack.pop() {
-        explained += close(&open, &mut clock, &mut stack, &mut sums);
+
+    /// Per step, the largest first.
+    pub(crate) fn finish(mut self, names: &Names, kinds: &ByName<FrameKind>) -> Vec<Frame> {
+        while let Some(open) = self.stack.pop() {
+            self.close(&open);
+        }
+        self.listed(names, kinds)
     }
-    listed(trace, found, &sums, host.total() - explained, steps)
+
+    /// Books a frame that ends; what it explains counts once, at the outermost.
+    fn close(&mut self, open: &Open) {
+        let own = self.clock.up_to(open.end) - open.before;
+        let sum = self.sums.entry(open.name).or_default();
+        sum.open -= 1;
+        if own == 0 {
+            return;
+        }
+        sum.count += 1;
+        sum.exclusive += own - open.called;
+        if sum.open == 0 {
+            sum.inclusive += own;
+        }
+        match self.stack.last_mut() {
+            Some(outer) => outer.called += own,
+            None => self.explained += own,
+        }
+    }
+
+    fn listed(&self, names: &Names, kinds: &ByName<FrameKind>) -> Vec<Frame> {
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^53 nanoseconds")]
+        let per_step = |ns: i64| ns as f64 / self.steps.max(1) as f64;
+        let mut frames: Vec<Frame> = self
+            .sums
+            .iter()
+            .filter(|(_, sum)| sum.inclusive > 0)
+            .map(|(&name, sum)| Frame {
+                name: names.text(name).to_owned(),
+                kind: kinds[name],
+                count: sum.count,
+                inclusive_ns: per_step(sum.inclusive),
+                exclusive_ns: per_step(sum.exclusive),
+            })
+            .collect();
+        let rest = self.host - self.explained;
+        if rest > 0 {
+            frames.push(Frame {
+                name: NOTHING.to_owned(),
+                kind: FrameKind::Nothing,
+                count: 0,
+                inclusive_ns: per_step(rest),
+                exclusive_ns: per_step(rest),
+            });
+        }
+        frames.sort_by(|a, b| {
+            b.inclusive_ns.total_cmp(&a.inclusive_ns).then_with(|| a.name.cmp(&b.name))
+        });
+        frames
+    }
 }
 
 fn is_step(found: &Findings, events: &crate::model::Events, index: usize) -> bool {
@@ -65,76 +134,15 @@ fn is_step(found: &Findings, events: &crate::model::Events, index: usize) -> boo
     place.is_ok_and(|place| found.steps[place].span == span)
 }
 
-/// Books a frame that ends; what it explains counts once, at the outermost.
-fn close(
-    open: &Open,
-    clock: &mut HostClock<'_>,
-    stack: &mut [Open],
-    sums: &mut FxHashMap<NameId, Sum>,
-) -> i64 {
-    let own = clock.up_to(open.end) - open.before;
-    let sum = sums.entry(open.name).or_default();
-    sum.open -= 1;
-    if own == 0 {
-        return 0;
-    }
-    sum.count += 1;
-    sum.exclusive += own - open.called;
-    if sum.open == 0 {
-        sum.inclusive += own;
-    }
-    match stack.last_mut() {
-        Some(outer) => {
-            outer.called += own;
-            0
-        }
-        None => own,
-    }
-}
-
-fn listed(
-    trace: &Trace,
-    found: &Findings,
-    sums: &FxHashMap<NameId, Sum>,
-    rest: i64,
-    steps: usize,
-) -> Vec<Frame> {
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53 nanoseconds")]
-    let per_step = |ns: i64| ns as f64 / steps.max(1) as f64;
-    let mut frames: Vec<Frame> = sums
-        .iter()
-        .filter(|(_, sum)| sum.inclusive > 0)
-        .map(|(&name, sum)| Frame {
-            name: trace.names.text(name).to_owned(),
-            kind: found.frames[name],
-            count: sum.count,
-            inclusive_ns: per_step(sum.inclusive),
-            exclusive_ns: per_step(sum.exclusive),
-        })
-        .collect();
-    if rest > 0 {
-        frames.push(Frame {
-            name: NOTHING.to_owned(),
-            kind: FrameKind::Nothing,
-            count: 0,
-            inclusive_ns: per_step(rest),
-            exclusive_ns: per_step(rest),
-        });
-    }
-    frames.sort_by(|a, b| {
-        b.inclusive_ns.total_cmp(&a.inclusive_ns).then_with(|| a.name.cmp(&b.name))
-    });
-    frames
-}
-
 /// How much of the host's time has passed; asked in the order of time.
-struct HostClock<'a> {
-    spans: &'a [(i64, i64)],
+#[derive(Default)]
+struct HostClock {
+    spans: Vec<Span>,
     at: usize,
     passed: i64,
 }
 
-impl HostClock<'_> {
+impl HostClock {
     fn up_to(&mut self, time: i64) -> i64 {
         while let Some(span) = self.spans.get(self.at).filter(|span| span.1 <= time) {
             self.passed += span.1 - span.0;
@@ -142,5 +150,11 @@ impl HostClock<'_> {
         }
         let inside = self.spans.get(self.at).map_or(0, |span| (time - span.0).max(0));
         self.passed + inside
+    }
+
+    /// Drops what has passed.
+    fn forget(&mut self) {
+        self.spans.drain(..self.at);
+        self.at = 0;
     }
 }

@@ -4,57 +4,162 @@
 use firstlight_schema::trace::{FrameKind, Part, StepsBy};
 use rustc_hash::FxHashMap;
 
+use super::layer::Layer;
 use super::steps::{by_repetition, outermost, whole};
-use super::{Compile, Findings, Mark};
+use super::{Compile, Findings, Layers, Mark, Own, Totals};
+use crate::error::Result;
 use crate::intervals::{Set, Span};
-use crate::model::{Detail, Line, Place, Trace};
-use crate::names::{ByName, NameId};
+use crate::model::{Detail, Line, Place, Tally, Trace};
+use crate::names::{ByName, NameId, Names};
+use crate::read::Pieces;
 use crate::rules::{JaxRole, JaxRules, moves_data};
 
 /// The line of a device on which its programs are told, where there is one.
 const MODULES: &str = "XLA Modules";
 
-pub(crate) fn find(trace: &Trace) -> Findings {
+pub(crate) fn find(source: &mut dyn Pieces) -> Result<Findings> {
+    let trace = source.trace();
     let version = trace.facts.version("jaxlib").or_else(|| trace.facts.version("jax"));
     let (table, _) = JaxRules::of(version);
-    let roles = trace.names.map(|_, name| table.role(name));
-    let owner = owner(trace, &roles);
-    let host = Host::walk(trace, owner, &roles);
-    let compile = Set::union(host.compiles.iter().map(|compile| compile.span).collect());
-    let devices = Devices::walk(trace, &roles, &compile);
-    let (steps_by, steps) = steps(trace, owner, &host, &devices);
-    let part = |part: Part| {
-        let spans = host.compiles.iter().flat_map(|compile| &compile.parts);
-        (part, Set::union(spans.filter(|(own, _)| *own == part).map(|(_, span)| *span).collect()))
+    let known = Known::new(trace, table);
+    let frames = trace.names.map(|_, name| match table.role(name) {
+        JaxRole::Python => FrameKind::Python,
+        _ if is_internal(name) => FrameKind::Framework,
+        _ => FrameKind::Annotation,
+    });
+    let tallies = Tally::of(trace);
+    let owner = owner(trace, &tallies);
+    let (framework, ran) = (super::framework(trace), super::ran(trace));
+    let others = super::others(trace, &tallies, owner);
+    // Where the program marks its steps, nobody asks what repeats.
+    let unmarked = tallies[owner].timed_steps == 0;
+    let mut totals = Totals::new(&trace.names);
+    let mut host = Host::default();
+    let mut marks = Vec::new();
+    let mut runs = Launches::default();
+    source.each(&[], 0, &mut |piece, _| {
+        totals.feed(piece, owner, &frames);
+        host.feed(piece, owner, &known.roles);
+        host.forget_times(unmarked);
+        marks.extend(marked(piece, owner));
+        if unmarked {
+            runs.feed(&Devices::walk(piece, &known, &Set::default()).runs);
+        }
+        host.held() + (runs.0.len() * size_of::<(NameId, Span)>()) as u64
+    })?;
+    host.finish(&source.trace().names);
+    let names = &source.trace().names;
+    let marks = outermost(marks);
+    let (steps_by, steps) = if marks.is_empty() {
+        by_repetition(&host.calls, |name| function(names.text(name)), StepsBy::RepeatedCall)
+            .or_else(|| by_repetition(&runs.0, |name| names.text(name), StepsBy::RepeatedModule))
+            .unwrap_or_else(|| whole(totals.end))
+    } else {
+        (StepsBy::Annotation, marks)
     };
-    let calls = Set::union(host.calls.iter().map(|(_, span)| *span).collect());
-    Findings {
-        framework: super::framework(trace),
-        rules: table.name,
+    let own = Own::Jax(known.with(&host));
+    let (rules, compiles) = (table.name, host.compiles);
+    Ok(Findings {
+        framework,
+        rules,
         steps_by,
         owner,
+        others,
         steps,
-        layers: vec![
-            (Part::Autotune, devices.tried.and(&compile)),
-            part(Part::Trace),
-            part(Part::Lower),
-            part(Part::Compile),
-            (Part::Compiled, devices.compiled.clone()),
-            (Part::Eager, devices.eager.clone()),
-            (Part::Transfer, devices.moved.clone()),
+        compiles,
+        frames,
+        ran,
+        totals,
+        own,
+    })
+}
+
+/// What names mean, and what is known of the whole recording.
+pub(crate) struct Known {
+    roles: ByName<JaxRole>,
+    moving: ByName<bool>,
+    modules: ByName<bool>,
+    /// Of the whole recording: gaps between two events that belong together, and compilations.
+    awaits: Set,
+    compile: Set,
+    parts: Vec<(Part, Set)>,
+}
+
+impl Known {
+    fn new(trace: &Trace, table: &JaxRules) -> Self {
+        Self {
+            roles: trace.names.map(|_, name| table.role(name)),
+            moving: trace.names.map(|_, name| moves_data(name)),
+            // A converted JSON has neither the programs nor their numbers, but still their names.
+            modules: trace.names.map(|_, name| {
+                name.starts_with("jit_")
+                    || trace.programs.iter().any(|program| program.module == name)
+            }),
+            awaits: Set::default(),
+            compile: Set::default(),
+            parts: Vec::new(),
+        }
+    }
+
+    fn with(mut self, host: &Host) -> Self {
+        let part = |part: Part| {
+            let spans = host.compiles.iter().flat_map(|compile| &compile.parts);
+            let own = spans.filter(|(own, _)| *own == part).map(|(_, span)| *span);
+            (part, Set::union(own.collect()))
+        };
+        self.awaits = Set::union(host.awaits.clone());
+        self.compile = Set::union(host.compiles.iter().map(|compile| compile.span).collect());
+        self.parts = [Part::Trace, Part::Lower, Part::Compile].map(part).into();
+        self
+    }
+
+    pub(super) fn held(&self) -> u64 {
+        size_of_val(self.awaits.spans()) as u64
+    }
+}
+
+/// Divides the time of one piece after another.
+pub(crate) struct Divider<'a> {
+    owner: usize,
+    known: &'a Known,
+    host: Host,
+    layers: [Layer; 7],
+}
+
+impl<'a> Divider<'a> {
+    pub(super) fn new(found: &Findings, known: &'a Known) -> Self {
+        Self { owner: found.owner, known, host: Host::default(), layers: Default::default() }
+    }
+
+    pub(super) fn divide(&mut self, piece: &Trace, span: Span) -> Layers {
+        let known = self.known;
+        self.host.feed(piece, self.owner, &known.roles);
+        let devices = Devices::walk(piece, known, &known.compile);
+        let (calls, blocked, fetching) = self.host.times();
+        let spans = [
+            calls,
+            blocked,
+            fetching,
+            devices.compiled,
+            devices.eager,
+            devices.tried,
+            devices.moved,
+        ];
+        let mut layers = self.layers.iter_mut();
+        let [calls, blocked, fetching, compiled, eager, tried, moved] =
+            spans.map(|own| layers.next().expect("as many layers as spans").of(own, span.1));
+        let busy = compiled.or(&eager).or(&tried);
+        let mut parts = vec![(Part::Autotune, tried.and(&known.compile))];
+        parts.extend(known.parts.iter().map(|(part, set)| (*part, set.within(span))));
+        parts.extend([
+            (Part::Compiled, compiled),
+            (Part::Eager, eager),
+            (Part::Transfer, moved),
             (Part::Call, calls.clone()),
-            (Part::Blocked, host.blocked),
-            (Part::Fetch, host.fetching),
-        ],
-        region: calls.clone(),
-        calls,
-        busy: devices.compiled.or(&devices.eager).or(&devices.tried),
-        compiles: host.compiles,
-        frames: trace.names.map(|_, name| match table.role(name) {
-            JaxRole::Python => FrameKind::Python,
-            _ if is_internal(name) => FrameKind::Framework,
-            _ => FrameKind::Annotation,
-        }),
+            (Part::Blocked, blocked.or(&known.awaits.within(span))),
+            (Part::Fetch, fetching),
+        ]);
+        Layers { parts, region: calls.clone(), calls, busy }
     }
 }
 
@@ -72,116 +177,125 @@ fn is_internal(name: &str) -> bool {
 }
 
 /// The host line with most steps, or else with most calls, or else the busiest.
-fn owner(trace: &Trace, roles: &ByName<JaxRole>) -> usize {
-    let worth = |line: &Line| {
-        if line.place == Place::Device {
-            return (0, 0, 0);
-        }
-        let step = |&detail: &u32| matches!(trace.details[detail as usize], Detail::Step(_));
-        let steps = line.events.detail.iter().filter(|detail| step(detail)).count();
-        let calls = line.events.name.iter().filter(|name| roles[**name] == JaxRole::Call).count();
-        (steps, calls, line.events.len())
+fn owner(trace: &Trace, tallies: &[Tally]) -> usize {
+    let worth = |line: usize| {
+        let own = &tallies[line];
+        let device = trace.lines[line].place == Place::Device;
+        if device { (0, 0, 0) } else { (own.steps, own.calls, own.events) }
     };
-    let lines = (0..trace.lines.len()).max_by_key(|&line| worth(&trace.lines[line]));
-    lines.expect("a trace has lines")
+    (0..trace.lines.len()).max_by_key(|&line| worth(line)).expect("a trace has lines")
 }
 
-fn steps(trace: &Trace, owner: usize, host: &Host, devices: &Devices) -> (StepsBy, Vec<Mark>) {
-    let line = &trace.lines[owner];
-    let marked = (0..line.events.len()).filter_map(|index| match trace.detail(line, index) {
+fn marked(piece: &Trace, owner: usize) -> impl Iterator<Item = Mark> {
+    let line = &piece.lines[owner];
+    (0..line.events.len()).filter_map(move |index| match piece.detail(line, index) {
         Detail::Step(number) => Some(Mark {
-            name: trace.names.text(line.events.name[index]).to_owned(),
+            name: piece.names.text(line.events.name[index]).to_owned(),
             number: *number,
             span: (line.events.start[index], line.events.end(index)),
         }),
         _ => None,
-    });
-    let marked = outermost(marked.collect());
-    if !marked.is_empty() {
-        return (StepsBy::Annotation, marked);
-    }
-    by_repetition(&host.calls, StepsBy::RepeatedCall)
-        .or_else(|| by_repetition(&devices.runs, StepsBy::RepeatedModule))
-        .unwrap_or_else(|| whole(trace))
+    })
 }
 
-/// What the thread of the steps did.
+/// What the thread of the steps does, piece by piece.
 #[derive(Default)]
 struct Host {
-    calls: Vec<(String, Span)>,
+    calls: Vec<(NameId, Span)>,
     compiles: Vec<Compile>,
-    blocked: Set,
-    fetching: Set,
+    blocked: Vec<Span>,
+    fetching: Vec<Span>,
+    /// From an event to the one that has the same number.
+    awaits: Vec<Span>,
+    waits: FxHashMap<u64, i64>,
+    open: Option<Open>,
 }
 
 /// A call while it is open, and what was seen in it.
 struct Open {
-    function: String,
+    /// What was called; nothing where it is a compilation that nobody called for.
+    function: Option<NameId>,
     span: Span,
-    /// Whether it is a call, or a compilation that nobody called for.
-    called: bool,
     marks: Vec<(JaxRole, Span)>,
 }
 
 impl Host {
-    fn walk(trace: &Trace, owner: usize, roles: &ByName<JaxRole>) -> Self {
-        let events = &trace.lines[owner].events;
-        let mut host = Self::default();
-        let (mut blocked, mut fetching) = (Vec::new(), Vec::new());
-        let mut waits: FxHashMap<u64, i64> = FxHashMap::default();
-        let mut open: Option<Open> = None;
+    fn feed(&mut self, piece: &Trace, owner: usize, roles: &ByName<JaxRole>) {
+        let line = &piece.lines[owner];
+        let events = &line.events;
         for index in 0..events.len() {
             let name = events.name[index];
             let span = (events.start[index], events.end(index));
-            match *trace.detail(&trace.lines[owner], index) {
+            match *piece.detail(line, index) {
                 Detail::Produces(id) => {
-                    waits.insert(id, span.0);
+                    self.waits.insert(id, span.0);
                 }
                 Detail::Consumes(id) => {
-                    if let Some(began) = waits.remove(&id) {
-                        blocked.push((began, span.1));
+                    if let Some(began) = self.waits.remove(&id) {
+                        self.awaits.push((began, span.1));
                     }
                 }
                 _ => {}
             }
             let role = roles[name];
             match role {
-                JaxRole::Blocked => blocked.push(span),
-                JaxRole::Fetch => fetching.push(span),
+                JaxRole::Blocked => self.blocked.push(span),
+                JaxRole::Fetch => self.fetching.push(span),
                 JaxRole::Call | JaxRole::Lower | JaxRole::Compile | JaxRole::FirstRun => {
-                    if open.as_ref().is_some_and(|open| open.span.1 <= span.0) {
-                        host.close(open.take());
+                    if self.open.as_ref().is_some_and(|open| open.span.1 <= span.0) {
+                        self.close(&piece.names);
                     }
-                    match &mut open {
+                    match &mut self.open {
                         // A call inside a call is traced, not dispatched.
                         Some(_) if role == JaxRole::Call => {}
                         Some(open) => open.marks.push((role, span)),
                         None => {
-                            let called = role == JaxRole::Call;
-                            let function =
-                                if called { function(trace.names.text(name)) } else { "?" };
-                            open = Some(Open {
-                                function: function.to_owned(),
-                                span,
-                                called,
-                                marks: if called { Vec::new() } else { vec![(role, span)] },
-                            });
+                            let function = (role == JaxRole::Call).then_some(name);
+                            let own = if function.is_some() { None } else { Some((role, span)) };
+                            let marks = own.into_iter().collect();
+                            self.open = Some(Open { function, span, marks });
                         }
                     }
                 }
                 JaxRole::Run | JaxRole::Python | JaxRole::Other => {}
             }
         }
-        host.close(open);
-        (host.blocked, host.fetching) = (Set::union(blocked), Set::union(fetching));
-        host
     }
 
-    fn close(&mut self, open: Option<Open>) {
-        let Some(open) = open else { return };
-        if open.called {
-            self.calls.push((open.function.clone(), open.span));
+    fn finish(&mut self, names: &Names) {
+        self.close(names);
+    }
+
+    /// Calls, also the one that is open, and waits since the last time.
+    fn times(&mut self) -> (Vec<Span>, Vec<Span>, Vec<Span>) {
+        // Both are known of the whole recording.
+        self.awaits.clear();
+        self.compiles.clear();
+        let open = self.open.as_ref().filter(|open| open.function.is_some());
+        let calls = self.calls.drain(..).map(|(_, span)| span);
+        let calls = calls.chain(open.map(|open| open.span)).collect();
+        (calls, std::mem::take(&mut self.blocked), std::mem::take(&mut self.fetching))
+    }
+
+    /// Drops what is only of use piece by piece.
+    fn forget_times(&mut self, calls_are_wanted: bool) {
+        self.blocked.clear();
+        self.fetching.clear();
+        if !calls_are_wanted {
+            self.calls.clear();
         }
+    }
+
+    fn held(&self) -> u64 {
+        let each = |count: usize, bytes: usize| (count * bytes) as u64;
+        each(self.calls.len(), size_of::<(NameId, Span)>())
+            + each(self.awaits.len(), size_of::<Span>())
+            + each(self.waits.len(), size_of::<(u64, i64)>())
+    }
+
+    fn close(&mut self, names: &Names) {
+        let Some(open) = self.open.take() else { return };
+        self.calls.extend(open.function.map(|name| (name, open.span)));
         let lowered = open.marks.iter().any(|(role, _)| *role == JaxRole::Lower);
         let compiler = open.marks.iter().any(|(role, _)| *role == JaxRole::Compile);
         if !lowered && !compiler {
@@ -190,7 +304,7 @@ impl Host {
         let parts = phases(&open);
         let end = parts.last().map_or(open.span.1, |(_, span)| span.1);
         self.compiles.push(Compile {
-            function: open.function,
+            function: open.function.map_or("?", |name| function(names.text(name))).to_owned(),
             span: (open.span.0, end),
             parts,
             compiler,
@@ -245,79 +359,73 @@ fn function(name: &str) -> &str {
 /// What ran: on devices, and on the worker threads of the processor.
 #[derive(Default)]
 struct Devices {
-    compiled: Set,
-    eager: Set,
+    compiled: Vec<Span>,
+    eager: Vec<Span>,
     /// Without a program, while something was compiled.
-    tried: Set,
-    moved: Set,
+    tried: Vec<Span>,
+    moved: Vec<Span>,
     /// Programs by name, for steps that nobody marked.
-    runs: Vec<(String, Span)>,
+    runs: Vec<(NameId, Span)>,
 }
 
 impl Devices {
-    fn walk(trace: &Trace, roles: &ByName<JaxRole>, compile: &Set) -> Self {
-        let moving = trace.names.map(|_, name| moves_data(name));
-        // A converted JSON has neither the programs nor their numbers, but still their names.
-        let known = trace.names.map(|_, name| {
-            name.starts_with("jit_") || trace.programs.iter().any(|program| program.module == name)
-        });
-        let (mut compiled, mut eager, mut tried, mut moved) = (vec![], vec![], vec![], vec![]);
-        let mut runs = Vec::new();
-        for line in &trace.lines {
+    fn walk(piece: &Trace, known: &Known, compile: &Set) -> Self {
+        let mut of = Self::default();
+        for line in &piece.lines {
             if line.place == Place::Host {
-                let of = |index: usize| roles[line.events.name[index]] == JaxRole::Run;
-                let ran = (0..line.events.len()).filter(|&index| of(index));
-                compiled
+                let ran = |index: &usize| known.roles[line.events.name[*index]] == JaxRole::Run;
+                let ran = (0..line.events.len()).filter(ran);
+                of.compiled
                     .extend(ran.map(|index| (line.events.start[index], line.events.end(index))));
                 continue;
             }
             let modules = |other: &Line| other.group == line.group && other.name == MODULES;
-            if trace.lines.iter().any(modules) && line.name != MODULES {
-                continue;
-            }
-            for index in 0..line.events.len() {
-                let name = line.events.name[index];
-                let span = (line.events.start[index], line.events.end(index));
-                let (program, module) = match *trace.detail(line, index) {
-                    Detail::Program { id, module } => (id, module),
-                    _ => (None, None),
-                };
-                let ours = program.is_some() || module.is_some_and(|module: NameId| known[module]);
-                if ours || line.name == MODULES {
-                    compiled.push(span);
-                    let module = module.unwrap_or(name);
-                    runs.push((module, span));
-                } else if compile.contains(span.0) {
-                    tried.push(span);
-                } else if moving[name] {
-                    moved.push(span);
-                } else {
-                    eager.push(span);
-                }
+            if line.name == MODULES || !piece.lines.iter().any(modules) {
+                of.line(piece, line, known, compile);
             }
         }
-        Self {
-            compiled: Set::union(compiled),
-            eager: Set::union(eager),
-            tried: Set::union(tried),
-            moved: Set::union(moved),
-            runs: launches(trace, runs),
+        of
+    }
+
+    fn line(&mut self, piece: &Trace, line: &Line, known: &Known, compile: &Set) {
+        for index in 0..line.events.len() {
+            let name = line.events.name[index];
+            let span = (line.events.start[index], line.events.end(index));
+            let (program, module) = match *piece.detail(line, index) {
+                Detail::Program { id, module } => (id, module),
+                _ => (None, None),
+            };
+            let ours = program.is_some() || module.is_some_and(|module| known.modules[module]);
+            if ours || line.name == MODULES {
+                self.compiled.push(span);
+                self.runs.push((module.unwrap_or(name), span));
+            } else if compile.contains(span.0) {
+                self.tried.push(span);
+            } else if known.moving[name] {
+                self.moved.push(span);
+            } else {
+                self.eager.push(span);
+            }
         }
     }
 }
 
 /// Kernels of one program that follow each other without a pause are one run of it.
-fn launches(trace: &Trace, mut kernels: Vec<(NameId, Span)>) -> Vec<(String, Span)> {
-    const PAUSE: i64 = 50_000;
-    kernels.sort_by_key(|(_, span)| *span);
-    let mut runs: Vec<(NameId, Span)> = Vec::new();
-    for (module, span) in kernels {
-        match runs.last_mut() {
-            Some((last, run)) if *last == module && span.0 - run.1 < PAUSE => {
-                run.1 = run.1.max(span.1);
+#[derive(Default)]
+struct Launches(Vec<(NameId, Span)>);
+
+impl Launches {
+    fn feed(&mut self, kernels: &[(NameId, Span)]) {
+        const PAUSE: i64 = 50_000;
+        let mut kernels = kernels.to_vec();
+        kernels.sort_by_key(|(_, span)| *span);
+        for (module, span) in kernels {
+            match self.0.last_mut() {
+                Some((last, run)) if *last == module && span.0 - run.1 < PAUSE => {
+                    run.1 = run.1.max(span.1);
+                }
+                _ => self.0.push((module, span)),
             }
-            _ => runs.push((module, span)),
         }
     }
-    runs.into_iter().map(|(name, span)| (trace.names.text(name).to_owned(), span)).collect()
 }

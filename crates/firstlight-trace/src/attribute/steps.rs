@@ -5,16 +5,20 @@ use rustc_hash::FxHashMap;
 
 use super::Mark;
 use crate::intervals::Span;
-use crate::model::Trace;
+use crate::names::NameId;
 
 /// Fewer repetitions make no steps.
 const FEWEST: usize = 3;
 
-/// Calls with their names, in order: from one call of the most called to the next.
-pub(super) fn by_repetition(calls: &[(String, Span)], by: StepsBy) -> Option<(StepsBy, Vec<Mark>)> {
+/// Calls in order: from one call of the most called to the next; `text` tells what was called.
+pub(super) fn by_repetition<'a>(
+    calls: &[(NameId, Span)],
+    text: impl Fn(NameId) -> &'a str,
+    by: StepsBy,
+) -> Option<(StepsBy, Vec<Mark>)> {
     let mut counts: FxHashMap<&str, (usize, i64)> = FxHashMap::default();
     for (name, span) in calls {
-        let count = counts.entry(name).or_default();
+        let count = counts.entry(text(*name)).or_default();
         count.0 += 1;
         count.1 += span.1 - span.0;
     }
@@ -22,7 +26,7 @@ pub(super) fn by_repetition(calls: &[(String, Span)], by: StepsBy) -> Option<(St
     let most = counts.iter().filter(|(_, count)| count.0 >= FEWEST);
     let (&name, _) = most.max_by_key(|(name, count)| (count.1, std::cmp::Reverse(**name)))?;
     let starts: Vec<Span> =
-        calls.iter().filter(|(own, _)| own == name).map(|(_, span)| *span).collect();
+        calls.iter().filter(|(own, _)| text(*own) == name).map(|(_, span)| *span).collect();
     let ends = starts[1..].iter().map(|next| next.0).chain([starts.last()?.1]);
     let steps = starts.iter().zip(ends).zip(0..).map(|((span, end), number)| Mark {
         name: name.to_owned(),
@@ -33,11 +37,9 @@ pub(super) fn by_repetition(calls: &[(String, Span)], by: StepsBy) -> Option<(St
 }
 
 /// One step from the first event to the end of the last.
-pub(super) fn whole(trace: &Trace) -> (StepsBy, Vec<Mark>) {
-    let ends =
-        trace.lines.iter().flat_map(|line| (0..line.events.len()).map(|i| line.events.end(i)));
-    let span = (0, ends.max().unwrap_or(0));
-    (StepsBy::WholeTrace, vec![Mark { name: "recording".to_owned(), number: 0, span }])
+pub(super) fn whole(end: i64) -> (StepsBy, Vec<Mark>) {
+    let mark = Mark { name: "recording".to_owned(), number: 0, span: (0, end) };
+    (StepsBy::WholeTrace, vec![mark])
 }
 
 /// Steps that lie inside another one are parts of it.

@@ -10,9 +10,10 @@ use serde_json::value::RawValue;
 use super::collect::Collector;
 use super::json_event::JsonEvent;
 use super::pieces::Pieces;
+use super::sieve::Sieve;
 use crate::error::{Problem, Result};
-use crate::limits::Limits;
 use crate::model::Trace;
+use crate::names::Names;
 
 /// A header's value longer than this is not kept.
 const LONGEST_VALUE: usize = 1 << 16;
@@ -21,10 +22,10 @@ const LONGEST_EVENT: usize = 64 << 20;
 /// Events that JAX's own converter writes at most, in older and in newer versions.
 const CAPS: [u64; 2] = [1_000_000, 5_000_000];
 
-pub(crate) fn read(source: impl Read, limits: &Limits) -> Result<Trace> {
+pub(crate) fn read(source: impl Read, sieve: Sieve, names: Names) -> Result<(Trace, Sieve)> {
     let mut reader = Reader {
         pieces: Pieces::new(source),
-        collector: Collector::new(limits),
+        collector: Collector::new(sieve, names),
         events: 0,
         mended: 0,
         skipped: 0,
@@ -245,9 +246,9 @@ impl<R: Read> Reader<R> {
         Problem::Corrupt { at: self.pieces.offset(), what }
     }
 
-    fn finish(self) -> Result<Trace> {
+    fn finish(self) -> Result<(Trace, Sieve)> {
         let bytes = self.pieces.offset() + self.pieces.window().len() as u64;
-        let mut trace = self.collector.finish(bytes);
+        let (mut trace, sieve) = self.collector.finish(bytes);
         if self.mended + self.skipped > 0 {
             let at = self.first_wrong.unwrap_or(0);
             trace.notice(
@@ -278,7 +279,7 @@ impl<R: Read> Reader<R> {
             let at = self.first_wrong.unwrap_or(0);
             return Err(Problem::Corrupt { at, what: "no event is valid JSON".to_owned() });
         }
-        Ok(trace)
+        Ok((trace, sieve))
     }
 }
 

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::decimal::nanoseconds;
 use super::json_event::{Args, Id, JsonEvent};
+use super::sieve::Sieve;
 use crate::error::Result;
-use crate::limits::{Limits, Meter};
 use crate::model::{Detail, Events, Facts, Line, Place, Trace};
 use crate::names::{Category, NameId, Names};
 
@@ -28,7 +28,7 @@ pub(crate) struct Collector {
     kineto: bool,
     negative: u64,
     untimed: u64,
-    meter: Meter,
+    sieve: Sieve,
 }
 
 #[derive(Deserialize)]
@@ -37,9 +37,10 @@ struct Device {
 }
 
 impl Collector {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    /// `names` are those of an earlier pass, if there was one.
+    pub(crate) fn new(sieve: Sieve, names: Names) -> Self {
         Self {
-            names: Names::default(),
+            names,
             lines: Vec::new(),
             details: vec![Detail::Nothing],
             programs: FxHashMap::default(),
@@ -51,7 +52,7 @@ impl Collector {
             kineto: false,
             negative: 0,
             untimed: 0,
-            meter: Meter::new(limits),
+            sieve,
         }
     }
 
@@ -115,13 +116,34 @@ impl Collector {
         let before = self.names.len();
         let name = self.names.intern(category, &event.name.0);
         if self.names.len() > before {
-            self.meter.bytes(event.name.0.len() as u64 + 32, at)?;
+            self.sieve.bytes(event.name.0.len() as u64 + 32, at)?;
         }
-        self.meter.event(at)?;
-        let detail = self.detail(event, category, at)?;
         let line = self.line(event, category);
-        self.lines[line].events.push(name, start, duration, detail);
+        if !self.sieve.wants(start) {
+            return Ok(());
+        }
+        self.sieve.event(at)?;
+        let detail = self.detail(event, category, at)?;
+        if self.sieve.keeps() {
+            self.lines[line].events.push(name, start, duration, detail);
+        } else {
+            self.pass(line, (name, start, duration), detail);
+        }
         Ok(())
+    }
+
+    /// An event that is not kept, nor what was kept before it became too much.
+    fn pass(&mut self, line: usize, event: (NameId, i64, i64), detail: u32) {
+        let told = self.details[detail as usize];
+        self.sieve.pass(&mut self.lines[line], &self.names, event, &told);
+        if self.sieve.drops() {
+            for line in &mut self.lines {
+                line.events = Events::default();
+            }
+        }
+        if !matches!(told, Detail::Nothing | Detail::Program { .. }) {
+            self.details.truncate(detail as usize);
+        }
     }
 
     fn detail(&mut self, event: &JsonEvent<'_>, category: Category, at: u64) -> Result<u32> {
@@ -163,12 +185,12 @@ impl Collector {
             if text.len() > LONGEST_INPUTS {
                 return Ok(0);
             }
-            self.meter.bytes(text.len() as u64, at)?;
+            self.sieve.bytes(text.len() as u64, at)?;
             Detail::Inputs(self.names.intern(Category::Other, &text))
         } else {
             return Ok(0);
         };
-        self.meter.bytes(size_of::<Detail>() as u64, at)?;
+        self.sieve.detail(&detail, at)?;
         self.details.push(detail);
         Ok(u32::try_from(self.details.len() - 1).expect("fewer details than 2^32"))
     }
@@ -184,13 +206,8 @@ impl Collector {
         let lines = &mut self.lines;
         let line = *self.by_id.entry(key.clone()).or_insert_with(|| {
             let place = if category.on_device() { Place::Device } else { Place::Host };
-            lines.push(Line {
-                group: String::new(),
-                name: String::new(),
-                id: key.1.number().unwrap_or(0),
-                place,
-                events: Events::default(),
-            });
+            let id = key.1.number().unwrap_or(0);
+            lines.push(Line { id, ..Line::new(String::new(), place) });
             lines.len() - 1
         });
         self.last = Some((key.0, key.1, line));
@@ -216,7 +233,7 @@ impl Collector {
         }
     }
 
-    pub(crate) fn finish(mut self, bytes: u64) -> Trace {
+    pub(crate) fn finish(mut self, bytes: u64) -> (Trace, Sieve) {
         for ((pid, tid), &line) in &self.by_id {
             let line = &mut self.lines[line];
             line.group = self.groups.get(pid).cloned().unwrap_or_else(|| pid.to_string());
@@ -255,6 +272,6 @@ impl Collector {
             let text = format!("{} events have no time that is a number; left out", self.untimed);
             trace.notice(NoticeName::NoTime, text);
         }
-        trace
+        (trace, self.sieve)
     }
 }

@@ -1,5 +1,6 @@
 //! From a file or a profile folder to a [`Trace`]: what it is, unpacked, read, in order.
 
+mod again;
 mod chrome;
 mod collect;
 mod decimal;
@@ -8,6 +9,7 @@ mod hlo;
 mod json_event;
 mod messages;
 mod pieces;
+mod sieve;
 mod unpack;
 mod wire;
 mod xplane;
@@ -15,19 +17,54 @@ mod xplane;
 use std::io::{Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use firstlight_schema::trace::NoticeName;
+use firstlight_schema::trace::{Notice, NoticeName, TraceDocument};
+use firstlight_schema::version::Build;
 
 use crate::error::{Problem, Result, TraceError};
 use crate::limits::Limits;
-use crate::model::Trace;
+use crate::model::{Line, Trace};
+use crate::names::Names;
+use crate::recompile::TorchTrace;
+use again::Rest;
+pub(crate) use again::{Pieces, Whole};
+use sieve::Sieve;
 use unpack::{Unpacked, unpack};
 
-/// A trace and the file it was read from.
+/// A trace and the file it was read from. Of a recording that is larger than the budget, the trace holds
+/// everything but the events, which are read again piece by piece.
 #[derive(Debug)]
 pub struct Opened {
     pub path: PathBuf,
     pub trace: Trace,
+    rest: Option<Rest>,
 }
+
+impl Opened {
+    /// Bytes that all events would take, where they are more than the budget.
+    pub fn in_pieces(&self) -> Option<u64> {
+        self.rest.as_ref().map(Rest::needs)
+    }
+
+    /// Attributes the recording, however it is read; `file` is what it is called in the document.
+    pub fn document(
+        &mut self,
+        file: &str,
+        log: Option<&TorchTrace>,
+        build: Build,
+    ) -> Result<TraceDocument, TraceError> {
+        let Some(rest) = &mut self.rest else {
+            return Ok(crate::document::document(&self.trace, file, log, build));
+        };
+        let mut source = rest.again(&mut self.trace);
+        crate::document::tell(&mut source, file, log, build)
+            .map_err(|problem| TraceError { path: self.path.clone(), problem })
+    }
+}
+
+/// What a recording can be read from, more than once.
+pub(crate) trait Source: Read + Seek + Send {}
+
+impl<T: Read + Seek + Send> Source for T {}
 
 /// Reads a trace file, or the newest one of a profile folder.
 pub fn open(path: &Path, limits: &Limits) -> Result<Opened, TraceError> {
@@ -36,25 +73,63 @@ pub fn open(path: &Path, limits: &Limits) -> Result<Opened, TraceError> {
         move |problem| TraceError { path, problem }
     };
     let found = folder::find(path).map_err(wrong(path))?;
-    let mut trace = unpack(&found.file, limits)
-        .and_then(|source| match source {
-            Unpacked::File(file, bytes) => read(file, bytes, limits),
-            Unpacked::Memory(bytes) => {
-                let length = bytes.len() as u64;
-                read(Cursor::new(bytes), length, limits)
-            }
-        })
-        .map_err(wrong(&found.file))?;
+    let opened = unpack(&found.file, limits).and_then(|source| match source {
+        Unpacked::File(file, bytes) => whole_or_skimmed(Box::new(file), bytes, limits),
+        Unpacked::Memory(bytes) => {
+            let length = bytes.len() as u64;
+            whole_or_skimmed(Box::new(Cursor::new(bytes)), length, limits)
+        }
+    });
+    let (mut trace, rest) = opened.map_err(wrong(&found.file))?;
     trace.notices.extend(found.notices);
-    Ok(Opened { path: found.file, trace })
+    Ok(Opened { path: found.file, trace, rest })
 }
 
-/// Reads a trace from memory, whatever format it is in; not compressed.
+/// Reads a trace from memory as [`open`] does from a file; not compressed.
+pub fn open_bytes(bytes: Vec<u8>, limits: &Limits) -> Result<Opened> {
+    let length = bytes.len() as u64;
+    let (trace, rest) = whole_or_skimmed(Box::new(Cursor::new(bytes)), length, limits)?;
+    Ok(Opened { path: PathBuf::new(), trace, rest })
+}
+
+/// Reads a trace from memory, whatever format it is in; not compressed, and never in pieces.
 pub fn read_bytes(bytes: &[u8], limits: &Limits) -> Result<Trace> {
-    read(Cursor::new(bytes), bytes.len() as u64, limits)
+    whole(&mut Cursor::new(bytes), bytes.len() as u64, limits)
 }
 
-fn read(mut source: impl Read + Seek, bytes: u64, limits: &Limits) -> Result<Trace> {
+fn whole_or_skimmed(
+    mut source: Box<dyn Source>,
+    bytes: u64,
+    limits: &Limits,
+) -> Result<(Trace, Option<Rest>)> {
+    match whole(&mut source, bytes, limits) {
+        Err(Problem::TooLarge { .. }) => {
+            let (trace, rest) = Rest::skim(source, bytes, limits)?;
+            Ok((trace, Some(rest)))
+        }
+        other => Ok((other?, None)),
+    }
+}
+
+fn whole(source: &mut (impl Read + Seek), bytes: u64, limits: &Limits) -> Result<Trace> {
+    let (mut trace, _) = pass(source, bytes, Sieve::all(limits), Names::default())?;
+    trace.lines.retain(|line| !line.events.is_empty());
+    let first = trace.lines.iter().filter_map(|line| line.events.start.iter().min()).min();
+    let Some(&first) = first else { return Err(Problem::NoEvents) };
+    let endless = settle(&mut trace.lines, first);
+    trace.began_with(first);
+    trace.notices.extend(told_endless(endless));
+    Ok(trace)
+}
+
+/// One pass over the file, from its beginning.
+fn pass(
+    mut source: impl Read + Seek,
+    bytes: u64,
+    sieve: Sieve,
+    names: Names,
+) -> Result<(Trace, Sieve)> {
+    source.rewind()?;
     let mut beginning = [0; 64];
     let mut held = 0;
     while held < beginning.len() {
@@ -65,9 +140,9 @@ fn read(mut source: impl Read + Seek, bytes: u64, limits: &Limits) -> Result<Tra
     }
     source.rewind()?;
     let beginning = &beginning[..held];
-    let mut trace = match kind(beginning)? {
-        Kind::Json => chrome::read(source, limits)?,
-        Kind::Protobuf => xplane::read(source, bytes, limits).map_err(|problem| {
+    match kind(beginning)? {
+        Kind::Json => chrome::read(source, sieve, names),
+        Kind::Protobuf => xplane::read(source, bytes, sieve, names).map_err(|problem| {
             // What fails on its first bytes was never an xplane.
             match problem {
                 Problem::Corrupt { at: 0..8, .. } | Problem::Truncated { .. } if odd(beginning) => {
@@ -75,10 +150,8 @@ fn read(mut source: impl Read + Seek, bytes: u64, limits: &Limits) -> Result<Tra
                 }
                 other => other,
             }
-        })?,
-    };
-    settle(&mut trace)?;
-    Ok(trace)
+        }),
+    }
 }
 
 enum Kind {
@@ -120,13 +193,10 @@ fn unknown(beginning: &[u8]) -> Problem {
     Problem::Unknown { begins: format!("\"{shown}\"") }
 }
 
-/// Puts all events into order and onto one clock that begins with the first of them.
-fn settle(trace: &mut Trace) -> Result<()> {
-    trace.lines.retain(|line| !line.events.is_empty());
-    let first = trace.lines.iter().filter_map(|line| line.events.start.iter().min()).min();
-    let Some(&first) = first else { return Err(Problem::NoEvents) };
+/// Puts events into order and onto one clock that begins with the first of all; how many were cut.
+fn settle(lines: &mut [Line], first: i64) -> u64 {
     let mut endless = 0;
-    for line in &mut trace.lines {
+    for line in lines {
         for start in &mut line.events.start {
             *start = start.saturating_sub(first);
         }
@@ -139,14 +209,12 @@ fn settle(trace: &mut Trace) -> Result<()> {
         }
         line.events.sort();
     }
-    if let Some(began) = &mut trace.facts.began {
-        *began = began.saturating_add(first);
-    }
-    if endless > 0 {
-        let text = format!("{endless} events lie a century away or last as long; cut there");
-        trace.notice(NoticeName::NoTime, text);
-    }
-    Ok(())
+    endless
+}
+
+fn told_endless(events: u64) -> Option<Notice> {
+    let text = format!("{events} events lie a century away or last as long; cut there");
+    (events > 0).then_some(Notice { name: NoticeName::NoTime, text })
 }
 
 const FOREVER: i64 = 3_000_000_000 * 1_000_000_000 / 1_000;

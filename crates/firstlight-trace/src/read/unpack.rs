@@ -76,7 +76,7 @@ fn drain(mut source: impl Read, packed: u64, limits: &Limits) -> Result<Unpacked
             Some(file) => file.write_all(&piece[..read])?,
             None => memory.extend_from_slice(&piece[..read]),
         }
-        if file.is_none() && length > limits.in_memory {
+        if file.is_none() && length > limits.in_memory.min(limits.memory) {
             let mut spool = tempfile::tempfile()?;
             spool.write_all(&memory)?;
             memory = Vec::new();

@@ -1,27 +1,77 @@
 //! JAX: the programs of a function are known by their module's name, their order by when they first
 //! ran, their signatures from the HLO in the trace.
 
+use std::collections::BTreeMap;
+
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{Compilation, Turn};
 use rustc_hash::FxHashMap;
 
 use super::diff::{Argument, diff, first_use, unknown};
-use super::{served, timed};
+use super::{Timed, served};
 use crate::attribute::{Compile, Findings};
-use crate::model::{Detail, Program, Trace};
+use crate::model::{Detail, Program as Code, Trace};
 
-/// When a program ran.
-struct Runs {
-    first: i64,
-    /// All starts in order would be better, and far more.
-    last_before: Vec<i64>,
+/// When each program ran; of its many operators one per compilation is enough.
+pub(super) struct Runs {
+    /// Starts of the compilations.
+    marks: Vec<i64>,
+    programs: FxHashMap<i64, Program>,
 }
 
-pub(super) fn explain(trace: &Trace, found: &Findings) -> Vec<Compilation> {
-    let runs = runs(trace, found);
+/// When a program ran.
+struct Program {
+    first: i64,
+    /// The last start between two compilations, by how many begin before it.
+    last: BTreeMap<usize, i64>,
+}
+
+impl Runs {
+    pub(super) fn new(found: &Findings) -> Self {
+        let marks = found.compiles.iter().map(|compile| compile.span.0).collect();
+        Self { marks, programs: FxHashMap::default() }
+    }
+
+    pub(super) fn feed(&mut self, piece: &Trace) {
+        if self.marks.is_empty() {
+            return;
+        }
+        for line in &piece.lines {
+            for index in 0..line.events.len() {
+                let Detail::Program { id: Some(id), .. } = *piece.detail(line, index) else {
+                    continue;
+                };
+                let start = line.events.start[index];
+                let between = self.marks.partition_point(|&mark| mark <= start);
+                let own = self.programs.entry(id);
+                let own = own.or_insert_with(|| Program { first: start, last: BTreeMap::new() });
+                own.first = own.first.min(start);
+                let last = own.last.entry(between).or_insert(start);
+                *last = start.max(*last);
+            }
+        }
+    }
+
+    fn first(&self, id: i64) -> i64 {
+        self.programs.get(&id).map_or(i64::MAX, |own| own.first)
+    }
+
+    /// The last start before the compilation that begins then.
+    fn last_before(&self, id: i64, mark: i64) -> Option<i64> {
+        let own = self.programs.get(&id)?;
+        own.last.values().rev().find(|start| **start < mark).copied()
+    }
+}
+
+pub(super) fn explain(
+    trace: &Trace,
+    found: &Findings,
+    timed: Vec<Timed>,
+    runs: &Runs,
+) -> Vec<Compilation> {
     let mut all: Vec<Compilation> = Vec::with_capacity(found.compiles.len());
-    for compile in &found.compiles {
-        all.push(one(trace, found, compile, &runs, &all));
+    for (compile, timed) in found.compiles.iter().zip(timed) {
+        all.push(one(trace, found, (compile, timed), runs, &all));
     }
     all
 }
@@ -29,30 +79,26 @@ pub(super) fn explain(trace: &Trace, found: &Findings) -> Vec<Compilation> {
 fn one(
     trace: &Trace,
     found: &Findings,
-    compile: &Compile,
-    runs: &FxHashMap<i64, Runs>,
+    (compile, timed): (&Compile, Timed),
+    runs: &Runs,
     earlier: &[Compilation],
 ) -> Compilation {
     let module = module(&compile.function);
     let of_function = || {
         let ids = trace.programs.iter().filter(|program| module_is(&program.module, &module));
         let known: Vec<i64> = ids.map(|program| program.id).collect();
-        let named = ran_under(trace, &module);
+        let named = ran_under(trace, found, &module);
         known.into_iter().chain(named).collect::<Vec<i64>>()
     };
     let ids = of_function();
-    let first = |id: &i64| runs.get(id).map_or(i64::MAX, |runs| runs.first);
+    let first = |id: &i64| runs.first(*id);
     // The new program is the one that first runs after it was compiled.
     let new = ids
         .iter()
         .copied()
         .filter(|id| first(id) >= compile.span.0)
         .min_by_key(|id| (first(id), *id));
-    let before = |id: &i64| {
-        let runs = runs.get(id)?;
-        let index = runs.last_before.partition_point(|&start| start < compile.span.0);
-        index.checked_sub(1).map(|index| runs.last_before[index])
-    };
+    let before = |id: &i64| runs.last_before(*id, compile.span.0);
     let ran_before = ids.iter().copied().filter(|id| Some(*id) != new && before(id).is_some());
     let old = ran_before.max_by_key(before).or_else(|| {
         // Compiled before the recording began, and not run since.
@@ -74,7 +120,7 @@ fn one(
         (None, _) if turn == Turn::Again => unknown("the earlier program is not in the recording"),
         _ => unknown("the program is not in the recording"),
     };
-    let (step, parts, duration_ns) = timed(found, compile);
+    let Timed { step, parts, duration_ns } = timed;
     Compilation {
         function: compile.function.clone(),
         step,
@@ -89,7 +135,7 @@ fn one(
     }
 }
 
-fn arguments(program: &Program) -> Vec<Argument<'_>> {
+fn arguments(program: &Code) -> Vec<Argument<'_>> {
     let arguments = program.parameters.iter();
     arguments.map(|parameter| Argument { name: &parameter.name, shape: &parameter.shape }).collect()
 }
@@ -107,48 +153,13 @@ fn module_is(name: &str, module: &str) -> bool {
 }
 
 /// Programs that ran under a module's name, whether or not their code is in the trace.
-fn ran_under(trace: &Trace, module: &str) -> Vec<i64> {
-    let mut ids: Vec<i64> = trace
-        .details
-        .iter()
-        .filter_map(|detail| match detail {
-            Detail::Program { id: Some(id), module: Some(name) } => {
-                module_is(trace.names.text(*name), module).then_some(*id)
-            }
-            _ => None,
-        })
-        .filter(|id| !trace.programs.iter().any(|program| program.id == *id))
-        .collect();
+fn ran_under(trace: &Trace, found: &Findings, module: &str) -> Vec<i64> {
+    let named = found.ran.iter().filter(|(_, name)| module_is(trace.names.text(*name), module));
+    let known = |id: &i64| trace.programs.iter().any(|program| program.id == *id);
+    let mut ids: Vec<i64> = named.map(|(id, _)| *id).filter(|id| !known(id)).collect();
     ids.sort_unstable();
     ids.dedup();
     ids
-}
-
-/// When each program ran; of its many operators one per compilation is enough.
-fn runs(trace: &Trace, found: &Findings) -> FxHashMap<i64, Runs> {
-    let mut runs: FxHashMap<i64, Runs> = FxHashMap::default();
-    if found.compiles.is_empty() {
-        return runs;
-    }
-    let marks: Vec<i64> = found.compiles.iter().map(|compile| compile.span.0).collect();
-    for line in &trace.lines {
-        for index in 0..line.events.len() {
-            let Detail::Program { id: Some(id), .. } = *trace.detail(line, index) else { continue };
-            let start = line.events.start[index];
-            let own = runs.entry(id).or_insert(Runs { first: start, last_before: Vec::new() });
-            own.first = own.first.min(start);
-            // Two starts between the same compilations tell the same; the later is kept.
-            let between = |at: i64| marks.partition_point(|&mark| mark <= at);
-            match own.last_before.last_mut() {
-                Some(last) if *last <= start && between(*last) == between(start) => *last = start,
-                _ => own.last_before.push(start),
-            }
-        }
-    }
-    for own in runs.values_mut() {
-        own.last_before.sort_unstable();
-    }
-    runs
 }
 
 #[cfg(test)]

@@ -7,45 +7,96 @@ mod torch;
 mod torch_trace;
 
 use firstlight_schema::nanos::Nanos;
-use firstlight_schema::trace::{Compilation, Framework, Part, PartTime, Served};
+use firstlight_schema::trace::{Bucket, Compilation, Framework, Part, PartTime, Served};
 
 pub use torch_trace::TorchTrace;
 
-use crate::attribute::{Compile, Findings};
-use crate::intervals::Set;
+use crate::attribute::{Compile, Findings, Layers};
+use crate::intervals::{Set, Span};
 use crate::model::Trace;
 
-/// Explains every compilation of a trace.
-pub(crate) fn explain(
-    trace: &Trace,
-    found: &Findings,
-    log: Option<&TorchTrace>,
-) -> Vec<Compilation> {
-    match found.framework {
-        Framework::Torch => torch::explain(trace, found, log),
-        _ => jax::explain(trace, found),
+/// Collects, piece by piece, what explains the compilations of a trace.
+pub(crate) struct Explainer<'a> {
+    found: &'a Findings,
+    /// What of each compilation went to which part, in the order in which they win.
+    parts: Vec<Vec<(Part, i64)>>,
+    evidence: Evidence,
+}
+
+enum Evidence {
+    Jax(jax::Runs),
+    Torch(torch::Calls),
+}
+
+impl<'a> Explainer<'a> {
+    pub(crate) fn new(found: &'a Findings) -> Self {
+        let evidence = if found.framework == Framework::Torch {
+            Evidence::Torch(torch::Calls::new(found))
+        } else {
+            Evidence::Jax(jax::Runs::new(found))
+        };
+        Self { found, parts: vec![Vec::new(); found.compiles.len()], evidence }
+    }
+
+    pub(crate) fn feed(&mut self, piece: &Trace, span: Span, layers: &Layers) {
+        for (parts, compile) in self.parts.iter_mut().zip(&self.found.compiles) {
+            let own = (compile.span.0.max(span.0), compile.span.1.min(span.1));
+            if own.0 < own.1 {
+                divide(parts, own, layers);
+            }
+        }
+        match &mut self.evidence {
+            Evidence::Jax(runs) => runs.feed(piece),
+            Evidence::Torch(calls) => calls.feed(piece, span),
+        }
+    }
+
+    pub(crate) fn finish(self, trace: &Trace, log: Option<&TorchTrace>) -> Vec<Compilation> {
+        let timed: Vec<Timed> = self
+            .parts
+            .iter()
+            .zip(&self.found.compiles)
+            .map(|(parts, compile)| timed(self.found, compile, parts))
+            .collect();
+        match self.evidence {
+            Evidence::Jax(runs) => jax::explain(trace, self.found, timed, &runs),
+            Evidence::Torch(calls) => torch::explain(self.found, timed, &calls, log),
+        }
     }
 }
 
-/// What is known of a compilation without its cause.
-fn timed(found: &Findings, compile: &Compile) -> (Option<i64>, Vec<PartTime>, Nanos) {
-    let inside = |span: (i64, i64)| span.0 <= compile.span.0 && compile.span.0 < span.1;
+/// What is known of a compilation without its cause: its step, its parts, and how long it took.
+struct Timed {
+    step: Option<i64>,
+    parts: Vec<PartTime>,
+    duration_ns: Nanos,
+}
+
+fn divide(parts: &mut Vec<(Part, i64)>, span: Span, layers: &Layers) {
+    let compiling = |part: Part| part.bucket() == Bucket::Compile;
+    let of_compiling = layers.parts.iter().filter(|(part, _)| compiling(*part));
+    if parts.is_empty() {
+        parts.extend(of_compiling.clone().map(|(part, _)| (*part, 0)));
+    }
+    let mut left = Set::one(span);
+    for ((_, layer), (_, sum)) in of_compiling.zip(parts) {
+        let own = left.and(&layer.within(span));
+        left = left.without(&own);
+        *sum += own.total();
+    }
+}
+
+fn timed(found: &Findings, compile: &Compile, parts: &[(Part, i64)]) -> Timed {
+    let inside = |span: Span| span.0 <= compile.span.0 && compile.span.0 < span.1;
     let step = found.steps.iter().find(|step| inside(step.span)).map(|step| step.number);
     let nanos = |ns: i64| Nanos(u64::try_from(ns).unwrap_or(0));
-    let mut left = Set::one(compile.span);
-    let mut parts = Vec::new();
-    for (part, layer) in &found.layers {
-        if !matches!(part, Part::Autotune | Part::Trace | Part::Lower | Part::Compile) {
-            continue;
-        }
-        let own = left.and(layer);
-        if !own.is_empty() {
-            left = left.without(&own);
-            parts.push(PartTime { part: *part, ns: nanos(own.total()) });
-        }
-    }
-    let whole = parts.iter().map(|row| row.ns).sum();
-    (step, parts, whole)
+    let parts: Vec<PartTime> = parts
+        .iter()
+        .filter(|(_, ns)| *ns > 0)
+        .map(|(part, ns)| PartTime { part: *part, ns: nanos(*ns) })
+        .collect();
+    let duration_ns = parts.iter().map(|row| row.ns).sum();
+    Timed { step, parts, duration_ns }
 }
 
 fn served(compile: &Compile) -> Served {

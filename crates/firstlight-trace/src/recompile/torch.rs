@@ -7,38 +7,122 @@ use serde_json::Value;
 
 use super::diff::{Argument, diff, first_use, unknown};
 use super::torch_trace::TorchTrace;
-use super::{served, timed};
+use super::{Timed, served};
 use crate::attribute::{Compile, Findings};
-use crate::model::{Detail, Place, Trace};
+use crate::intervals::Span;
+use crate::model::{Detail, Line, Place, Trace};
+
+/// The calls around the compilations.
+pub(super) struct Calls {
+    around: Vec<Around>,
+    /// The last call of each line, which may yet be told its inputs.
+    open: Vec<Option<Open>>,
+    /// How many there were.
+    seen: u64,
+}
+
+/// What is compared to explain a compilation: the last call of the function before it, and the first call
+/// of what was compiled.
+struct Around {
+    start: i64,
+    id: String,
+    before: Option<Call>,
+    after: Option<Call>,
+}
 
 /// A call of a compiled function: when, under which id, with which inputs.
+#[derive(Clone)]
 struct Call {
-    start: i64,
+    /// Its start, its line, its place on the line.
+    order: (i64, usize, u64),
     id: String,
     inputs: Vec<String>,
 }
 
-pub(super) fn explain(
-    trace: &Trace,
-    found: &Findings,
-    log: Option<&TorchTrace>,
-) -> Vec<Compilation> {
-    let calls = calls(trace);
-    found.compiles.iter().map(|compile| one(found, compile, &calls, log)).collect()
+struct Open {
+    call: Call,
+    end: i64,
 }
 
-fn one(
+impl Calls {
+    pub(super) fn new(found: &Findings) -> Self {
+        let around = |compile: &Compile| Around {
+            start: compile.span.0,
+            id: compile.id.clone().unwrap_or_default(),
+            before: None,
+            after: None,
+        };
+        Self { around: found.compiles.iter().map(around).collect(), open: Vec::new(), seen: 0 }
+    }
+
+    /// `CompiledFunction` inside `Torch-Compiled Region: 0/1`.
+    pub(super) fn feed(&mut self, piece: &Trace, span: Span) {
+        if self.around.is_empty() {
+            return;
+        }
+        self.open.resize_with(piece.lines.len(), || None);
+        let host = |line: &Line| line.place == Place::Host;
+        for (number, line) in piece.lines.iter().enumerate().filter(|(_, line)| host(line)) {
+            let mut open = self.open[number].take();
+            let events = &line.events;
+            for index in 0..events.len() {
+                let start = events.start[index];
+                let name = piece.names.text(events.name[index]);
+                if let Some(id) = name.strip_prefix("Torch-Compiled Region: ") {
+                    self.seen += 1;
+                    let order = (start, number, self.seen);
+                    let call = Call { order, id: id.to_owned(), inputs: Vec::new() };
+                    let last = open.replace(Open { call, end: events.end(index) });
+                    self.close(last);
+                } else if let Detail::Inputs(text) = *piece.detail(line, index)
+                    && let Some(open) = &mut open
+                    && start < open.end
+                    && open.call.inputs.is_empty()
+                {
+                    open.call.inputs = inputs(piece.names.text(text));
+                }
+            }
+            // What no later event can lie in is told everything.
+            if open.as_ref().is_some_and(|open| open.end <= span.1) {
+                self.close(open.take());
+            }
+            self.open[number] = open;
+        }
+    }
+
+    fn close(&mut self, open: Option<Open>) {
+        let Some(Open { call, .. }) = open else { return };
+        let frame = |id: &str| id.split('/').next().map(str::to_owned);
+        for around in &mut self.around {
+            if call.order.0 >= around.start {
+                let first = around.after.as_ref().is_none_or(|other| call.order < other.order);
+                if first && call.id == around.id {
+                    around.after = Some(call.clone());
+                }
+            } else {
+                let last = around.before.as_ref().is_none_or(|other| call.order > other.order);
+                if last && frame(&call.id) == frame(&around.id) {
+                    around.before = Some(call.clone());
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn explain(
     found: &Findings,
-    compile: &Compile,
-    calls: &[Call],
+    timed: Vec<Timed>,
+    calls: &Calls,
     log: Option<&TorchTrace>,
-) -> Compilation {
+) -> Vec<Compilation> {
+    let compiles = found.compiles.iter().zip(timed).zip(&calls.around);
+    compiles.map(|((compile, timed), around)| one(compile, timed, around, log)).collect()
+}
+
+fn one(compile: &Compile, timed: Timed, around: &Around, log: Option<&TorchTrace>) -> Compilation {
     let id = compile.id.clone().unwrap_or_default();
-    let frame = id.split('/').next().unwrap_or_default();
     let again = id.split('/').nth(1).is_some_and(|turn| turn != "0");
-    let after = calls.iter().find(|call| call.id == id && call.start >= compile.span.0);
-    let same_frame = |call: &&Call| call.id.split('/').next() == Some(frame);
-    let before = calls.iter().rfind(|call| call.start < compile.span.0 && same_frame(call));
+    let (before, after) = (around.before.as_ref(), around.after.as_ref());
     let cause = if let Some(reason) = log.and_then(|log| log.reason(&id)) {
         Cause { kind: CauseKind::Guard, text: reason.to_owned(), changes: Vec::new() }
     } else if !again {
@@ -54,7 +138,7 @@ fn one(
             _ => unknown("no call before and after it is in the recording"),
         }
     };
-    let (step, parts, duration_ns) = timed(found, compile);
+    let Timed { step, parts, duration_ns } = timed;
     Compilation {
         function: log
             .and_then(|log| log.function(&id))
@@ -73,30 +157,6 @@ fn one(
 
 fn arguments(inputs: &[String]) -> Vec<Argument<'_>> {
     inputs.iter().map(|shape| Argument { name: "", shape }).collect()
-}
-
-/// `CompiledFunction` inside `Torch-Compiled Region: 0/1`.
-fn calls(trace: &Trace) -> Vec<Call> {
-    let mut calls: Vec<Call> = Vec::new();
-    for line in trace.lines.iter().filter(|line| line.place == Place::Host) {
-        let events = &line.events;
-        let mut end = i64::MIN;
-        for index in 0..events.len() {
-            let name = trace.names.text(events.name[index]);
-            if let Some(id) = name.strip_prefix("Torch-Compiled Region: ") {
-                end = events.end(index);
-                let start = events.start[index];
-                calls.push(Call { start, id: id.to_owned(), inputs: Vec::new() });
-            } else if let Detail::Inputs(text) = *trace.detail(line, index)
-                && events.start[index] < end
-                && let Some(call) = calls.last_mut().filter(|call| call.inputs.is_empty())
-            {
-                call.inputs = inputs(trace.names.text(text));
-            }
-        }
-    }
-    calls.sort_by_key(|call| call.start);
-    calls
 }
 
 /// `[[64, 128], []]` and `["float", "Scalar"]`, on two lines.

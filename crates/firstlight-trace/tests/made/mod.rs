@@ -15,8 +15,10 @@ pub(crate) fn fixture(name: &str) -> Vec<u8> {
     unpacked(&fixtures().join(name))
 }
 
+/// Of the repository it was built in, or else of the one that the binary runs at the root of.
 pub(crate) fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces")
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces");
+    if here.is_dir() { here } else { PathBuf::from("fixtures/traces") }
 }
 
 pub(crate) fn unpacked(path: &Path) -> Vec<u8> {

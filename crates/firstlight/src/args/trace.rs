@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use firstlight_schema::cache::Policy;
 use firstlight_schema::suite::Scalar;
 
 /// Show where each step's time went in a profiler's recording, and why something compiled again
@@ -26,9 +27,15 @@ pub(crate) struct TraceArgs {
     /// PyTorch's structured log (of `TORCH_TRACE`), which says why something was compiled again
     #[arg(long, value_name = "LOG")]
     pub(crate) torch_trace: Option<PathBuf>,
-    /// Memory that the events may take, in megabytes
+    /// Memory that events may take, in megabytes; what takes more is read in pieces
     #[arg(long, default_value_t = 4096, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) memory: u64,
+    /// What was declared of the compilers' disk caches: clean, primed, disabled or as-found
+    ///
+    /// clean and disabled: no program may have been served by one. primed: every program must have
+    /// been. What contradicts it is a finding, and the exit code says so.
+    #[arg(long, value_name = "POLICY", conflicts_with_all = ["against", "suite"])]
+    pub(crate) cache: Option<Policy>,
     /// Also make an HTML page with the timelines of the steps, or with the waterfall of --against
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -86,6 +93,7 @@ Examples:
   firstlight trace filter/ --against manual/
   firstlight trace host.xplane.pb --html steps.html
   firstlight trace worker.pt.trace.json.gz --rows 30
+  firstlight trace host.xplane.pb --cache primed
   firstlight trace trace.json --torch-trace dedicated_log_torch_trace.log
   firstlight trace host.xplane.pb --export speedscope --output steps.speedscope.json
   firstlight trace filter/ --against manual/ --html difference.html

@@ -16,5 +16,9 @@ pub(crate) fn show(settings: &ShowSettings, printer: &mut Printer) -> Result<Exi
         Format::Json => serde_json::to_string(&document)? + "\n",
     };
     printer.data(&text);
+    if let (Format::Text, Some(traced)) = (settings.format, opening::traced(&settings.result)?) {
+        printer.data("\n");
+        printer.data(&Terminal::new(printer.width()).suite_trace(&traced, 0));
+    }
     Ok(Exit::Ok)
 }

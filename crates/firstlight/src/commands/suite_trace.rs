@@ -7,7 +7,7 @@ use firstlight_engine::EngineError;
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::process::adopt_orphans;
 use firstlight_engine::python::Hooks;
-use firstlight_engine::recording::{Recorded, Work, can_be_recorded, record};
+use firstlight_engine::recording::{COMPILERS, Recorded, Work, can_be_recorded, record};
 use firstlight_engine::sampling::SuitePlan;
 use firstlight_engine::store::write_whole;
 use firstlight_engine::suites;
@@ -17,7 +17,7 @@ use firstlight_schema::exit_code::Exit;
 use firstlight_schema::suite::CaseFile;
 use firstlight_schema::suite_trace::{ArmTrace, SuiteTraceDocument};
 use firstlight_schema::trace::TraceDocument;
-use firstlight_trace::{Limits, Run, combined, document, open, tell_overheads};
+use firstlight_trace::{Limits, Run, check_cache, combined, open, tell_overheads};
 
 use super::build;
 use super::run::environment;
@@ -109,7 +109,11 @@ impl Recorder<'_> {
                 printer.aside(&format!("recording {name}, {own}: {}", tracing.name()));
             });
             let (trace, failed) = match runs {
-                Ok(runs) => (Some(combine(runs, self.limits)?), None),
+                Ok(runs) => {
+                    let mut trace = combine(runs, self.limits)?;
+                    check_cache(&mut trace, COMPILERS);
+                    (Some(trace), None)
+                }
                 Err(EngineError::Interrupted) => return Err(EngineError::Interrupted.into()),
                 Err(error @ (EngineError::Recording { .. } | EngineError::NoSteps)) => {
                     (None, Some(error.to_string()))
@@ -130,9 +134,9 @@ impl Recorder<'_> {
 /// One document of the three runs.
 pub(super) fn combine(runs: Vec<Recorded>, limits: &Limits) -> Result<TraceDocument, Error> {
     let read = |profile: &Path| -> Result<TraceDocument, Error> {
-        let opened = open(profile, limits)?;
+        let mut opened = open(profile, limits)?;
         let name = opened.path.display().to_string();
-        Ok(document(&opened.trace, &name, None, build()))
+        Ok(opened.document(&name, None, build())?)
     };
     let mut told = Vec::new();
     for run in runs {

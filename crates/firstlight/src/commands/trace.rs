@@ -12,8 +12,9 @@ use firstlight_engine::store::{write_bytes, write_whole};
 use firstlight_report::html::{trace_comparison_page, trace_page};
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
+use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::trace::TraceDocument;
-use firstlight_trace::{Opened, TorchTrace, compare, document, open, speedscope};
+use firstlight_trace::{Opened, TorchTrace, check_cache, compare, open, speedscope};
 
 use super::build;
 use super::suite_trace::{combine, trace_suite};
@@ -25,10 +26,10 @@ use crate::settings::{Made, TraceSettings, TraceSource};
 pub(crate) fn trace(settings: &TraceSettings, printer: &mut Printer) -> Result<Exit, Error> {
     match &settings.source {
         TraceSource::File(path) => {
-            let (opened, document) = read(path, settings)?;
+            let (opened, mut document) = read(path, settings, printer)?;
             match &settings.against {
                 Some(other) => against(&document, other, settings, printer),
-                None => show(&document, Some(&opened), settings, printer),
+                None => show(&mut document, Some(&opened), settings, printer),
             }
         }
         TraceSource::Record { command, timeout, keep } => in_folder(keep.as_deref(), |folder| {
@@ -40,11 +41,21 @@ pub(crate) fn trace(settings: &TraceSettings, printer: &mut Printer) -> Result<E
     }
 }
 
-fn read(path: &Path, settings: &TraceSettings) -> Result<(Opened, TraceDocument), Error> {
+fn read(
+    path: &Path,
+    settings: &TraceSettings,
+    printer: &mut Printer,
+) -> Result<(Opened, TraceDocument), Error> {
     let log = settings.torch_trace.as_deref().map(log).transpose()?;
-    let opened = open(path, &settings.limits)?;
+    let mut opened = open(path, &settings.limits)?;
+    if let Some(bytes) = opened.in_pieces() {
+        let megabytes = bytes.div_ceil(1 << 20);
+        printer.aside(&format!(
+            "{megabytes} MB of events do not fit into --memory: the file is read once per piece"
+        ));
+    }
     let name = opened.path.display().to_string();
-    let document = document(&opened.trace, &name, log.as_ref(), build());
+    let document = opened.document(&name, log.as_ref(), build())?;
     Ok((opened, document))
 }
 
@@ -55,11 +66,15 @@ fn log(path: &Path) -> Result<TorchTrace, Error> {
 }
 
 fn show(
-    document: &TraceDocument,
+    document: &mut TraceDocument,
     opened: Option<&Opened>,
     settings: &TraceSettings,
     printer: &mut Printer,
 ) -> Result<Exit, Error> {
+    if let Some(policy) = settings.cache {
+        check_cache(document, policy);
+    }
+    let document = &*document;
     let text = match settings.format {
         Format::Text => Terminal::new(printer.width()).trace(document, settings.rows),
         Format::Json => serde_json::to_string(document)? + "\n",
@@ -76,6 +91,12 @@ fn show(
                     let words = "--export takes a trace: give one that --keep has kept".to_owned();
                     return Err(Error::Usage(words));
                 };
+                if let Some(bytes) = opened.in_pieces() {
+                    let megabytes = bytes.div_ceil(1 << 20);
+                    let words =
+                        format!("--export takes all events at once: give --memory {megabytes}");
+                    return Err(Error::Usage(words));
+                }
                 let mut content = Vec::new();
                 speedscope(&opened.trace, &document.recording.file, &mut content)
                     .map_err(|error| Error::Usage(format!("cannot export the trace: {error}")))?;
@@ -85,7 +106,10 @@ fn show(
         };
         printer.aside(&format!("wrote {}", path.display()));
     }
-    Ok(Exit::Ok)
+    let contradicts =
+        |reason: &Reason| matches!(reason.finding, Finding::CacheNotClean | Finding::CacheNeverHit);
+    let wrong = document.findings.iter().any(contradicts);
+    Ok(if wrong { Exit::VerificationFailed } else { Exit::Ok })
 }
 
 fn against(
@@ -94,7 +118,7 @@ fn against(
     settings: &TraceSettings,
     printer: &mut Printer,
 ) -> Result<Exit, Error> {
-    let (_, first) = read(other, settings)?;
+    let (_, first) = read(other, settings, printer)?;
     let comparison = compare(&first, document, build());
     let text = match settings.format {
         Format::Text => Terminal::new(printer.width()).trace_comparison(&comparison, settings.rows),
@@ -123,7 +147,7 @@ fn recorded(
     let runs = record(&work, folder, &interrupt, |tracing| {
         printer.aside(&format!("running {}", tracing.name()));
     })?;
-    show(&combine(runs, &settings.limits)?, None, settings, printer)
+    show(&mut combine(runs, &settings.limits)?, None, settings, printer)
 }
 
 /// Recordings go where they are to be kept, or where they vanish with the command.

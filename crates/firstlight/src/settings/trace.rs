@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use firstlight_report::terminal::Report;
+use firstlight_schema::cache::Policy;
 use firstlight_schema::suite::Choice;
 use firstlight_trace::Limits;
 
@@ -17,6 +18,8 @@ pub(crate) struct TraceSettings {
     /// What the trace is compared with.
     pub(crate) against: Option<PathBuf>,
     pub(crate) torch_trace: Option<PathBuf>,
+    /// What was declared of the compilers' caches.
+    pub(crate) cache: Option<Policy>,
     pub(crate) limits: Limits,
     pub(crate) rows: usize,
     pub(crate) made: Vec<Made>,
@@ -85,6 +88,7 @@ impl TraceSettings {
             source,
             against: args.against,
             torch_trace: args.torch_trace,
+            cache: args.cache,
             limits: Limits { memory: args.memory << 20, ..Limits::default() },
             rows: args.rows,
             made,

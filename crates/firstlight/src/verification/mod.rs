@@ -5,6 +5,7 @@ mod records;
 mod shapes;
 #[cfg(test)]
 mod tests;
+mod traced;
 
 use std::path::Path;
 
@@ -14,7 +15,8 @@ use firstlight_engine::snapshot::{
     Files, check_inventory, check_signature, check_suite, check_version, read_manifest, read_suite,
 };
 use firstlight_schema::run;
-use firstlight_schema::snapshot::{self, MANIFEST, Manifest, RESULT, VALIDATION};
+use firstlight_schema::snapshot::{self, MANIFEST, Manifest, RESULT, TRACE, VALIDATION};
+use firstlight_schema::suite_trace;
 use firstlight_schema::validation::{
     self, Place, Rule, RuleOutcome, RuleResult, ValidationDocument,
 };
@@ -79,6 +81,7 @@ fn versions(files: &Files) -> RuleResult {
         (MANIFEST, snapshot::NAME, snapshot::VERSION),
         (RESULT, run::NAME, run::VERSION),
         (VALIDATION, validation::NAME, validation::VERSION),
+        (TRACE, suite_trace::NAME, suite_trace::VERSION),
     ];
     let mut places = Vec::new();
     let mut newer = Vec::new();

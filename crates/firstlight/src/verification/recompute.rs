@@ -8,17 +8,17 @@ use firstlight_engine::snapshot::{Files, Shape, check_shape};
 use firstlight_schema::difference::{Difference, Kind, differences};
 use firstlight_schema::reading::RawRecord;
 use firstlight_schema::run::RunDocument;
-use firstlight_schema::snapshot::{MANIFEST, Manifest, RAW, RESULT, VALIDATION};
+use firstlight_schema::snapshot::{MANIFEST, Manifest, RAW, RESULT, TRACE, VALIDATION};
 use firstlight_schema::suite::SuiteFile;
 use firstlight_schema::validation::{Place, Rule, RuleOutcome, RuleResult};
 use firstlight_schema::version::Build;
 use serde_json::Value;
 
-use super::{is_newer, shapes};
+use super::{is_newer, shapes, traced};
 use crate::commands::build;
 
 /// More places than this are not listed.
-const SHOWN: usize = 20;
+pub(super) const SHOWN: usize = 20;
 
 /// Recomputes the result and holds both it and the published one against the rules.
 pub(super) fn check(
@@ -43,7 +43,10 @@ pub(super) fn check(
     } else {
         compare(published, &expected, manifest, &mut wrong_shapes)
     };
-    for (shape, file) in [(Shape::Manifest, MANIFEST), (Shape::Validation, VALIDATION)] {
+    let numbers = traced::beside(numbers, files, suite);
+    let documents =
+        [(Shape::Manifest, MANIFEST), (Shape::Validation, VALIDATION), (Shape::SuiteTrace, TRACE)];
+    for (shape, file) in documents {
         let document = files.get(file).map(serde_json::from_slice::<Value>);
         match document {
             None => {}
@@ -108,7 +111,7 @@ fn compare(
             format!("; measured by firstlight {}, checked by {}", named(theirs), named(&ours))
         };
         let evidence = format!("{} places differ from what was recomputed{other}", wrong.len());
-        let places = wrong.into_iter().take(SHOWN).map(place).collect();
+        let places = wrong.into_iter().take(SHOWN).map(|one| place(RESULT, one)).collect();
         return RuleResult::unless(Rule::Numbers, places, evidence);
     }
     let (rounded, unknown) = (count(Kind::Rounding), count(Kind::Unknown));
@@ -117,7 +120,8 @@ fn compare(
         (0, _) => format!("all but {unknown} fields of a newer version, which were not checked"),
         _ => format!("{rounded} fractions differ in their last digits, as two machines' may"),
     };
-    let places = found.iter().filter(|one| one.kind == Kind::Rounding).take(SHOWN).map(place);
+    let rounded_places = found.iter().filter(|one| one.kind == Kind::Rounding);
+    let places = rounded_places.take(SHOWN).map(|one| place(RESULT, one));
     RuleResult {
         places: places.collect(),
         ..RuleResult::new(Rule::Numbers, RuleOutcome::Warn, evidence)
@@ -131,9 +135,9 @@ fn named(build: &Build) -> String {
     }
 }
 
-fn place(one: &Difference) -> Place {
+pub(super) fn place(file: &str, one: &Difference) -> Place {
     Place {
-        file: RESULT.to_owned(),
+        file: file.to_owned(),
         path: Some(one.path.clone()),
         published: one.published.clone(),
         expected: one.expected.clone(),

@@ -147,3 +147,68 @@ fn what_a_recording_needs_is_said() {
     assert_eq!(own.code, 2);
     assert!(own.stderr.contains("no arm of `c` is a workload in Python"), "{}", own.stderr);
 }
+
+#[test]
+fn a_declared_cache_policy_is_checked_against_the_recording() {
+    let sandbox = Sandbox::new();
+    let check = |name: &str, policy: &str| trace(&sandbox, &[&fixture(name), "--cache", policy]);
+    let (cached, compiled) = ("torch-cpu.json.gz", "jax-gpu.xplane.pb.gz");
+    let against = check(cached, "clean");
+    let words = "cache-not-clean: declared clean, and 1 of 1 programs served by a disk cache";
+    assert!(against.stdout.contains(words), "{}", against.stdout);
+    assert_eq!(against.code, 6, "{}", against.stderr);
+    let against = check(compiled, "primed");
+    assert!(against.stdout.contains("cache-never-hit: declared primed"), "{}", against.stdout);
+    assert_eq!(against.code, 6, "{}", against.stderr);
+    for (name, policy) in [(cached, "primed"), (compiled, "clean"), (compiled, "as-found")] {
+        assert_eq!(check(name, policy).code, 0, "{name}, {policy}");
+    }
+    assert_eq!(check(compiled, "dirty").code, 2);
+}
+
+/// Steps of a thousand Python frames each.
+fn long_recording(steps: u64) -> String {
+    let mut events = Vec::new();
+    let event = |cat: &str, name: &str, at: u64, long: u64| {
+        format!(
+            "{{\"ph\":\"X\",\"cat\":\"{cat}\",\"name\":\"{name}\",\"pid\":1,\"tid\":1,\"ts\":{at},\"dur\":{long}}}"
+        )
+    };
+    for step in 0..steps {
+        let at = step * 2_000;
+        events.push(event("user_annotation", &format!("ProfilerStep#{step}"), at, 1_999));
+        let frame = |index| event("python_function", "a.py(1): f", at + 1 + index, 1);
+        events.extend((0..1_000).map(frame));
+    }
+    format!("{{\"schemaVersion\":1,\"traceEvents\":[\n{}\n]}}", events.join(",\n"))
+}
+
+#[test]
+fn a_recording_beyond_the_memory_is_read_in_pieces_and_tells_the_same() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path().join("long.json"), long_recording(60)).unwrap();
+    let whole = trace(&sandbox, &["long.json", "--format", "json"]);
+    let pieces = trace(&sandbox, &["long.json", "--format", "json", "--memory", "1"]);
+    assert_eq!((whole.code, pieces.code), (0, 0), "{}", pieces.stderr);
+    assert!(pieces.stderr.contains("the file is read once per piece"), "{}", pieces.stderr);
+    assert!(!whole.stderr.contains("piece"), "{}", whole.stderr);
+    assert_eq!(whole.stdout, pieces.stdout);
+    let export = ["long.json", "--memory", "1", "--export", "speedscope", "--output", "out.json"];
+    let export = trace(&sandbox, &export);
+    assert_eq!(export.code, 2);
+    assert!(export.stderr.contains("give --memory 2"), "{}", export.stderr);
+}
+
+#[test]
+fn a_step_beyond_the_memory_is_refused_with_what_it_takes() {
+    let sandbox = Sandbox::new();
+    let one = long_recording(60).replace("\"user_annotation\"", "\"cpu_op\"");
+    fs::write(sandbox.path().join("long.json"), one).unwrap();
+    let refused = trace(&sandbox, &["long.json", "--memory", "1"]);
+    assert_eq!(refused.code, 2, "{}", refused.stdout);
+    for words in
+        ["does not fit into 1048576 bytes of memory", "step 0 takes", "hint: with a --memory"]
+    {
+        assert!(refused.stderr.contains(words), "{words}\n{}", refused.stderr);
+    }
+}

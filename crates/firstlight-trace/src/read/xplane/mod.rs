@@ -16,24 +16,30 @@ use rustc_hash::FxHashMap;
 use super::hlo;
 use super::messages::{ProfileOptions, StatValue, XStat, XStatMetadata};
 use super::pieces::Pieces;
+use super::sieve::Sieve;
 use super::wire::{Field, Fields, signed};
 use crate::error::{Problem, Result};
-use crate::limits::{Limits, Meter};
 use crate::model::{Detail, Events, Facts, Line, Place, Program, Trace};
 use crate::names::{Category, NameId, Names};
 
 use stats::{Found, Stats, Wanted, hlo_proto};
 use walk::{Head, LONGEST_EVENT};
 
-pub(crate) fn read(source: impl Read + Seek, bytes: u64, limits: &Limits) -> Result<Trace> {
+/// `names` are those of an earlier pass, if there was one.
+pub(crate) fn read(
+    source: impl Read + Seek,
+    bytes: u64,
+    sieve: Sieve,
+    names: Names,
+) -> Result<(Trace, Sieve)> {
     let mut reader = Reader {
         pieces: Pieces::new(source),
         bytes,
-        meter: Meter::new(limits),
+        sieve,
         negative: 0,
         trace: Trace {
             format: TraceFormat::Xplane,
-            names: Names::default(),
+            names,
             lines: Vec::new(),
             details: vec![Detail::Nothing],
             facts: Facts::default(),
@@ -47,13 +53,13 @@ pub(crate) fn read(source: impl Read + Seek, bytes: u64, limits: &Limits) -> Res
         let text = format!("{} events last less than no time; taken as none", reader.negative);
         reader.trace.notice(NoticeName::NegativeDuration, text);
     }
-    Ok(reader.trace)
+    Ok((reader.trace, reader.sieve))
 }
 
 struct Reader<R> {
     pieces: Pieces<R>,
     bytes: u64,
-    meter: Meter,
+    sieve: Sieve,
     negative: u64,
     trace: Trace,
 }
@@ -139,7 +145,7 @@ impl<R: Read + Seek> Reader<R> {
         if let Some(wanted) = Wanted::of(&name) {
             plane.stats.insert(id, wanted);
         }
-        self.meter.bytes(name.len() as u64 + 48, base)?;
+        self.sieve.bytes(name.len() as u64 + 48, base)?;
         plane.texts.insert(id, name);
         Ok(())
     }
@@ -170,7 +176,7 @@ impl<R: Read + Seek> Reader<R> {
         }
         let text = name.filter(|name| !name.is_empty()).or(display).unwrap_or_default();
         let text = String::from_utf8_lossy(text);
-        self.meter.bytes(text.len() as u64 + 48, base)?;
+        self.sieve.bytes(text.len() as u64 + 48, base)?;
         plane.names.insert(id, self.trace.names.intern(Category::None, &text));
         if found.program.is_some() || found.module.is_some() || found.step.is_some() {
             plane.constants.insert(id, found);
@@ -179,10 +185,13 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     fn program(&mut self, id: Option<i64>, proto: &[u8], base: u64) -> Result<()> {
+        if self.sieve.again() {
+            return Ok(());
+        }
         // A program that cannot be understood costs its explanation, not the trace.
         if let Ok(Some((module, parameters))) = hlo::signature(proto, base) {
             let kept: usize = parameters.iter().map(|p| p.name.len() + p.shape.len() + 64).sum();
-            self.meter.bytes(kept as u64, base)?;
+            self.sieve.bytes(kept as u64, base)?;
             self.trace.programs.push(Program { id: id.unwrap_or(-1), module, parameters });
         }
         Ok(())
@@ -220,16 +229,13 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     fn line(&mut self, plane: &mut Plane, from: u64, to: u64) -> Result<()> {
-        let mut line = Line {
-            group: plane.name.clone(),
-            name: String::new(),
-            id: 0,
-            place: if plane.name.starts_with("/device:") { Place::Device } else { Place::Host },
-            events: Events::default(),
-        };
-        let mut began = 0_i64;
+        let device = plane.name.starts_with("/device:");
+        let on = if device { Place::Device } else { Place::Host };
+        let mut line = Line::new(plane.name.clone(), on);
         // The line's time may stand behind its events; those before it are read with none.
-        let (mut timed, mut late) = (false, 0);
+        let (mut began, mut timed, mut late) = (0_i64, false, 0);
+        // Unless it must be known at once.
+        let mut ahead = (!self.sieve.chooses()).then_some(0);
         self.pieces.seek(from)?;
         while let Some(head) = self.head(to)? {
             match head {
@@ -243,8 +249,13 @@ impl<R: Read + Seek> Reader<R> {
                         line.name = name;
                     }
                 }
-                Head::Stretch { number: 4, from, to } => {
-                    self.event(plane, &mut line.events, began, from, to)?;
+                Head::Stretch { number: 4, from, to: end } => {
+                    let later = match ahead {
+                        _ if timed => 0,
+                        Some(later) => later,
+                        None => *ahead.insert(self.last_time(from, end, to)?),
+                    };
+                    self.event(plane, &mut line, (began, later), from, end)?;
                     if !timed {
                         late = line.events.len();
                     }
@@ -252,11 +263,28 @@ impl<R: Read + Seek> Reader<R> {
                 Head::Stretch { to, .. } => self.pieces.seek(to)?,
             }
         }
-        for start in &mut line.events.start[..late] {
-            *start = start.saturating_add(began);
+        if !self.sieve.chooses() {
+            for start in &mut line.events.start[..late] {
+                *start = start.saturating_add(began);
+            }
         }
         self.join(line);
         Ok(())
+    }
+
+    /// The time of a line that stands behind the event at `from`.
+    fn last_time(&mut self, from: u64, event: u64, to: u64) -> Result<i64> {
+        let mut time = 0;
+        self.pieces.seek(event)?;
+        while let Some(head) = self.head(to)? {
+            match head {
+                Head::Number(3, ns) => time = signed(ns),
+                Head::Number(..) => {}
+                Head::Stretch { to, .. } => self.pieces.seek(to)?,
+            }
+        }
+        self.pieces.seek(from)?;
+        Ok(time)
     }
 
     /// A line that appears twice is one line.
@@ -270,6 +298,10 @@ impl<R: Read + Seek> Reader<R> {
                 known.events.start.extend(line.events.start);
                 known.events.duration.extend(line.events.duration);
                 known.events.detail.extend(line.events.detail);
+                known.tally = match (known.tally.take(), line.tally) {
+                    (Some(one), Some(other)) => Some(one.and(&other)),
+                    (one, other) => one.or(other),
+                };
             }
             None => self.trace.lines.push(line),
         }
@@ -278,8 +310,8 @@ impl<R: Read + Seek> Reader<R> {
     fn event(
         &mut self,
         plane: &mut Plane,
-        events: &mut Events,
-        began: i64,
+        line: &mut Line,
+        (began, later): (i64, i64),
         from: u64,
         to: u64,
     ) -> Result<()> {
@@ -299,7 +331,10 @@ impl<R: Read + Seek> Reader<R> {
                 Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
             }
         }
-        let found = if stats.any || !plane.constants.is_empty() {
+        // Whole nanoseconds of both ends, so that what was nested stays nested.
+        let start = began.saturating_add(offset.unwrap_or(0).div_euclid(1000));
+        let wanted = offset.is_some() && self.sieve.wants(start.saturating_add(later));
+        let found = if wanted && (stats.any || !plane.constants.is_empty()) {
             stats.over(plane.constants.get(&metadata), &mut self.trace.names, plane)
         } else {
             Found::default()
@@ -310,7 +345,10 @@ impl<R: Read + Seek> Reader<R> {
             self.negative += 1;
             duration = 0;
         }
-        self.meter.event(from)?;
+        if !wanted {
+            return Ok(());
+        }
+        self.sieve.event(from)?;
         let name = match plane.names.get(&metadata) {
             Some(&name) => name,
             None => *plane
@@ -318,12 +356,31 @@ impl<R: Read + Seek> Reader<R> {
                 .entry(metadata)
                 .or_insert_with(|| self.trace.names.intern(Category::None, "(no name)")),
         };
-        // Whole nanoseconds of both ends, so that what was nested stays nested.
-        let start = began.saturating_add(offset.div_euclid(1000));
         let end = began.saturating_add(offset.saturating_add(duration).div_euclid(1000));
+        let duration = end.saturating_sub(start).max(0);
+        let start = start.saturating_add(later);
         let detail = self.detail(plane, &found, name, from)?;
-        events.push(name, start, end.saturating_sub(start).max(0), detail);
+        if self.sieve.keeps() {
+            line.events.push(name, start, duration, detail);
+        } else {
+            self.pass(line, (name, start, duration), detail);
+        }
         Ok(())
+    }
+
+    /// An event that is not kept, nor what was kept before it became too much.
+    fn pass(&mut self, line: &mut Line, event: (NameId, i64, i64), detail: u32) {
+        let trace = &mut self.trace;
+        let told = trace.details[detail as usize];
+        self.sieve.pass(line, &trace.names, event, &told);
+        if self.sieve.drops() {
+            for line in trace.lines.iter_mut().chain([line]) {
+                line.events = Events::default();
+            }
+        }
+        if !matches!(told, Detail::Nothing | Detail::Program { .. }) {
+            trace.details.truncate(detail as usize);
+        }
     }
 
     fn detail(&mut self, plane: &mut Plane, found: &Found, name: NameId, at: u64) -> Result<u32> {
@@ -345,7 +402,7 @@ impl<R: Read + Seek> Reader<R> {
                 _ => return Ok(0),
             }
         };
-        self.meter.bytes(size_of::<Detail>() as u64, at)?;
+        self.sieve.detail(&detail, at)?;
         let index = u32::try_from(trace.details.len()).expect("fewer details than 2^32");
         trace.details.push(detail);
         if let Detail::Program { id, module } = detail {

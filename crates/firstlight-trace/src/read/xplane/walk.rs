@@ -102,7 +102,7 @@ impl<R: Read + Seek> Reader<R> {
     pub(super) fn text(&mut self, from: u64, to: u64) -> Result<String> {
         let length = self.hold(from, to, LONGEST_EVENT, "a text")?;
         let text = String::from_utf8_lossy(&self.pieces.window()[..length]).into_owned();
-        self.meter.bytes(text.len() as u64, from)?;
+        self.sieve.bytes(text.len() as u64, from)?;
         self.pieces.advance(length);
         Ok(text)
     }

@@ -1,0 +1,43 @@
+//! A declared cache policy against what a recording shows: what was compiled, and what a disk cache
+//! served instead.
+
+use firstlight_schema::cache::Policy;
+use firstlight_schema::finding::{Finding, Reason};
+use firstlight_schema::trace::{Compilation, Served, TraceDocument};
+
+/// Compilations that are named; the rest are counted.
+const NAMED: usize = 3;
+
+/// Adds what contradicts the policy to the document's findings.
+pub fn check_cache(document: &mut TraceDocument, policy: Policy) {
+    let (finding, wrong, what) = match policy {
+        Policy::Clean | Policy::Disabled => {
+            (Finding::CacheNotClean, Served::DiskCache, "served by a disk cache")
+        }
+        Policy::Primed => {
+            (Finding::CacheNeverHit, Served::Compiler, "compiled and not served by a disk cache")
+        }
+        Policy::AsFound => return,
+    };
+    let all = &document.compilations;
+    let against: Vec<&Compilation> = all.iter().filter(|one| one.served == wrong).collect();
+    if against.is_empty() {
+        return;
+    }
+    let mut named: Vec<String> = against.iter().take(NAMED).map(|one| told(one)).collect();
+    if against.len() > NAMED {
+        named.push(format!("and {} more", against.len() - NAMED));
+    }
+    let text = format!(
+        "declared {policy}, and {} of {} programs {what}: {}",
+        against.len(),
+        all.len(),
+        named.join(", ")
+    );
+    document.findings.push(Reason::new(finding, text));
+}
+
+fn told(compilation: &Compilation) -> String {
+    let step = compilation.step.map_or_else(String::new, |step| format!(" in step {step}"));
+    format!("`{}`{step}", compilation.function)
+}

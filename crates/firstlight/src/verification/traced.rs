@@ -1,0 +1,65 @@
+//! `trace.json`, whose recordings are not kept: what it says must still follow from its own steps and
+//! runs, and be of this suite.
+
+use firstlight_engine::snapshot::Files;
+use firstlight_schema::difference::{Difference, Kind, differences};
+use firstlight_schema::snapshot::TRACE;
+use firstlight_schema::suite::SuiteFile;
+use firstlight_schema::suite_trace::SuiteTraceDocument;
+use firstlight_schema::validation::{Place, Rule, RuleResult};
+use firstlight_trace::{recomputed, tell_overheads};
+
+use super::recompute::{SHOWN, place};
+use super::shapes;
+
+/// What was found of the result, and of the trace where the snapshot has one.
+pub(super) fn beside(numbers: RuleResult, files: &Files, suite: &SuiteFile) -> RuleResult {
+    let Some(content) = files.get(TRACE) else { return numbers };
+    let published: SuiteTraceDocument = match serde_json::from_slice(content) {
+        Ok(published) => published,
+        Err(error) => {
+            return with(numbers, vec![Place::file(TRACE, error.to_string(), "a suite-trace")]);
+        }
+    };
+    let mut places = identity(&published, suite);
+    let mut expected = published.clone();
+    for trace in expected.arms.iter_mut().filter_map(|arm| arm.trace.as_mut()) {
+        *trace = recomputed(trace);
+    }
+    tell_overheads(&mut expected);
+    let found = differences(&shapes::value(&published), &shapes::value(&expected));
+    let wrong = |one: &&Difference| one.kind != Kind::Rounding;
+    places.extend(found.iter().filter(wrong).take(SHOWN).map(|one| place(TRACE, one)));
+    with(numbers, places)
+}
+
+fn with(mut numbers: RuleResult, places: Vec<Place>) -> RuleResult {
+    if places.is_empty() {
+        numbers.evidence.push_str("; the trace adds up");
+        return numbers;
+    }
+    let evidence = format!("{}; the trace does not add up", numbers.evidence);
+    let places = std::mem::take(&mut numbers.places).into_iter().chain(places).collect();
+    RuleResult::unless(Rule::Numbers, places, evidence)
+}
+
+/// Whether it is of this suite, of its first case and of arms that it has.
+fn identity(published: &SuiteTraceDocument, suite: &SuiteFile) -> Vec<Place> {
+    let mut places = Vec::new();
+    let mut same = |path: &str, published: &str, expected: &str| {
+        if published != expected {
+            places.push(Place::file(TRACE, published, expected).at(path));
+        }
+    };
+    same("/suite", &published.suite, &suite.name);
+    let Some(case) = suite.cases.first() else { return places };
+    same("/case", &published.case, case.name.get_ref());
+    let reference = suite.reference_of(case).unwrap_or_default();
+    same("/reference", published.reference.as_deref().unwrap_or_default(), reference);
+    for (index, arm) in published.arms.iter().enumerate() {
+        if !suite.arms_of(case).any(|own| *own.name.get_ref() == arm.arm) {
+            same(&format!("/arms/{index}/arm"), &arm.arm, "an arm of the case");
+        }
+    }
+    places
+}
