@@ -187,7 +187,7 @@ impl Narrow {
         let stride = self.factor.stride;
         self.solution.fill(0.0);
         self.y.fill(0.0);
-        for (&(parameter, _), row) in self.wide.iter().zip(self.right.chunks_exact(stride)) {
+        for (&(parameter, _), row) in self.wide.iter().zip(self.right.chunks_exact(stride.max(1))) {
             add_multiple(&mut self.y, vector[parameter], row);
         }
         for local in &self.locals {
@@ -206,7 +206,9 @@ impl Narrow {
             self.solution[parameter] = p;
             add_multiple(&mut self.y, p, solved);
         }
-        for (&(parameter, inverse), row) in self.wide.iter().zip(self.left.chunks_exact(stride)) {
+        for (&(parameter, inverse), row) in
+            self.wide.iter().zip(self.left.chunks_exact(stride.max(1)))
+        {
             self.solution[parameter] = inverse * (vector[parameter] - product(row, &self.y));
         }
         for local in &self.locals {

@@ -48,7 +48,8 @@ impl State {
                 || (value >= self.upper[i] && slope <= 0.0);
             self.moving[i] = self.free[i] && !held;
             if self.moving[i] {
-                kkt = kkt.max(slope.abs());
+                // `max` would pass over a slope that is no number.
+                kkt = if slope.is_nan() { f64::INFINITY } else { kkt.max(slope.abs()) };
             }
         }
         kkt
@@ -129,7 +130,7 @@ impl<'a> Fitter<'a> {
                     // Without a step there is no factorisation to measure the distance with.
                     factorised &= refused.is_some();
                     let limit = self.rounding(&state);
-                    break if kkt <= limit {
+                    break if kkt.is_finite() && kkt <= limit {
                         Outcome::ConvergedToRounding { limit }
                     } else {
                         Outcome::Stalled { damping }
@@ -329,7 +330,7 @@ impl<'a> Fitter<'a> {
             if !state.moving[parameter] {
                 continue;
             }
-            let rows = self.curvature.jacobian.chunks_exact(stride);
+            let rows = self.curvature.jacobian.chunks_exact(stride.max(1));
             let sum: f64 = rows
                 .zip(&self.evaluator.scratch.weight)
                 .map(|(row, weight)| (2.0 + weight.abs()) * row[place].abs())

@@ -94,7 +94,7 @@ impl System {
             // The factors of a product have a diagonal that vanishes with them, beside a number
             // that does not: multiples of the diagonal alone would never be enough.
             let mut diagonal = row[place].abs().max(1e-6 * beside);
-            for (row, v) in curvature.jacobian.chunks_exact(stride).zip(&curvature.v) {
+            for (row, v) in curvature.jacobian.chunks_exact(stride.max(1)).zip(&curvature.v) {
                 diagonal += v * row[place] * row[place];
             }
             self.factor.row_mut(place)[place] += damping * diagonal.max(1e-10);
@@ -238,7 +238,7 @@ impl System {
                         .map(|local| vector[elimination.local[*local] as usize])
                         .collect();
                     small_solve(factor, &mut right);
-                    for (row, right) in self.rows[*first..].chunks_exact(stride).zip(right) {
+                    for (row, right) in self.rows[*first..].chunks_exact(stride.max(1)).zip(right) {
                         add_multiple(&mut self.dense, -right, row);
                     }
                 }
@@ -267,7 +267,7 @@ impl System {
                     *value = (*value - multiple * product(&self.dense, jacobian)) / diagonal;
                 }
                 Eliminated::Several { locals, factor, first } => {
-                    let rows = self.rows[*first..].chunks_exact(stride);
+                    let rows = self.rows[*first..].chunks_exact(stride.max(1));
                     let mut right: Vec<f64> = locals
                         .iter()
                         .zip(rows)
