@@ -8,13 +8,18 @@ use firstlight_engine::snapshot::{
     Files, json, raw_lines, read_manifest, read_result, read_suite, vouch,
 };
 use firstlight_schema::difference::{Kind, differences};
+use firstlight_schema::nanos::Nanos;
 use firstlight_schema::reading::RawRecord;
-use firstlight_schema::snapshot::{MANIFEST, Manifest, RAW, RESULT, VALIDATION};
+use firstlight_schema::snapshot::{MANIFEST, Manifest, RAW, RESULT, TRACE, VALIDATION};
+use firstlight_schema::suite_trace::{ArmTrace, SuiteTraceDocument};
+use firstlight_schema::trace::{TraceDocument, Tracing};
 use firstlight_schema::validation::{Rule, RuleOutcome, ValidationDocument};
+use firstlight_trace::{Limits, Run, combined, open, tell_overheads};
 use serde_json::{Number, Value};
 
 use super::records::on_all_cores;
 use super::{parse_records, shapes, validate};
+use crate::commands::build;
 
 fn fixture() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/snapshots/jax-1.0.tar.zst")
@@ -271,4 +276,65 @@ fn a_sample_that_was_dropped_is_missed_though_all_else_was_computed_anew() {
     assert_eq!(of(Rule::Numbers).outcome, RuleOutcome::Pass);
     assert_eq!(of(Rule::Interleaved).outcome, RuleOutcome::Fail);
     assert!(!document.passed);
+}
+
+/// The snapshot with what recording cost the arms of its first case, from one of the recordings.
+fn with_trace() -> (Files, Manifest, Value) {
+    let (files, manifest) = snapshot();
+    let suite = read_suite(&files, &fixture(), &manifest).unwrap();
+    let recording = fixture().with_file_name("../traces/jax-gpu.xplane.pb.gz");
+    let mut opened = open(&recording, &Limits::default()).unwrap();
+    let document = opened.document("host.xplane.pb", None, build()).unwrap();
+    let run = |tracing, document: Option<TraceDocument>| Run {
+        tracing,
+        steps: vec![3e6, 2e6, 4e6],
+        baselines: vec![1e6, 1e6, 1e6],
+        wall: Nanos(9_000_000),
+        document,
+    };
+    let runs = [run(Tracing::Untraced, None), run(Tracing::HostOnly, Some(document))];
+    let case = suite.cases.first().unwrap();
+    let reference = suite.reference_of(case).map(str::to_owned);
+    let name = case.name.get_ref().clone();
+    let mut traced = SuiteTraceDocument::new(build(), suite.name.clone(), name, reference);
+    for arm in suite.arms_of(case) {
+        let (arm, trace) = (arm.name.get_ref().clone(), combined(&runs));
+        traced.arms.push(ArmTrace { arm, trace, failed: None, overheads: Vec::new() });
+    }
+    tell_overheads(&mut traced);
+    let value = serde_json::to_value(&traced).unwrap();
+    let files = with(&files, &manifest, TRACE, value.to_string().into_bytes());
+    (files, manifest, value)
+}
+
+#[test]
+fn a_trace_that_does_not_follow_from_itself_is_found() {
+    let (files, manifest, honest) = with_trace();
+    let of = |files: &Files, rule: Rule| {
+        let document = checked(files).unwrap();
+        document.rules.into_iter().find(|result| result.rule == rule).unwrap()
+    };
+    let numbers = of(&files, Rule::Numbers);
+    assert_ne!(numbers.outcome, RuleOutcome::Fail, "{numbers:?}");
+    assert!(numbers.evidence.ends_with("the trace adds up"), "{}", numbers.evidence);
+    assert_eq!(of(&files, Rule::Schemas).outcome, RuleOutcome::Pass);
+    let trace = "/arms/0/trace";
+    let forgeries = [
+        (format!("{trace}/steps/1/parts/0/ns"), Value::from(1), Rule::Numbers),
+        (format!("{trace}/steps/1/duration-ns"), Value::from(1), Rule::Numbers),
+        (format!("{trace}/steady/0/share"), Value::from(0.5), Rule::Numbers),
+        (format!("{trace}/host-outside/median/point"), Value::from(1.5), Rule::Numbers),
+        (format!("{trace}/inflation/factor"), Value::from(7.5), Rule::Numbers),
+        ("/suite".to_owned(), Value::from("another"), Rule::Numbers),
+        ("/arms/0/arm".to_owned(), Value::from("another"), Rule::Numbers),
+        ("/schema".to_owned(), Value::from("none"), Rule::Versions),
+    ];
+    for (path, value, rule) in forgeries {
+        let mut forged = honest.clone();
+        *forged.pointer_mut(&path).unwrap_or_else(|| panic!("{path} is there")) = value;
+        let forged = with(&files, &manifest, TRACE, forged.to_string().into_bytes());
+        let found = of(&forged, rule);
+        assert_eq!(found.outcome, RuleOutcome::Fail, "{path}: {found:?}");
+        assert!(found.places.iter().any(|place| place.file == TRACE), "{path}: {found:?}");
+    }
 }
