@@ -14,7 +14,9 @@ use firstlight_report::figure;
 use firstlight_report::tables::{self, Table};
 use firstlight_schema::comparison::SweepResult;
 use firstlight_schema::run::{CaseResult, RunDocument};
+use firstlight_schema::snapshot::TRACE;
 use firstlight_schema::suite::{Regime, SuiteFile};
+use firstlight_schema::suite_trace::SuiteTraceDocument;
 
 use beside::beside;
 use conditions::conditions;
@@ -57,6 +59,8 @@ type Snapshots = BTreeMap<String, Option<Published>>;
 struct Published {
     document: RunDocument,
     suite: SuiteFile,
+    /// What recording cost its arms.
+    traced: Option<SuiteTraceDocument>,
 }
 
 fn filled(text: &str, known: &mut Snapshots, made: &mut Vec<(String, String)>) -> Result<String> {
@@ -88,7 +92,8 @@ fn content(
         return dependence(&words[1..], known);
     }
     learn(known, snapshot)?;
-    let case = if *kind == "beside" { None } else { more.first() };
+    let of_a_case = !["beside", "recording", "wrappers"].contains(kind);
+    let case = more.first().filter(|_| of_a_case);
     let published = match find(known, snapshot, case) {
         Ok(published) => published,
         Err(missing) => return Ok(missing),
@@ -103,9 +108,24 @@ fn content(
     if *kind == "conditions" {
         return Ok(conditions(snapshot, published));
     }
-    let table =
-        if *kind == "beside" { beside(document, more)? } else { table(kind, document, more)? };
+    if *kind == "wrappers" {
+        let told = published.traced.as_ref().map(wrappers).filter(|told| !told.is_empty());
+        return Ok(told.unwrap_or_else(|| nothing(snapshot)));
+    }
+    let table = match *kind {
+        "beside" => beside(document, more)?,
+        "recording" => published.traced.as_ref().and_then(tables::recording),
+        kind => table(kind, document, more)?,
+    };
     Ok(table.map_or_else(|| nothing(snapshot), |table| table.markdown()))
+}
+
+/// The phases of every wrapper that is known by its frames.
+fn wrappers(of: &SuiteTraceDocument) -> String {
+    let traces = of.arms.iter().filter_map(|arm| arm.trace.as_ref());
+    let all = traces.flat_map(|trace| tables::wrappers(trace, "– "));
+    let told: Vec<_> = all.map(|(title, of)| format!("{title}:\n\n{}", of.markdown())).collect();
+    told.join("\n")
 }
 
 /// For a case that was begun, and did not come far enough.
@@ -122,7 +142,8 @@ fn open(snapshot: &str) -> Result<Option<Published>> {
     let published = || {
         let files = Files::read(&path)?;
         let suite = read_suite(&files, &path, &read_manifest(&files, &path)?)?;
-        Ok(Published { document: read_result(&files, &path)?, suite })
+        let traced = files.get(TRACE).and_then(|content| serde_json::from_slice(content).ok());
+        Ok(Published { document: read_result(&files, &path)?, suite, traced })
     };
     published().map(Some).map_err(|error: EngineError| format!("{}: {error}", path.display()))
 }
@@ -304,6 +325,15 @@ mod tests {
         assert!(told.contains(&format!("\n| {} | ", case.name)), "{told}");
         assert!(told.contains(" per ") && told.contains("| 3 ms |"), "{told}");
         assert!(told.contains("\n| none | – | 4 ms |"), "{told}");
+        for block in ["recording quickstart-cpu", "wrappers quickstart-cpu"] {
+            assert!(page(block).unwrap().contains("has nothing of this"));
+        }
+        assert!(page("recording jit-overhead-cpu").unwrap().contains("\n| pytrees | step | "));
+        let told = page("wrappers jit-overhead-cpu").unwrap();
+        assert!(
+            told.contains("equinox.filter_jit: ") && told.contains("\n| – combine | "),
+            "{told}"
+        );
         let nobody = page(&format!("break-evens quickstart-cpu {} cold-clean no", case.name));
         assert!(nobody.unwrap().contains("has nothing of this"));
     }

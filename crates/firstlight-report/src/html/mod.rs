@@ -10,6 +10,7 @@ mod manifest;
 mod memory;
 mod policy;
 mod processes;
+mod recording;
 mod sweeps;
 pub(crate) mod table;
 mod trace;
@@ -18,6 +19,7 @@ pub(crate) mod verdicts;
 mod warm;
 
 use firstlight_schema::run::RunDocument;
+use firstlight_schema::suite_trace::SuiteTraceDocument;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::format::bytes;
@@ -31,16 +33,21 @@ const SCRIPT: &str = include_str!("script.js");
 
 /// The whole page.
 pub fn page(document: &RunDocument) -> String {
-    page_below(None, document)
+    page_below(None, document, None)
 }
 
-/// The page as part of a site, whose first page is at that address.
-pub fn page_below(home: Option<&str>, document: &RunDocument) -> String {
+/// The page as part of a site, whose first page is at that address; with what recording cost the arms,
+/// where that is known.
+pub fn page_below(
+    home: Option<&str>,
+    document: &RunDocument,
+    traced: Option<&SuiteTraceDocument>,
+) -> String {
     let model = Model::new(document);
     let body = html! {
         (header(document))
-        (contents(&model, home))
-        main id="main" { (results(&model)) }
+        (contents(&model, home, traced.is_some()))
+        main id="main" { (results(&model, traced)) }
         footer {
             "Made by firstlight " (document.firstlight.version) " from the document "
             (document.schema.name) " " (document.schema.version)
@@ -99,7 +106,7 @@ fn header(document: &RunDocument) -> Markup {
     }
 }
 
-fn contents(model: &Model<'_>, home: Option<&str>) -> Markup {
+fn contents(model: &Model<'_>, home: Option<&str>, traced: bool) -> Markup {
     html! {
         nav aria-label="Contents" {
             ul {
@@ -109,17 +116,19 @@ fn contents(model: &Model<'_>, home: Option<&str>) -> Markup {
                     li { a href={ "#case-" (index) } { (name(&case.of.name)) } }
                 }
                 @if !model.document.sweeps.is_empty() { li { a href="#sweeps" { "Sweeps" } } }
+                @if traced { li { a href="#recording" { "What recording costs" } } }
                 li { a href="#conditions" { "Conditions" } }
             }
         }
     }
 }
 
-fn results(model: &Model<'_>) -> Markup {
+fn results(model: &Model<'_>, traced: Option<&SuiteTraceDocument>) -> Markup {
     html! {
         (verdicts::overview(model))
         @for (index, case) in model.cases.iter().enumerate() { (case::case(index, case)) }
         (sweeps::sweeps(model.document))
+        @if let Some(traced) = traced { (recording::recording(traced)) }
         (manifest::manifest(model))
     }
 }

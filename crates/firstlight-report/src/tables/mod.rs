@@ -6,6 +6,7 @@ mod dependence;
 mod overhead;
 mod planted;
 mod programs;
+mod recording;
 mod times;
 
 use std::fmt::Write as _;
@@ -17,6 +18,7 @@ pub use dependence::dependence;
 pub use overhead::{overheads, slopes};
 pub use planted::planted;
 pub use programs::{memory, programs, signatures};
+pub use recording::{recording, wrappers};
 pub use times::{phases, sweep_times, times};
 
 use crate::format::duration;

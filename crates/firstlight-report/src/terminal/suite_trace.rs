@@ -1,14 +1,12 @@
 //! The document `suite-trace` as text: what recording costs each arm, and the phases of its wrapper.
 
-use firstlight_schema::suite_trace::{ArmTrace, Beyond, Overhead, SuiteTraceDocument};
-use firstlight_schema::trace::{TracedRun, Tracing};
+use firstlight_schema::suite_trace::{ArmTrace, SuiteTraceDocument};
 
 use super::page::{BOLD, Page};
 use super::trace;
-use crate::format::{count, difference, duration};
+use crate::format::count;
 use crate::table::Align;
-
-const RUNS: [Tracing; 3] = [Tracing::Untraced, Tracing::HostOnly, Tracing::Python];
+use crate::tables;
 
 /// The arm itself is shown where it is the only one.
 pub(super) fn suite_trace(page: &mut Page, document: &SuiteTraceDocument, rows: usize) {
@@ -47,33 +45,8 @@ fn costs(page: &mut Page, document: &SuiteTraceDocument) {
         document.case,
         count(document.arms.len() as u64, "arm")
     ));
-    let mut lines = vec![
-        ["arm", "", "untraced", "host only", "with Python frames", "factor"]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
-    for arm in &document.arms {
-        let Some(inflation) = arm.trace.as_ref().and_then(|trace| trace.inflation.as_ref()) else {
-            continue;
-        };
-        let step = |tracing: Tracing| {
-            let run = inflation.runs.iter().find(|run: &&TracedRun| run.tracing == tracing);
-            run.and_then(|run| run.step).map(|step| duration(step.point))
-        };
-        lines.push(line(arm.arm.clone(), "step", step, inflation.factor));
-        let host = |tracing: Tracing| {
-            let run = inflation.runs.iter().find(|run: &&TracedRun| run.tracing == tracing);
-            run.and_then(|run| run.host).map(|host| duration(host.point))
-        };
-        lines.push(line(String::new(), "host", host, inflation.host_factor));
-        for of in &arm.overheads {
-            let ns = |tracing: Tracing| {
-                let run = of.runs.iter().find(|run| run.tracing == tracing);
-                run.map(|run| difference(run.ns))
-            };
-            lines.push(line(String::new(), &beyond(of), ns, of.factor));
-        }
-    }
+    let table = tables::recording(document).unwrap_or_default();
+    let lines: Vec<Vec<String>> = std::iter::once(table.head).chain(table.rows).collect();
     let align = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right];
     page.columns(&align, &lines);
     page.sentence(
@@ -81,23 +54,4 @@ fn costs(page: &mut Page, document: &SuiteTraceDocument) {
          frames makes of them. Names and shares below come from the run with Python frames, scaled to \
          the host time of the one without.",
     );
-}
-
-fn line(
-    arm: String,
-    what: &str,
-    of: impl Fn(Tracing) -> Option<String>,
-    factor: Option<f64>,
-) -> Vec<String> {
-    let values = RUNS.map(|tracing| of(tracing).unwrap_or_default());
-    let factor = factor.map_or_else(|| "–".to_owned(), |factor| format!("{factor:.2}×"));
-    [arm, what.to_owned()].into_iter().chain(values).chain([factor]).collect()
-}
-
-fn beyond(of: &Overhead) -> String {
-    match (of.beyond, &of.arm) {
-        (Beyond::Reference, Some(arm)) => format!("beyond {arm}"),
-        (Beyond::Reference, None) => "beyond the reference".to_owned(),
-        _ => "beyond its baseline".to_owned(),
-    }
 }

@@ -10,6 +10,7 @@ use firstlight_schema::trace::{
 use super::page::{BOLD, Page};
 use crate::format::{bytes, count, duration, fit, share};
 use crate::table::Align;
+use crate::tables;
 use unicode_width::UnicodeWidthStr;
 
 /// More steps than these are shown as the first, the last and all that compiled.
@@ -297,27 +298,11 @@ fn compilations(page: &mut Page, all: &[Compilation]) {
 
 /// What a known wrapper does around the compiled program, phase by phase.
 pub(super) fn wrappers(page: &mut Page, document: &TraceDocument) {
-    for wrapper in &document.wrappers {
+    for (title, table) in tables::wrappers(document, "  ") {
         page.gap();
-        page.line(&format!(
-            "{BOLD}{}{BOLD:#}: {} of host time per steady step, {} of it",
-            wrapper.name,
-            duration(wrapper.host_ns),
-            share(wrapper.share)
-        ));
-        let header = ["phase", "per step", "of the wrapper", "of the step", "frame"];
-        let lines = wrapper.phases.iter().map(|phase| {
-            let indent = if phase.within.is_some() { "  " } else { "" };
-            vec![
-                format!("{indent}{}", phase.name),
-                duration(phase.host_ns),
-                share(phase.share_of_wrapper),
-                share(phase.share_of_step),
-                phase.frame.clone(),
-            ]
-        });
-        let lines: Vec<Vec<String>> =
-            std::iter::once(header.map(str::to_owned).to_vec()).chain(lines).collect();
+        let (name, told) = title.split_once(':').unwrap_or((&title, ""));
+        page.line(&format!("{BOLD}{name}{BOLD:#}:{told}"));
+        let lines: Vec<Vec<String>> = std::iter::once(table.head).chain(table.rows).collect();
         let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
         page.columns(&align, &lines);
     }

@@ -1,21 +1,24 @@
 //! `firstlight report`: a stored result as one HTML file, or as Markdown for a pull request.
 
 use firstlight_engine::store::{read_run, write_whole};
-use firstlight_report::html::page;
+use firstlight_report::html::page_below;
 use firstlight_report::markdown::markdown;
 use firstlight_schema::exit_code::Exit;
 
 use crate::error::Error;
+use crate::opening;
 use crate::printer::Printer;
 use crate::settings::{ReportSettings, Wanted};
 
 pub(crate) fn report(settings: &ReportSettings, printer: &mut Printer) -> Result<Exit, Error> {
     let document = read_run(&settings.result)?;
+    let traced = opening::traced(&settings.result)?;
+    let page = || page_below(None, &document, traced.as_ref());
     match &settings.wanted {
         Wanted::Markdown => printer.data(&markdown(&document)),
-        Wanted::PrintedPage => printer.data(&page(&document)),
+        Wanted::PrintedPage => printer.data(&page()),
         Wanted::Page(path) => {
-            write_whole(path, &page(&document))?;
+            write_whole(path, &page())?;
             printer.aside(&format!("report: {}", path.display()));
         }
     }

@@ -16,6 +16,7 @@ use firstlight_schema::validation::{RuleOutcome, ValidationDocument};
 
 use super::sources::Found;
 use crate::error::Error;
+use crate::opening;
 use crate::verification::validate;
 
 pub(super) struct Read {
@@ -35,7 +36,9 @@ pub(super) fn read(found: &Found, site: &Path) -> Read {
         }
         Ok((published, document)) => {
             let path = snapshot_path(&published.id);
-            let written = write_changed(&site.join(&path), &page_below(Some(HOME), &document));
+            let traced = opening::traced(&found.path).ok().flatten();
+            let page = page_below(Some(HOME), &document, traced.as_ref());
+            let written = write_changed(&site.join(&path), &page);
             Read {
                 source: source(Standing::Published { id: published.id.clone() }),
                 published: Some(published),
