@@ -7,11 +7,10 @@ mod conditions;
 use std::collections::BTreeMap;
 use std::fs;
 
-use firstlight_analysis::sweep::beyond_reference;
 use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::{Files, read_manifest, read_result, read_suite};
 use firstlight_report::figure;
-use firstlight_report::tables::{self, Table};
+use firstlight_report::tables::{self, Table, beyond_reference};
 use firstlight_schema::comparison::SweepResult;
 use firstlight_schema::run::{CaseResult, RunDocument};
 use firstlight_schema::snapshot::TRACE;

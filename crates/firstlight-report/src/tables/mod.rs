@@ -11,6 +11,7 @@ mod times;
 
 use std::fmt::Write as _;
 
+pub use firstlight_analysis::sweep::beyond_reference;
 use firstlight_schema::estimate::{Estimate, Method};
 
 pub use cheapest::{break_evens, cheapest, totals};
