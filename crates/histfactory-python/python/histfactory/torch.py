@@ -94,12 +94,15 @@ class _Plain(torch.autograd.Function):
         value, gradient = loss.objective.value_and_gradient(loss.rows(tensors, kind).numpy())
         ctx.loss, ctx.kind = loss, kind
         ctx.save_for_backward(torch.from_numpy(gradient), *tensors)
-        return kind.given(torch.from_numpy(value))
+        told = torch.from_numpy(value)
+        return kind.given(told.neg_() if loss.minus else told)
 
     @staticmethod
     def backward(ctx: Any, outer: Tensor) -> Any:
         gradient, *tensors = ctx.saved_tensors
         outer = _float64(outer)
+        # The sign goes with what comes from outside, so that second derivatives have it too.
+        outer = -outer if ctx.loss.minus else outer
         if torch.is_grad_enabled():
             rows = ctx.loss.rows(tensors, ctx.kind)
             product, _ = _Slopes.apply(ctx.loss.objective, rows, gradient, outer)
@@ -192,8 +195,9 @@ class _Kind(NamedTuple):
 class _Loss:
     """An objective as a function of named tensors."""
 
-    def __init__(self, objective: Objective, names: Sequence[str]) -> None:
+    def __init__(self, objective: Objective, names: Sequence[str], *, minus: bool = False) -> None:
         self.objective = objective
+        self.minus = minus
         self.names = tuple(names)
         self.lengths = tuple(objective.lengths)
 
@@ -208,7 +212,7 @@ class _Loss:
         value, _ = _Value.apply(
             self.objective, rows, torch.is_grad_enabled() and rows.requires_grad
         )
-        return kind.given(value)
+        return kind.given(-value if self.minus else value)
 
     def kind(self, tensors: Sequence[Tensor]) -> _Kind:
         """The result is where and what the inputs are."""
@@ -281,10 +285,10 @@ class SignificanceLoss(nn.Module):
         objective = Objective(
             model, "significance", list(names), data=data, mu=mu, smooth=smooth, templates=templates
         )
-        self._loss = _Loss(objective, names)
+        self._loss = _Loss(objective, names, minus=True)
 
     def forward(self, *yields: Any) -> Tensor:
-        return -self._loss(in_order(self._loss.names, yields, "tensors"))
+        return self._loss(in_order(self._loss.names, yields, "tensors"))
 
     def extra_repr(self) -> str:
         return f"yields={list(self._loss.names)}"
