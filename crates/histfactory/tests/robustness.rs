@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use histfactory::inference::{InferenceError, LimitOptions};
 use histfactory::synthetic::{Limits, any};
 use histfactory::workspace::{Join, Pruning, Renaming};
 use histfactory::{Data, FitOptions, Interpolation, Model, ModelOptions, Workspace};
@@ -58,6 +59,17 @@ fn two_factors_of_a_product_can_vanish_together() {
             let fit = model.fit(data, &held(mu).from(start)).unwrap();
             assert!(fit.converged(), "{seed} at {mu}: {:?}, {:e}", fit.outcome, fit.kkt);
         }
+    }
+}
+
+/// Far out in the parameter of interest slopes are differences of large numbers, and no step makes them
+/// smaller than their rounding: that is a minimum, and that there is no limit is the answer.
+#[test]
+fn a_signal_that_is_absorbed_has_no_limit_rather_than_a_fit_that_fails() {
+    for seed in [32, 39, 54, 62, 101, 134] {
+        let model = model(&any(seed, Limits::default()));
+        let told = model.upper_limit(model.observed(), &LimitOptions::default());
+        assert!(matches!(told, Err(InferenceError::NoLimit { .. })), "seed {seed}: {told:?}");
     }
 }
 

@@ -106,7 +106,13 @@ impl<'a> Fitter<'a> {
                 break Outcome::Converged;
             }
             if kkt >= options.tolerance && iterations >= options.max_iterations {
-                break Outcome::TooManyIterations { allowed: options.max_iterations };
+                // Steps within rounding may go on for ever.
+                let limit = if factorised { self.rounding(&state) } else { 0.0 };
+                break if kkt.is_finite() && kkt <= limit {
+                    Outcome::ConvergedToRounding { limit }
+                } else {
+                    Outcome::TooManyIterations { allowed: options.max_iterations }
+                };
             }
             let far = iterations < fisher && kkt > 1e-3;
             let information = if far { Information::Fisher } else { Information::Exact };
