@@ -38,6 +38,11 @@ def perceptron(width, seed=0):
     ]
 
 
+def scaled(rate, width):
+    """A learning rate for this width: what 32 units bear is too much for 512."""
+    return rate * 32 / width
+
+
 def datasets(case):
     """Small fits of different sizes: features and a class for each row."""
     random = np.random.default_rng(2)
@@ -50,7 +55,7 @@ def datasets(case):
 def transformer(case):
     """Weights of one layer, and a batch of sequences to predict."""
     random = np.random.default_rng(3)
-    width, length = case["width"], case["length"]
+    width, length = case["embedding"], case["length"]
 
     def matrix(rows, columns):
         return (random.standard_normal((rows, columns)) / np.sqrt(rows)).astype(np.float32)
@@ -79,7 +84,8 @@ def _zeros(size):
 
 def _step(case, arm):
     x, y = table(case["examples"])
-    step = arm.stepper(perceptron(case["width"]), x, y, case["rate"])
+    width = case["width"]
+    step = arm.stepper(perceptron(width), x, y, scaled(case["rate"], width))
     first = []
 
     def call():
@@ -96,14 +102,15 @@ def _step(case, arm):
 
 def _train(case, arm):
     x, y = table(case["examples"])
-    configurations = [(perceptron(case["width"]), case["rate"])]
+    width = case["width"]
+    configurations = [(perceptron(width), scaled(case["rate"], width))]
     return _whole(arm, lambda: arm.train(configurations, x, y, case["steps"]))
 
 
 def _sweep(case, arm):
     x, y = table(case["examples"])
     configurations = [
-        (perceptron(width), rate)
+        (perceptron(width), scaled(rate, width))
         for width in numbers(case["widths"])
         for rate in numbers(case["rates"])
     ]

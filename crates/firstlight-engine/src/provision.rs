@@ -45,6 +45,7 @@ pub fn provision(
             lock_digest.as_bytes(),
             interpreter.runtime.as_bytes(),
             interpreter.executable.as_os_str().as_encoded_bytes(),
+            b"with byte code",
         ]
         .join(&0),
     ));
@@ -129,9 +130,11 @@ impl Installer {
                         .arg(&interpreter.executable)
                         .arg(folder),
                 )?;
+                // pip compiles modules to byte code, uv only when told to; processes measured with
+                // byte code as found must not depend on which of them was there.
                 self.run(
                     Command::new(uv)
-                        .args(["pip", "install", "--quiet", "--python"])
+                        .args(["pip", "install", "--quiet", "--compile-bytecode", "--python"])
                         .arg(&python)
                         .args(wanted),
                 )
