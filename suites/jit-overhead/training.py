@@ -62,6 +62,8 @@ def bare_call(case, compiled):
     random = np.random.default_rng(2)
 
     def array(of):
+        if jax.dtypes.issubdtype(of.dtype, jax.dtypes.prng_key):
+            return jax.random.split(jax.random.key(0), of.shape)
         if of.dtype == np.float32:
             # Like weights, and positive, because some of them stand for squares.
             value = np.abs(0.02 * random.standard_normal(of.shape))

@@ -73,7 +73,9 @@ pub(crate) fn answer(of: &BreakEven) -> String {
         }
         Pays::TooFewRounds => {
             let pairs = of.calls.as_ref().map_or(0, |calls| calls.pairs);
-            format!("{pairs} rounds of {arm} and {against} are too few, six are needed")
+            let rounds = if pairs == 1 { "round" } else { "rounds" };
+            let are = if pairs == 1 { "is" } else { "are" };
+            format!("{pairs} {rounds} of {arm} and {against} {are} too few, six are needed")
         }
     }
 }

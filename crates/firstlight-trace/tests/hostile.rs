@@ -12,7 +12,7 @@ use firstlight_schema::version::Build;
 use firstlight_trace::{Limits, Problem, document, open, read_bytes};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use made::{Entry, Named, Stat, XEvent, XLine, XPlane, XSpace};
+use made::{Entry, Named, Stat, XEvent, XLine, XPlane, XSpace, named};
 use prost::Message;
 
 fn problem(bytes: &[u8]) -> Problem {
@@ -23,10 +23,6 @@ fn file(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, bytes).expect("a temporary folder can be written");
     path
-}
-
-fn named(id: i64, name: &str) -> Entry {
-    Entry { key: id, value: Named { id, name: name.to_owned() }.encode_to_vec() }
 }
 
 /// A plane with one line.

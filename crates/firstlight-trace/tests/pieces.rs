@@ -6,7 +6,7 @@ mod made;
 use firstlight_schema::trace::{NoticeName, StepsBy, TraceDocument};
 use firstlight_schema::version::Build;
 use firstlight_trace::{Limits, Problem, document, open, open_bytes, read_bytes};
-use made::{Entry, Named, XEvent, XLine, XPlane, XSpace};
+use made::{XEvent, XLine, XPlane, XSpace, named};
 use prost::Message;
 
 fn build() -> Build {
@@ -137,10 +137,6 @@ fn steps_that_nobody_marked_are_found_in_pieces() {
         assert_eq!(whole(bytes).steps_by, by);
         same(bytes);
     }
-}
-
-fn named(id: i64, name: &str) -> Entry {
-    Entry { key: id, value: Named { id, name: name.to_owned() }.encode_to_vec() }
 }
 
 /// Calls of two nanoseconds in steps of ten, the last of them first, and one event a century away.

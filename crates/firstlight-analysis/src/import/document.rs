@@ -89,7 +89,9 @@ fn unknown(foreign: &Foreign) -> Vec<String> {
         "the machine's state, before and after",
         "how many processes and calls were asked for, and in which order they were made",
     ];
-    always.iter().chain(&foreign.unknown).map(|&text| text.to_owned()).collect()
+    let never = always.iter().chain(&foreign.unknown).map(|&text| text.to_owned());
+    let failed = foreign.failed.iter().map(|name| format!("how long `{name}` takes: it failed"));
+    never.chain(failed).collect()
 }
 
 fn options() -> RunOptions {

@@ -19,6 +19,8 @@ pub struct Foreign {
     pub python: Option<String>,
     /// What this format never tells, in words.
     pub(super) unknown: Vec<&'static str>,
+    /// Benchmarks that the file says have failed: they have no times.
+    pub(super) failed: Vec<String>,
     pub(super) cases: Vec<ForeignCase>,
 }
 

@@ -13,12 +13,17 @@ pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
     let date = context.as_ref().and_then(|of| of.maybe("date"));
     let created = date.map(|date| date.name()).transpose()?;
     let mut found: Vec<(String, Vec<Timed>)> = Vec::new();
+    let mut failed = Vec::new();
     for entry in root.key("benchmarks")?.items()? {
         let kind = entry.maybe("run_type").map(|kind| kind.text()).transpose()?;
-        if kind.is_some_and(|kind| kind != "iteration") || has_failed(&entry) {
+        if kind.is_some_and(|kind| kind != "iteration") {
             continue;
         }
         let name = entry.maybe("run_name").map_or_else(|| entry.key("name"), Ok)?.name()?;
+        if has_failed(&entry) {
+            failed.push(name);
+            continue;
+        }
         let iterations = entry.key("iterations")?.count()?;
         let time = entry.key("real_time")?.timed(iterations, unit(&entry)?)?;
         match found.iter_mut().find(|(known, _)| *known == name) {
@@ -44,6 +49,7 @@ pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
             kernel: None,
         },
         python: None,
+        failed,
         unknown: vec![
             "the processor's name",
             "what differs from process to process: there is one",

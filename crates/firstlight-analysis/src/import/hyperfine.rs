@@ -42,6 +42,7 @@ pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
         created: None,
         machine: unknown_machine(),
         python: None,
+        failed: Vec::new(),
         unknown: vec![
             "the machine",
             "when it was measured",

@@ -51,6 +51,7 @@ pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
         python: text("python_implementation")
             .zip(text("python_version"))
             .map(|(name, version)| format!("{name} {version}")),
+        failed: Vec::new(),
         unknown: vec![
             "the time zone of its dates",
             "when each call began",

@@ -48,6 +48,7 @@ pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
         python: text(&machine, "python_implementation")
             .zip(text(&machine, "python_version"))
             .map(|(name, version)| format!("{} {version}", name.to_lowercase())),
+        failed: Vec::new(),
         unknown: vec![
             "what differs from process to process: there is one",
             "the calls that were made before the first round",

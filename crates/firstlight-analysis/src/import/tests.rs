@@ -50,6 +50,8 @@ fn each_format_is_known_by_what_it_holds() {
     let document = imported(&google.to_string());
     assert_eq!(document.machine.cores, Some(8));
     let [case] = document.cases.as_slice() else { panic!("aggregates and failures are no cases") };
+    let unknown = &document.imported.as_ref().unwrap().unknown;
+    assert_eq!(unknown.last().unwrap(), "how long `BM/2` takes: it failed");
     assert!((case.arms[0].regimes[0].warm.as_ref().unwrap().per_call.point - 3000.0).abs() < 1e-9);
     for (text, source) in [
         (r#"{"results": []}"#, Source::Hyperfine),

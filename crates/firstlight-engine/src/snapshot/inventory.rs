@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use firstlight_schema::snapshot::{
     CITATION, FileEntry, MANIFEST, Manifest, RAW, RESULT, SIGNATURE, SUITE, VALIDATION, ZENODO,
 };
+use firstlight_schema::suite::{EnvironmentFile, SuiteFile};
 use firstlight_schema::validation::{Place, Rule, RuleResult};
 use sha2::{Digest, Sha256};
 
@@ -84,9 +85,8 @@ pub fn check_suite(files: &Files, manifest: &Manifest) -> RuleResult {
     let lock = manifest.lock.as_deref().and_then(|path| Some((path, files.get(path)?)));
     match (named, lock) {
         (Some(named), Some((path, content))) => {
-            let found = hex(&Sha256::digest(content));
-            if found != *named {
-                places.push(Place::file(path, found, named));
+            if !lock_digests(files, content).contains(named) {
+                places.push(Place::file(path, hex(&Sha256::digest(content)), named));
             }
         }
         (Some(named), None) => {
@@ -97,4 +97,57 @@ pub fn check_suite(files: &Files, manifest: &Manifest) -> RuleResult {
     }
     let lock = named.map_or("no lock: the environment is as found", |_| "with its lock");
     RuleResult::unless(Rule::Suite, places, format!("{digest}, {lock}"))
+}
+
+/// What an environment's digest can be: that of the suite's lock, alone or followed by the locks of
+/// extras.
+fn lock_digests(files: &Files, lock: &[u8]) -> Vec<String> {
+    // A stored suite may be anyone's, and each extra doubles the ways.
+    const MOST_EXTRAS: usize = 8;
+    let mut ways = vec![Sha256::new_with_prefix(lock)];
+    let extras = locks(files).into_iter().skip(1).take(MOST_EXTRAS);
+    for further in extras.filter_map(|path| files.get(&path)) {
+        let longer: Vec<Sha256> =
+            ways.iter().map(|way| way.clone().chain_update(further)).collect();
+        ways.extend(longer);
+    }
+    ways.into_iter().map(|way| hex(&way.finalize())).collect()
+}
+
+/// The lock file that the suite names, and then those of its extras.
+pub(super) fn locks(files: &Files) -> Vec<String> {
+    let text = files.get(&format!("{SUITE}suite.toml")).and_then(|text| str::from_utf8(text).ok());
+    let environment =
+        text.and_then(|text| SuiteFile::parse(text).ok()).map(|suite| suite.environment);
+    let Some(EnvironmentFile::Provisioned(provisioned)) = environment else { return Vec::new() };
+    let extras = provisioned.extras.values().filter_map(|extra| extra.requirements.as_ref());
+    [&provisioned.requirements]
+        .into_iter()
+        .chain(extras)
+        .map(|lock| format!("{SUITE}{lock}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_is_made_from_the_lock_and_those_of_any_extras() {
+        let suite = "name = \"s\"\nregimes = [\"warm\"]\n\
+            [environment]\nrequirements = \"r.lock\"\n\
+            [environment.extra.small]\nabout = \"a setting\"\n\
+            [environment.extra.large]\nabout = \"much\"\nrequirements = \"large.lock\"\n\
+            [environment.extra.torch]\nabout = \"more\"\nrequirements = \"torch.lock\"\n\
+            [[case]]\nname = \"c\"\n[[arm]]\nname = \"a\"\nworkload = \"w.py\"\n";
+        let mut files = Files::default();
+        for (name, text) in
+            [("suite.toml", suite), ("r.lock", "1"), ("large.lock", "2"), ("torch.lock", "3")]
+        {
+            files.put(&format!("{SUITE}{name}"), text.into());
+        }
+        assert_eq!(locks(&files), ["suite/r.lock", "suite/large.lock", "suite/torch.lock"]);
+        let expected = ["1", "12", "13", "123"].map(|text| hex(&Sha256::digest(text)));
+        assert_eq!(lock_digests(&files, b"1"), expected);
+    }
 }

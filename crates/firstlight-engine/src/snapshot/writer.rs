@@ -10,10 +10,10 @@ use firstlight_schema::snapshot::{
     CITATION, FileEntry, MANIFEST, Manifest, ORIGIN, Origin, SCHEMAS, SUITE, VALIDATION, ZENODO,
     is_inventoried,
 };
-use firstlight_schema::suite::{EnvironmentFile, SuiteFile};
 use sha2::{Digest, Sha256};
 
 use super::files::{Files, check_name};
+use super::inventory::locks;
 use super::{citation, identify};
 use crate::EngineError;
 use crate::python::SCHEMA_FILES;
@@ -70,7 +70,7 @@ pub fn vouch(files: &Files, origin: Origin, after: Option<MachineState>) -> Mani
         id: None,
         origin,
         after,
-        lock: lock(files),
+        lock: locks(files).into_iter().next(),
         files: entries(files),
     };
     manifest.id = Some(identify(&manifest));
@@ -92,17 +92,6 @@ fn entries(files: &Files) -> Vec<FileEntry> {
             bytes: content.len() as u64,
         })
         .collect()
-}
-
-/// The lock file that the suite names.
-fn lock(files: &Files) -> Option<String> {
-    let text = str::from_utf8(files.get(&format!("{SUITE}suite.toml"))?).ok()?;
-    match SuiteFile::parse(text).ok()?.environment {
-        EnvironmentFile::AsFound => None,
-        EnvironmentFile::Provisioned(provisioned) => {
-            Some(format!("{SUITE}{}", provisioned.requirements))
-        }
-    }
 }
 
 /// Writes what the rules say, beside the manifest and not vouched for by it: it can be made again.

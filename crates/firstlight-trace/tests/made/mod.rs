@@ -36,6 +36,11 @@ pub(crate) fn recordings() -> Option<PathBuf> {
     found.map(|folder| folder.join("traces"))
 }
 
+/// A name in one of a plane's tables.
+pub(crate) fn named(id: i64, name: &str) -> Entry {
+    Entry { key: id, value: Named { id, name: name.to_owned() }.encode_to_vec() }
+}
+
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct XSpace {
     #[prost(message, repeated, tag = "1")]
