@@ -23,6 +23,7 @@ pub(crate) struct Fit {
     message: String,
     free: Py<PyArray1<bool>>,
     at_bound: Py<PyDict>,
+    at_kink: Vec<String>,
     covariance: Option<Py<PyArray2<f64>>>,
     uncertainties: Option<Py<PyArray1<f64>>>,
     parameter_names: Vec<String>,
@@ -38,6 +39,8 @@ impl Fit {
             };
             at_bound.set_item(&model.parameter_names()[*parameter], side)?;
         }
+        let names = model.parameter_names();
+        let at_kink = fit.at_kink.iter().map(|parameter| names[*parameter].clone()).collect();
         let count = model.parameter_count();
         let covariance = fit.covariance.as_ref();
         let uncertainties =
@@ -57,6 +60,7 @@ impl Fit {
             gradient: vector(py, fit.gradient),
             free: PyArray1::from_vec(py, fit.free).unbind(),
             at_bound: at_bound.unbind(),
+            at_kink,
             covariance,
             uncertainties: uncertainties.map(|values| vector(py, values)),
             parameter_names: model.parameter_names().to_vec(),

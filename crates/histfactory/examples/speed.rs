@@ -49,11 +49,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     measure("nll_and_gradient", &mut || {
         black_box(evaluator.nll_and_gradient(black_box(&best.theta))).ok();
     });
-    let four = model.toys(&best.theta, 4, 1)?;
-    let points: Vec<f64> = four.iter().flat_map(|_| &best.theta).copied().collect();
+    let toys = model.toys(&best.theta, 64, 1)?;
+    let points = best.theta.repeat(toys.len());
     let mut batch = BatchEvaluator::new(&model);
-    measure("nll_of_four", &mut || {
-        black_box(batch.nll(black_box(&points), &four)).ok();
+    measure("nll_of_64", &mut || {
+        black_box(batch.nll(black_box(&points), &toys)).ok();
     });
     let mut yields = Vec::new();
     measure("nll_and_yield_gradient", &mut || {

@@ -47,24 +47,40 @@ fn toys_scatter_around_what_they_were_drawn_from() {
 }
 
 #[test]
-fn a_batch_gives_what_single_evaluations_give() {
-    for which in [Twin::Small, Twin::Combination] {
+fn a_batch_gives_what_single_evaluations_give_for_any_number_of_threads() {
+    for (which, toys) in [(Twin::Small, 11), (Twin::Combination, 200)] {
         let model = twin(which);
-        let toys = model.toys(model.init(), 11, 5).unwrap();
+        let toys = model.toys(model.init(), toys, 5).unwrap();
         let count = model.parameter_count();
         let mut points = Vec::new();
         for (number, _) in toys.iter().enumerate() {
-            let shift = 0.01 * f64::from(u8::try_from(number).unwrap());
+            let shift = 0.001 * f64::from(u8::try_from(number).unwrap());
             points.extend(model.init().iter().map(|value| value + shift));
         }
         // Some parameters beyond the polynomial.
         points[count * 2] = 1.7;
-        let batch = BatchEvaluator::new(&model).nll(&points, &toys).unwrap();
-        for ((point, toy), batched) in points.chunks_exact(count).zip(&toys).zip(batch) {
-            let single = model.nll(point, toy).unwrap();
-            assert!((single - batched).abs() < 1e-11 * (1.0 + single.abs()), "{single} {batched}");
+        let pairs = points.chunks_exact(count).zip(&toys);
+        let single: Vec<f64> = pairs.map(|(point, toy)| model.nll(point, toy).unwrap()).collect();
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let batch = pool.install(|| BatchEvaluator::new(&model).nll(&points, &toys)).unwrap();
+            assert_eq!(batch, single);
         }
     }
+}
+
+#[test]
+fn of_the_points_of_a_batch_without_a_value_the_first_is_told() {
+    let model = twin(Twin::Combination);
+    let toys = model.toys(model.init(), 200, 5).unwrap();
+    let count = model.parameter_count();
+    let mut points = model.init().repeat(toys.len());
+    let mut batch = BatchEvaluator::new(&model);
+    assert!(batch.nll(&points[1..], &toys).is_err());
+    points[count * 70] = f64::INFINITY;
+    points[count * 170 + 1] = f64::INFINITY;
+    let told = batch.nll(&points, &toys).unwrap_err();
+    assert_eq!(told, batch.nll(&points[count * 64..count * 128], &toys[64..128]).unwrap_err());
 }
 
 #[test]

@@ -74,8 +74,8 @@ fn on(python: &Path, name: &str, workspace: &Path) -> Result {
             println!("   {what}: {text}");
         }
     }
-    let (four, one) = (number(&ours, "nll_of_four")? / 4.0, number(&ours, "nll")?);
-    println!("   NLL in four lanes, each: {} ({:.1}x)", micros(four), one / four);
+    let (each, one) = (number(&ours, "nll_of_64")? / 64.0, number(&ours, "nll")?);
+    println!("   NLL of 64 points in a batch, each: {} ({:.1}x)", micros(each), one / each);
     first_fit(python, &script, workspace)?;
     for (peer, theirs) in &peers {
         let (init, fit) = (number(theirs, "nll_at_init")?, number(theirs, "nll_at_fit")?);

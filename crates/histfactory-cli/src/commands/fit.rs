@@ -32,6 +32,8 @@ pub(crate) struct FitDocument<'a> {
     minos: BTreeMap<&'a str, [Option<f64>; 2]>,
     fixed: Vec<&'a str>,
     at_bound: Vec<&'a str>,
+    /// Held at zero, where the slope of their interpolation jumps and −log L rises on both sides.
+    at_kink: Vec<&'a str>,
     converged: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     complaint: Option<String>,
@@ -118,6 +120,7 @@ fn document<'a>(
         minos,
         fixed: held.map(|index| names[index].as_str()).collect(),
         at_bound: fit.at_bound.iter().map(|(index, _)| names[*index].as_str()).collect(),
+        at_kink: fit.at_kink.iter().map(|index| names[*index].as_str()).collect(),
         converged: fit.converged(),
         complaint: fit.outcome.complaint(),
         projected_gradient: fit.kkt,
@@ -141,6 +144,8 @@ fn render(model: &Model, fit: &Fit, document: &FitDocument<'_>, value: bool) -> 
         let pull = pull.map(|[shift, _]| format!("{shift:+.2}")).unwrap_or_default();
         let note = if document.at_bound.contains(&name.as_str()) {
             "at its bound"
+        } else if document.at_kink.contains(&name.as_str()) {
+            "at a kink of its interpolation"
         } else if fit.free[index] {
             ""
         } else {

@@ -51,6 +51,22 @@ fn inspect_shows_what_there_is() {
 }
 
 #[test]
+fn fit_names_what_a_kink_holds() {
+    let sandbox = Sandbox::new();
+    let command = ["fit", "search.json", "--normsys", "code1", "--histosys", "code0"];
+    let document = sandbox.document(&command);
+    assert_eq!(document["converged"], true);
+    let held = document["at_kink"].as_array().unwrap();
+    assert!(!held.is_empty());
+    for name in held.iter().map(|name| name.as_str().unwrap()) {
+        assert_eq!(document["mle_parameters"][name][0], 0.0);
+        assert_eq!(document["uncertainties"][name][0], 0.0);
+    }
+    let told = sandbox.run(&command).stdout;
+    assert_eq!(told.matches("at a kink of its interpolation").count(), held.len());
+}
+
+#[test]
 fn fit_finds_pyhfs_minimum() {
     let sandbox = Sandbox::new();
     for name in ["small", "search"] {

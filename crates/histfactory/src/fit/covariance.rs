@@ -6,7 +6,7 @@ use crate::kernel::Curvature;
 use crate::model::layout::Layout;
 
 /// Covariance of the parameters as the curvature at the minimum gives it. Parameters that are fixed
-/// or held by a bound have none: their rows are zero.
+/// or held by a bound or a kink have none: their rows are zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Covariance {
     matrix: Matrix,

@@ -6,6 +6,7 @@
 
 mod covariance;
 mod feasible;
+mod kinks;
 mod narrow;
 mod newton;
 mod options;

@@ -4,6 +4,7 @@
 //! set (a parameter at its bound whose gradient pushes it outwards is held) and, within a step, by
 //! solving again with the parameters that would leave their range held at its end.
 
+use super::kinks::Kink;
 use super::options::FitOptions;
 use super::result::{Fit, FitError, Outcome, Side};
 use super::{Covariance, System};
@@ -31,8 +32,9 @@ pub(super) struct State {
     pub(super) lower: Vec<f64>,
     pub(super) upper: Vec<f64>,
     pub(super) free: Vec<bool>,
-    /// Free and not held by a bound.
+    /// Free and not held by a bound or a kink.
     pub(super) moving: Vec<bool>,
+    pub(super) kinks: Vec<Kink>,
     pub(super) evaluations: usize,
 }
 
@@ -101,6 +103,7 @@ impl<'a> Fitter<'a> {
         let mut iterations = 0;
         let mut factorised = false;
         let outcome = loop {
+            self.choose_sides(&mut state, options.tolerance);
             let kkt = state.activate();
             if kkt < options.tolerance && factorised {
                 break Outcome::Converged;
@@ -192,8 +195,11 @@ impl<'a> Fitter<'a> {
         }
         let moving = free.clone();
         let gradient = vec![0.0; count];
+        let kinks = Vec::new();
+        let (nll, evaluations) = (f64::NAN, 0);
         let mut state =
-            State { theta, nll: f64::NAN, gradient, lower, upper, free, moving, evaluations: 0 };
+            State { theta, nll, gradient, lower, upper, free, moving, kinks, evaluations };
+        state.find_kinks(model);
         self.feasible_start(&mut state)?;
         Ok(state)
     }
@@ -387,8 +393,10 @@ impl<'a> Fitter<'a> {
                     Some(Covariance::new(layout, &self.curvature, &mut self.system, &state.moving));
             }
         }
+        let at_kink = state.leave_kinks();
         Fit {
             at_bound: state.at_bound(),
+            at_kink,
             kkt,
             edm: distance.unwrap_or(if kkt == 0.0 { 0.0 } else { f64::INFINITY }),
             iterations,

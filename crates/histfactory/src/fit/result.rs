@@ -8,7 +8,7 @@ use crate::model::EvaluationError;
 pub struct Fit {
     pub theta: Vec<f64>,
     pub nll: f64,
-    /// The gradient of −log L there, in all parameters.
+    /// The gradient of −log L there, in all parameters; at a kink that from the left.
     pub gradient: Vec<f64>,
     /// The largest component of the gradient that a permitted move could follow downhill.
     pub kkt: f64,
@@ -21,6 +21,9 @@ pub struct Fit {
     pub free: Vec<bool>,
     /// Free parameters that ended at a bound that holds them.
     pub at_bound: Vec<(usize, Side)>,
+    /// Free parameters that ended at zero because −log L has a kink there, as code0 and code1 give
+    /// it, and rises on both sides. Like those at a bound they have no curvature and no variance.
+    pub at_kink: Vec<usize>,
     /// If asked for and there is one.
     pub covariance: Option<Covariance>,
 }
@@ -69,6 +72,16 @@ impl Outcome {
 impl Fit {
     pub fn converged(&self) -> bool {
         self.outcome.complaint().is_none()
+    }
+
+    /// Parameters that were free and that neither a bound nor a kink holds.
+    pub(crate) fn moving(&self) -> Vec<bool> {
+        let mut moving = self.free.clone();
+        let bounds = self.at_bound.iter().map(|(parameter, _)| *parameter);
+        for parameter in bounds.chain(self.at_kink.iter().copied()) {
+            moving[parameter] = false;
+        }
+        moving
     }
 
     /// The fit, if it converged.

@@ -279,10 +279,7 @@ impl Model {
         evaluator.nll_and_gradient(theta)?;
         let mut curvature = Curvature::new(&self.layout);
         evaluator.collect(&mut curvature, Information::Exact);
-        let mut moving = fit.free.clone();
-        for (parameter, _) in &fit.at_bound {
-            moving[*parameter] = false;
-        }
+        let moving = fit.moving();
         let mut system = System::new(&self.layout);
         if !system.factorise(&self.layout, &curvature, &moving, 0.0) {
             let parameter = "every parameter".to_owned();

@@ -65,7 +65,7 @@ impl WithSimd for Rates<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { layout, numbers, scratch } = self;
-        parameters(simd, layout, numbers, scratch);
+        parameters::<S, false>(simd, layout, numbers, scratch);
         for channel in &layout.channels {
             rates_of(simd, layout, numbers, channel, scratch);
         }
@@ -78,7 +78,7 @@ impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         let Self { layout, numbers, data, scratch } = self;
-        parameters(simd, layout, numbers, scratch);
+        parameters::<S, GRADIENT>(simd, layout, numbers, scratch);
         if GRADIENT {
             scratch.gradient.fill(0.0);
             scratch.sums.fill(Sums::default());
@@ -128,9 +128,14 @@ fn rates_of<S: Simd>(
     }
 }
 
-/// Bases and factors of all parameters.
+/// Bases and factors of all parameters; slopes of the factors only for a gradient.
 #[inline(always)]
-fn parameters<S: Simd>(simd: S, layout: &Layout, numbers: &Numbers, scratch: &mut Scratch) {
+fn parameters<S: Simd, const GRADIENT: bool>(
+    simd: S,
+    layout: &Layout,
+    numbers: &Numbers,
+    scratch: &mut Scratch,
+) {
     let interpolation = layout.options.interpolation;
     for &parameter in &layout.histosys_parameters {
         let parameter = parameter as usize;
@@ -155,10 +160,14 @@ fn parameters<S: Simd>(simd: S, layout: &Layout, numbers: &Numbers, scratch: &mu
             let mut slope = c6[at];
             for power in [c5, c4, c3, c2, c1] {
                 value = simd.mul_add_e_f64s(value, alpha, power[at]);
-                slope = simd.mul_add_e_f64s(slope, alpha, value);
+                if GRADIENT {
+                    slope = simd.mul_add_e_f64s(slope, alpha, value);
+                }
             }
             factors[at] = simd.mul_add_e_f64s(value, alpha, simd.splat_f64s(1.0));
-            slopes[at] = slope;
+            if GRADIENT {
+                slopes[at] = slope;
+            }
         }
     }
     for (parameter, &alpha) in scratch.theta[..layout.names.len()].iter().enumerate() {

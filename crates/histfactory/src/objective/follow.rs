@@ -23,10 +23,7 @@ pub(super) struct Point {
 
 impl Point {
     pub(super) fn of(fit: Fit, data: &Data) -> Self {
-        let mut moving = fit.free;
-        for (parameter, _) in &fit.at_bound {
-            moving[*parameter] = false;
-        }
+        let moving = fit.moving();
         Self { theta: fit.theta, data: data.clone(), moving, factor: RefCell::new(None) }
     }
 
