@@ -70,6 +70,9 @@ impl Choice {
             for case in &mut suite.cases {
                 let swept = case.point.as_ref().is_some_and(|point| point.parameter == *name);
                 if let Some(own) = case.parameters.get_mut(name).filter(|_| !swept) {
+                    if own.number().is_some() && value.number().is_none() {
+                        return Err(format!("`{name}` is a number, and `{value}` is none"));
+                    }
                     (*own, found) = (value.clone(), true);
                 }
             }
@@ -194,13 +197,16 @@ mod tests {
     }
 
     #[test]
-    fn what_no_case_has_cannot_be_set() {
+    fn what_no_case_has_cannot_be_set_nor_a_number_to_a_text() {
         let mut suite = SuiteFile::parse(SIZED).unwrap();
         for name in ["depth", "n"] {
             let set = [(name.to_owned(), Scalar::Integer(4))].into();
             let error = Choice { set, ..Choice::default() }.apply(&mut suite).unwrap_err();
             assert_eq!(error, format!("no case has a parameter `{name}` to set"));
         }
+        let set = [("width".to_owned(), Scalar::typed("wide"))].into();
+        let error = Choice { set, ..Choice::default() }.apply(&mut suite).unwrap_err();
+        assert_eq!(error, "`width` is a number, and `wide` is none");
         let choice = Choice { profile: Some("tin".to_owned()), ..Choice::default() };
         let error = choice.apply(&mut suite).unwrap_err();
         assert_eq!(error, "the suite has no profile `tin`, only tiny");
