@@ -206,7 +206,7 @@ impl Finding {
             Self::BytecodeNotCached => (
                 "bytecode-not-cached",
                 "modules were compiled from source because their byte code is not on disk",
-                None,
+                Some("in a suite, `bytecode = \"primed\"` under `[cache]` has it made first"),
             ),
             Self::ProcessFailed => {
                 ("process-failed", "the process exited with an error, raised or was killed", None)

@@ -43,9 +43,6 @@ impl Choice {
         suite.arms.retain(|arm| wants(&self.arms, arm.name.get_ref()));
         if !self.regimes.is_empty() {
             suite.regimes.retain(|regime| self.regimes.contains(regime));
-            if suite.regimes.is_empty() {
-                return Err("the suite measures none of these regimes".to_owned());
-            }
         }
         suite.take_processes(self.processes);
         if let Some(seed) = self.seed {
@@ -106,6 +103,14 @@ impl Choice {
                     known => format!("the suite has no {what} `{name}`, only {}", known.join(", ")),
                 });
             }
+        }
+        if let Some(regime) = self.regimes.iter().find(|regime| !suite.regimes.contains(regime)) {
+            let known: Vec<&str> = suite.regimes.iter().map(|known| known.name()).collect();
+            let known = known.join(", ");
+            return Err(match &self.profile {
+                Some(profile) => format!("the profile `{profile}` has no {regime}, only {known}"),
+                None => format!("the suite has no {regime}, only {known}"),
+            });
         }
         let named = suite.arms.iter().filter(|arm| self.arms.contains(arm.name.get_ref()));
         match named.clone().find(|arm| !self.has_extra(arm)).and_then(|arm| arm.extra.as_ref()) {
@@ -218,6 +223,21 @@ mod tests {
         let error = SuiteFile::parse(&text).unwrap_err();
         assert_eq!(error.to_string(), "line 7: the profile `tiny` sets `widht`, which no case has");
         assert_eq!(error.hint.as_deref(), Some("did you mean `width`?"));
+    }
+
+    #[test]
+    fn a_regime_that_is_not_measured_is_refused() {
+        let asking = |profile: Option<&str>| {
+            let regimes = vec![Regime::Warm, Regime::ColdPrimed];
+            Choice { regimes, profile: profile.map(str::to_owned), ..Choice::default() }
+        };
+        let text = SIZED.replace("[profile.tiny]\n", "[profile.tiny]\nregimes = [\"warm\"]\n");
+        let sized = SuiteFile::parse(&text).unwrap();
+        let error = asking(Some("tiny")).apply(&mut sized.clone()).unwrap_err();
+        assert_eq!(error, "the profile `tiny` has no cold-primed, only warm");
+        let mut suite = SuiteFile::parse(&format!("regimes = [\"warm\"]\n{SUITE}")).unwrap();
+        let error = asking(None).apply(&mut suite).unwrap_err();
+        assert_eq!(error, "the suite has no cold-primed, only warm");
     }
 
     #[test]
