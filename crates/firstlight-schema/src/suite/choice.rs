@@ -85,19 +85,21 @@ impl Choice {
     }
 
     fn check(&self, suite: &SuiteFile) -> Result<(), String> {
-        let swept = suite.cases.iter().filter_map(|case| Some(case.point.as_ref()?.case.as_str()));
-        let mut cases: Vec<&str> =
-            suite.cases.iter().map(|case| case.name.get_ref().as_str()).chain(swept).collect();
+        let written = |case: &CaseFile| match &case.point {
+            Some(point) => point.case.clone(),
+            None => case.name.get_ref().clone(),
+        };
+        let mut cases: Vec<String> = suite.cases.iter().map(written).collect();
         cases.dedup();
-        let arms: Vec<&str> = suite.arms.iter().map(|arm| arm.name.get_ref().as_str()).collect();
-        let extras: Vec<&str> = suite.extras().map(|(name, _)| name).collect();
-        let asked = [
-            ("case", &self.cases, &cases),
-            ("arm", &self.arms, &arms),
-            ("extra", &self.extras, &extras),
-        ];
+        let is_point = |name: &String| suite.cases.iter().any(|case| case.name.get_ref() == name);
+        let unknown: Vec<String> =
+            self.cases.iter().filter(|name| !is_point(name)).cloned().collect();
+        let arms: Vec<String> = suite.arms.iter().map(|arm| arm.name.get_ref().clone()).collect();
+        let extras: Vec<String> = suite.extras().map(|(name, _)| name.to_owned()).collect();
+        let asked =
+            [("case", &unknown, cases), ("arm", &self.arms, arms), ("extra", &self.extras, extras)];
         for (what, asked, known) in asked {
-            if let Some(name) = asked.iter().find(|name| !known.contains(&name.as_str())) {
+            if let Some(name) = asked.iter().find(|name| !known.contains(name)) {
                 return Err(match known.as_slice() {
                     [] => format!("the suite has no {what} `{name}`, nor any other"),
                     known => format!("the suite has no {what} `{name}`, only {}", known.join(", ")),
@@ -245,5 +247,10 @@ mod tests {
         let mut suite = SuiteFile::parse(SUITE).unwrap();
         let choice = Choice { arms: vec!["y".to_owned()], ..Choice::default() };
         assert_eq!(choice.apply(&mut suite).unwrap_err(), "the suite has no arm `y`, only x");
+        let choice = Choice { cases: vec!["c".to_owned()], ..Choice::default() };
+        assert_eq!(choice.apply(&mut suite).unwrap_err(), "the suite has no case `c`, only a, b");
+        let choice = Choice { cases: vec!["b.n-2".to_owned()], ..Choice::default() };
+        choice.apply(&mut suite).unwrap();
+        assert_eq!(suite.cases.len(), 1);
     }
 }

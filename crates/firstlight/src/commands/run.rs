@@ -19,7 +19,7 @@ use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::run::{EnvironmentKind, EnvironmentRecord, RunDocument};
 use firstlight_schema::snapshot::{Origin, TRACE};
-use firstlight_schema::suite::{ArmFile, EnvironmentFile, Program, SuiteFile};
+use firstlight_schema::suite::{ArmFile, EnvironmentFile, ExtraFile, Program, SuiteFile};
 use firstlight_schema::suite_trace::SuiteTraceDocument;
 use firstlight_trace::Limits;
 
@@ -36,8 +36,11 @@ use crate::settings::RunSettings;
 
 pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit, Error> {
     let mut suite = suites::open(&settings.suite, &settings.destination.cache)?;
-    tell_left_out(&suite.file, settings, printer);
+    let left_out = left_out(&suite.file, settings);
     settings.choice.apply(&mut suite.file).map_err(Error::Usage)?;
+    for line in left_out {
+        printer.aside(&line);
+    }
     output::open_export(&settings.destination)?;
     let interrupt = Interrupt::install()?;
     let (python, environment) = environment(&suite, settings, &interrupt, printer)?;
@@ -172,17 +175,18 @@ fn chosen(extra: &str, settings: &RunSettings) -> bool {
     settings.choice.extras.iter().any(|asked| asked == extra)
 }
 
-/// Says which arms are not measured because nobody asked for what they need.
-fn tell_left_out(suite: &SuiteFile, settings: &RunSettings, printer: &mut Printer) {
-    for (name, extra) in suite.extras().filter(|(name, _)| !chosen(name, settings)) {
+/// A line for each extra whose arms are not measured because nobody asked for it.
+fn left_out(suite: &SuiteFile, settings: &RunSettings) -> Vec<String> {
+    let extras = suite.extras().filter(|(name, _)| !chosen(name, settings));
+    let line = |(name, extra): (&str, &ExtraFile)| {
         let needs = |arm: &&ArmFile| arm.extra.as_ref().is_some_and(|own| own.get_ref() == name);
         let arms: Vec<&str> =
             suite.arms.iter().filter(needs).map(|arm| arm.name.get_ref().as_str()).collect();
-        if !arms.is_empty() {
-            let (arms, about) = (arms.join(", "), &extra.about);
-            printer.aside(&format!("left out: {arms}; `--extra {name}` measures them ({about})"));
-        }
-    }
+        let (them, about) = (if arms.len() == 1 { "it" } else { "them" }, &extra.about);
+        let arms = Some(arms.join(", ")).filter(|arms| !arms.is_empty())?;
+        Some(format!("left out: {arms}; `--extra {name}` measures {them} ({about})"))
+    };
+    extras.filter_map(line).collect()
 }
 
 fn record(kind: EnvironmentKind) -> EnvironmentRecord {
