@@ -7,16 +7,21 @@
 mod covariance;
 mod feasible;
 mod kinks;
+mod lanes;
 mod narrow;
 mod newton;
 mod options;
+mod pace;
 mod result;
+mod secants;
+mod shared;
 mod system;
 
 pub use covariance::Covariance;
 pub use newton::Fitter;
 pub use options::FitOptions;
 pub use result::{Fit, FitError, Outcome, Side};
+pub(crate) use shared::Shared;
 pub(crate) use system::System;
 
 use crate::model::{Data, Model};

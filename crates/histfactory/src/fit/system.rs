@@ -14,22 +14,22 @@ use crate::model::layout::Layout;
 /// A factorised Hessian.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct System {
-    factor: Symmetric,
+    pub(super) factor: Symmetric,
     left: Aligned,
     right: Aligned,
-    bins: Vec<Eliminated>,
+    pub(super) bins: Vec<Eliminated>,
     /// Rows of the local parameters that are no multiple of a bin's gradient.
-    rows: Vec<f64>,
+    pub(super) rows: Vec<f64>,
     dense: Vec<f64>,
-    used: Vec<bool>,
+    pub(super) used: Vec<bool>,
     /// In place of all this, where the latest factor is one of the expected information.
-    narrow: Narrow,
-    is_narrow: bool,
+    pub(super) narrow: Narrow,
+    pub(super) is_narrow: bool,
 }
 
 /// What was done in a bin.
 #[derive(Debug, Clone, Default)]
-enum Eliminated {
+pub(super) enum Eliminated {
     #[default]
     Nothing,
     /// One parameter, whose row is a multiple of the bin's gradient.
