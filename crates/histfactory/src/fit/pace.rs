@@ -46,7 +46,7 @@ impl Pace {
             fisher: if started { 1 } else { FISHER_STEPS },
             rough: globals >= FEW && is_narrow(&model.layout, &model.numbers),
             ends_rough: false,
-            worth: if globals >= 2 * FEW { 6.0 } else { 2.0 },
+            worth: if globals >= 2 * FEW { 6.0 } else { 3.0 },
             held: None,
             at: f64::INFINITY,
             first: f64::INFINITY,

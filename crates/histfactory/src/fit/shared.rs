@@ -96,24 +96,17 @@ impl<'a> Shared<'a> {
     ///
     /// With C the inverse and a step p without bounds, p − C_A C_AA⁻¹ (p_A − c) is the step that has c
     /// in the parameters A.
-    fn bounded(&self, state: &State, step: &[f64]) -> Option<Vec<f64>> {
+    fn bounded(&self, state: &State, step: Vec<f64>) -> Option<Vec<f64>> {
         let free = (0..step.len()).filter(|&i| state.free[i]);
         let mut held: Vec<(usize, f64)> =
             free.filter(|&i| !state.moving[i]).map(|i| (i, 0.0)).collect();
+        if held.is_empty() && !leaves(state, &step, &mut held) {
+            return Some(step);
+        }
         loop {
-            let mut bounded = step.to_vec();
-            if !held.is_empty() {
-                self.hold(&held, &mut bounded)?;
-            }
-            let count = held.len();
-            for (i, p) in bounded.iter().enumerate() {
-                let to = state.theta[i] + p;
-                let end = to.clamp(state.lower[i], state.upper[i]);
-                if state.moving[i] && to != end && held.iter().all(|(held, _)| *held != i) {
-                    held.push((i, end - state.theta[i]));
-                }
-            }
-            if held.len() == count {
+            let mut bounded = step.clone();
+            self.hold(&held, &mut bounded)?;
+            if !leaves(state, &bounded, &mut held) {
                 return Some(bounded);
             }
         }
@@ -197,6 +190,19 @@ impl<'a> Shared<'a> {
     }
 }
 
+/// Adds the parameters that a step takes out of their range, with what leads to its end.
+fn leaves(state: &State, step: &[f64], held: &mut Vec<(usize, f64)>) -> bool {
+    let count = held.len();
+    for (i, p) in step.iter().enumerate() {
+        let to = state.theta[i] + p;
+        let inside = to >= state.lower[i] && to <= state.upper[i];
+        if state.moving[i] && !inside && held.iter().all(|(held, _)| *held != i) {
+            held.push((i, to.clamp(state.lower[i], state.upper[i]) - state.theta[i]));
+        }
+    }
+    held.len() > count
+}
+
 struct Slopes<'a> {
     shared: &'a Shared<'a>,
     weights: &'a Lanes,
@@ -251,7 +257,7 @@ impl Fitter<'_> {
         if !(state.nll.is_finite() && kkt.is_finite() && kkt >= options.tolerance) {
             return self.fit_toy(options);
         }
-        let Some(direction) = shared.bounded(&state, &first.direction) else {
+        let Some(direction) = shared.bounded(&state, first.direction) else {
             return self.fit_toy(options);
         };
         match self.search(&mut state, &direction, kkt) {
