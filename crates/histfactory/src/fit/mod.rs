@@ -1,7 +1,7 @@
 //! Fits: a bounded Newton method with an active set.
 //!
 //! The first steps use the expected information, which cannot be indefinite, the others the exact
-//! Hessian. A fit that did not converge says so and why; its numbers are then the best that were
+//! Hessian, or the factor that is held and the secants of the steps since. A fit that did not converge says so and why; its numbers are then the best that were
 //! seen.
 
 mod covariance;

@@ -166,7 +166,8 @@ impl<'a> Fitter<'a> {
                 factorised = self.factorise(&state, &mut damping);
                 break Outcome::Converged;
             }
-            if !state.kinks.is_empty() {
+            // Beside kinks secants mean nothing, and where few iterations are allowed the best are due.
+            if !state.kinks.is_empty() || 2 * iterations > options.max_iterations {
                 pace.stumble();
             }
             let matrix = pace.next(kkt, options.tolerance);

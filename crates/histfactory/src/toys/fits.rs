@@ -1,4 +1,6 @@
 //! Fits to many toys, in parallel, with the same result for any number of threads.
+//!
+//! All start at the same point: their first step is taken together, toys in the lanes of vectors.
 
 use rayon::prelude::*;
 
@@ -44,7 +46,8 @@ pub struct ToyTest {
 }
 
 impl Model {
-    /// Draws toys at `theta` and fits each, started where it was drawn.
+    /// Draws toys at `theta` and fits each, started where it was drawn. A toy's fit does not depend on the
+    /// others, to the last bit.
     pub fn toy_fits(
         &self,
         theta: &[f64],
