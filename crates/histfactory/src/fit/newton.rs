@@ -182,7 +182,9 @@ impl<'a> Fitter<'a> {
             match step {
                 Some(Step::Taken { full }) => {
                     factorised = true;
-                    damping = damping_after(full, damping);
+                    if matrix != Matrix::Held {
+                        damping = damping_after(full, damping);
+                    }
                     if damping > 0.0 || !self.learn(&state) {
                         pace.stumble();
                     }

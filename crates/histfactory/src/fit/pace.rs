@@ -83,7 +83,7 @@ impl Pace {
         Matrix::New(information)
     }
 
-    /// The latest step was shortened, damped or refused: the next one needs a new matrix.
+    /// The latest step did not go well: the next one needs a new matrix.
     pub(super) fn stumble(&mut self) {
         self.held = None;
     }
