@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 use histfactory::inference::TestKind;
-use histfactory::synthetic::Twin;
+use histfactory::synthetic::{Limits, Twin, any};
 use histfactory::toys::{BatchEvaluator, ToyFit, ToyOptions};
 use histfactory::{FitOptions, Interpolation, Model, ModelOptions, Workspace};
 
@@ -34,7 +34,8 @@ fn toys_do_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn a_toy_does_not_depend_on_the_toys_beside_it() {
-    for (which, count) in [(Twin::Small, 40), (Twin::Shapes, 19), (Twin::Search, 19)] {
+    for which in Twin::ALL {
+        let count = if which == Twin::Small { 40 } else { 19 };
         let model = twin(which);
         let options = FitOptions::default();
         let all = fits(1, count, &model, &options);
@@ -87,6 +88,39 @@ fn toys_reach_the_minima_that_fits_one_by_one_reach() {
         let small = Model::new(&Twin::Small.workspace(2), &options).unwrap();
         compare("kinks", &small, 40, &FitOptions::default());
     }
+}
+
+/// Empty bins, rates below zero, factors that vanish, kinks: what a toy does alone it does with others.
+#[test]
+fn toys_of_arbitrary_workspaces_end_as_fits_one_by_one_do() {
+    let mut compared = 0;
+    for seed in 0..60 {
+        let modifiers = 5 + 15 * usize::try_from(seed % 3).unwrap();
+        let limits = Limits { modifiers, odd: seed % 2 == 0, ..Limits::default() };
+        let workspace = any(seed, limits);
+        for interpolation in [Interpolation::default(), Interpolation::PIECEWISE] {
+            let options = ModelOptions { interpolation, ..ModelOptions::default() };
+            let model = Model::new(&workspace, &options).unwrap();
+            let toys = ToyOptions { count: 6, seed };
+            let Ok(found) = model.toy_fits(model.init(), &toys, &FitOptions::default()) else {
+                assert!(model.toy(model.init(), seed, 0).is_err());
+                continue;
+            };
+            for (number, toy) in found.into_iter().enumerate() {
+                let data = model.toy(model.init(), seed, number as u64).unwrap();
+                let alone = model.fit(&data, &FitOptions::default().from(model.init()));
+                let (Ok(toy), Ok(alone)) = (&toy, &alone) else {
+                    assert_eq!(toy.is_ok(), alone.is_ok(), "seed {seed}, toy {number}");
+                    continue;
+                };
+                assert_eq!(toy.fit.converged(), alone.converged(), "seed {seed}, toy {number}");
+                let difference = toy.fit.nll - alone.nll;
+                assert!(!alone.converged() || difference.abs() < 1e-9, "seed {seed}: {difference}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 500, "{compared}");
 }
 
 #[test]
