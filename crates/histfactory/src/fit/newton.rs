@@ -149,6 +149,12 @@ impl<'a> Fitter<'a> {
             self.choose_sides(&mut state, options.tolerance);
             let kkt = state.activate();
             if kkt < options.tolerance && factorised {
+                if pace.polishes() {
+                    // A new matrix would have gone beyond the tolerance; a held one does so for less.
+                    self.held_step(&mut state, &mut damping, kkt);
+                    iterations += 1;
+                    continue;
+                }
                 break Outcome::Converged;
             }
             if kkt >= options.tolerance && iterations >= options.max_iterations {

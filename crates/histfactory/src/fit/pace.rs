@@ -61,6 +61,15 @@ impl Pace {
         Self { ends_rough: true, fisher, ..ordinary }
     }
 
+    /// Whether a fit that is within its tolerance after steps with a held matrix takes one more.
+    pub(super) fn polishes(&mut self) -> bool {
+        let polishes = self.held.is_some() && self.steps > 0 && !self.ends_rough;
+        if polishes {
+            self.held = None;
+        }
+        polishes
+    }
+
     pub(super) fn next(&mut self, kkt: f64, tolerance: f64) -> Matrix {
         if self.held.is_some() {
             if self.steps == 0 {
