@@ -9,11 +9,12 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use histfactory::derivative::Convention;
-use histfactory::fit::Fitter;
+use histfactory::fit::{Fit, FitError, Fitter};
 use histfactory::inference::Dataset;
 use histfactory::synthetic::Twin;
 use histfactory::toys::{BatchEvaluator, ToyOptions};
-use histfactory::{FitOptions, Model, ModelOptions, Workspace};
+use histfactory::{Data, FitOptions, Model, ModelOptions, Workspace};
+use rayon::prelude::*;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -86,10 +87,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .and_then(|workspace| Model::new(&workspace, &ModelOptions::default()).ok());
         black_box(model);
     });
+    let thousand = ToyOptions { count: 1_000, seed: 1 };
     measure("toys_1000", &mut || {
-        let toys = ToyOptions { count: 1_000, seed: 1 };
-        black_box(model.toy_fits(&best.theta, &toys, &FitOptions::default())).ok();
+        black_box(model.toy_fits(&best.theta, &thousand, &FitOptions::default())).ok();
     });
+    measure("toys_1000_one_by_one", &mut || {
+        black_box(one_by_one(&model, &best.theta, &thousand)).ok();
+    });
+    let together = model.toy_fits(&best.theta, &thousand, &FitOptions::default())?;
+    let together: Vec<Fit> =
+        together.into_iter().map(|toy| toy.map(|toy| toy.fit)).collect::<Result<_, _>>()?;
+    let alone = one_by_one(&model, &best.theta, &thousand)?;
+    let differences = together.iter().zip(&alone).map(|(one, two)| (one.nll - two.nll).abs());
+    figures.push(("toys_differ", differences.fold(0.0, f64::max)));
+    let kkt = together.iter().map(|fit| fit.kkt);
+    figures.push(("toys_kkt", kkt.fold(0.0, f64::max)));
     figures.push(("nll_at_init", model.nll(model.init(), data)?));
     figures.push(("nll_at_fit", best.nll));
     figures.push(("kkt", best.kkt));
@@ -97,6 +109,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         figures.iter().map(|(name, micros)| format!("\"{name}\": {micros:e}")).collect();
     println!("{{{}}}", text.join(", "));
     Ok(())
+}
+
+/// The same toys, each fitted as if there were no others.
+fn one_by_one(model: &Model, theta: &[f64], toys: &ToyOptions) -> Result<Vec<Fit>, FitError> {
+    let options = FitOptions::default().from(theta);
+    let numbers: Vec<u64> = (0..toys.count).collect();
+    let blocks = numbers.par_chunks(16).map(|numbers| {
+        let data: Result<Vec<Data>, _> =
+            numbers.iter().map(|number| model.toy(theta, toys.seed, *number)).collect();
+        let data = data?;
+        let mut fitter = Fitter::new(model, &data[0])?;
+        let fit = |data| {
+            fitter.set_data(data)?;
+            fitter.fit(&options)
+        };
+        data.iter().map(fit).collect::<Result<Vec<Fit>, FitError>>()
+    });
+    Ok(blocks.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 fn median_micros(budget: Duration, call: &mut dyn FnMut()) -> f64 {

@@ -191,19 +191,25 @@ impl WithSimd for Solve<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let n = self.factor.n;
-        let b = &mut self.b[..n];
-        for row in 0..n {
-            let values = &self.factor.row(row)[..n];
-            let x = b[row] / values[row];
-            b[row] = x;
-            axpy(simd, &mut b[row + 1..], -x, &values[row + 1..]);
-        }
-        for row in (0..n).rev() {
-            let values = &self.factor.row(row)[..n];
-            let sum = dot(simd, &values[row + 1..], &b[row + 1..]);
-            b[row] = (b[row] - sum) / values[row];
-        }
+        solve(simd, self.factor, self.b);
+    }
+}
+
+/// Solves UᵀU x = b in place.
+#[inline(always)]
+pub(crate) fn solve<S: Simd>(simd: S, factor: &Symmetric, b: &mut [f64]) {
+    let n = factor.n;
+    let b = &mut b[..n];
+    for row in 0..n {
+        let values = &factor.row(row)[..n];
+        let x = b[row] / values[row];
+        b[row] = x;
+        axpy(simd, &mut b[row + 1..], -x, &values[row + 1..]);
+    }
+    for row in (0..n).rev() {
+        let values = &factor.row(row)[..n];
+        let sum = dot(simd, &values[row + 1..], &b[row + 1..]);
+        b[row] = (b[row] - sum) / values[row];
     }
 }
 

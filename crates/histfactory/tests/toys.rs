@@ -3,33 +3,151 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 use histfactory::inference::TestKind;
-use histfactory::synthetic::Twin;
+use histfactory::synthetic::{Limits, Twin, any};
 use histfactory::toys::{BatchEvaluator, ToyFit, ToyOptions};
-use histfactory::{FitOptions, Model, ModelOptions};
+use histfactory::{FitOptions, Interpolation, Model, ModelOptions, Workspace};
 
 fn twin(twin: Twin) -> Model {
     Model::new(&twin.workspace(1), &ModelOptions::default()).unwrap()
 }
 
-fn fits(threads: usize, model: &Model) -> Vec<ToyFit> {
+fn fits(threads: usize, count: u64, model: &Model, options: &FitOptions) -> Vec<ToyFit> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let toys = ToyOptions { count: 40, seed: 3 };
-    let found = pool.install(|| model.toy_fits(model.init(), &toys, &FitOptions::default()));
+    let toys = ToyOptions { count, seed: 3 };
+    let found = pool.install(|| model.toy_fits(model.init(), &toys, options));
     found.unwrap().into_iter().map(Result::unwrap).collect()
 }
 
 #[test]
 fn toys_do_not_depend_on_the_number_of_threads() {
     let model = twin(Twin::Small);
-    let one = fits(1, &model);
+    let one = fits(1, 40, &model, &FitOptions::default());
     assert_eq!(one.len(), 40);
     assert!(one.iter().all(|toy| toy.fit.converged() && toy.fit.kkt < 1e-9));
-    assert_eq!(one, fits(3, &model));
+    assert_eq!(one, fits(3, 40, &model, &FitOptions::default()));
     assert_ne!(
         model.toy(model.init(), 3, 0).unwrap(),
         model.toy(model.init(), 4, 0).unwrap(),
         "another seed gives other data"
     );
+}
+
+#[test]
+fn a_toy_does_not_depend_on_the_toys_beside_it() {
+    for which in Twin::ALL {
+        let count = if which == Twin::Small { 40 } else { 19 };
+        let model = twin(which);
+        let options = FitOptions::default();
+        let all = fits(1, count, &model, &options);
+        for (threads, count) in [(1, 1), (1, 2), (2, 6), (2, 15), (3, 17), (4, count)] {
+            let some = fits(threads, count, &model, &options);
+            assert_eq!(all[..some.len()], some, "{}: {count} toys", which.as_str());
+        }
+    }
+}
+
+/// Fits of toys, and fits of the same data one by one.
+fn compare(name: &str, model: &Model, count: u64, options: &FitOptions) {
+    let theta = options.start.clone().unwrap_or_else(|| model.init().to_vec());
+    let one_by_one = options.clone().from(&theta);
+    for toy in fits(2, count, model, options) {
+        let data = model.toy(model.init(), 3, toy.number).unwrap();
+        let alone = model.fit(&data, &one_by_one).unwrap();
+        let place = format!("{name}, toy {}", toy.number);
+        assert!(toy.fit.converged() && alone.converged(), "{place}");
+        assert!((toy.fit.nll - alone.nll).abs() < 1e-9, "{place}: {} {}", toy.fit.nll, alone.nll);
+        assert_eq!((&toy.fit.at_bound, &toy.fit.at_kink), (&alone.at_bound, &alone.at_kink));
+        assert_eq!(toy.fit.free, alone.free);
+        for &(parameter, value) in &options.fixed {
+            assert_eq!(toy.fit.theta[parameter].to_bits(), value.to_bits());
+        }
+        assert!(toy.fit.edm < 1e-12, "{place}");
+    }
+}
+
+#[test]
+fn toys_reach_the_minima_that_fits_one_by_one_reach() {
+    for which in Twin::ALL {
+        let model = twin(which);
+        let poi = model.poi().unwrap();
+        let count = if which == Twin::Combination { 12 } else { 24 };
+        compare(which.as_str(), &model, count, &FitOptions::default());
+        // At a bound, which some of them leave; beside a parameter that does not move; elsewhere.
+        let mut start = model.init().to_vec();
+        start[poi] = 0.0;
+        compare(which.as_str(), &model, count, &FitOptions::default().from(&start));
+        compare(which.as_str(), &model, 8, &FitOptions::default().fixing(poi, 0.7));
+        let bounded = FitOptions::default().bounding(poi, [0.9, 1.1]);
+        compare(which.as_str(), &model, 8, &bounded);
+    }
+    let workspace = include_bytes!("data/two_bins.json");
+    let workspace = Workspace::from_slice(workspace).unwrap();
+    for interpolation in [Interpolation::default(), Interpolation::PIECEWISE] {
+        let options = ModelOptions { interpolation, ..ModelOptions::default() };
+        compare("two bins", &Model::new(&workspace, &options).unwrap(), 40, &FitOptions::default());
+        let small = Model::new(&Twin::Small.workspace(2), &options).unwrap();
+        compare("kinks", &small, 40, &FitOptions::default());
+    }
+}
+
+/// Empty bins, rates below zero, factors that vanish, kinks: what a toy does alone it does with others.
+#[test]
+fn toys_of_arbitrary_workspaces_end_as_fits_one_by_one_do() {
+    let mut compared = 0;
+    for seed in 0..60 {
+        let modifiers = 5 + 15 * usize::try_from(seed % 3).unwrap();
+        let limits = Limits { modifiers, odd: seed % 2 == 0, ..Limits::default() };
+        let workspace = any(seed, limits);
+        for interpolation in [Interpolation::default(), Interpolation::PIECEWISE] {
+            let options = ModelOptions { interpolation, ..ModelOptions::default() };
+            let model = Model::new(&workspace, &options).unwrap();
+            let toys = ToyOptions { count: 6, seed };
+            let Ok(found) = model.toy_fits(model.init(), &toys, &FitOptions::default()) else {
+                assert!(model.toy(model.init(), seed, 0).is_err());
+                continue;
+            };
+            for (number, toy) in found.into_iter().enumerate() {
+                let data = model.toy(model.init(), seed, number as u64).unwrap();
+                let alone = model.fit(&data, &FitOptions::default().from(model.init()));
+                let (Ok(toy), Ok(alone)) = (&toy, &alone) else {
+                    assert_eq!(toy.is_ok(), alone.is_ok(), "seed {seed}, toy {number}");
+                    continue;
+                };
+                assert_eq!(toy.fit.converged(), alone.converged(), "seed {seed}, toy {number}");
+                let difference = toy.fit.nll - alone.nll;
+                assert!(!alone.converged() || difference.abs() < 1e-9, "seed {seed}: {difference}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 500, "{compared}");
+}
+
+#[test]
+fn the_distance_of_a_toy_is_that_of_the_exact_curvature() {
+    let model = twin(Twin::Search);
+    for toy in fits(1, 24, &model, &FitOptions { tolerance: 1e-5, ..FitOptions::default() }) {
+        let data = model.toy(model.init(), 3, toy.number).unwrap();
+        let options = FitOptions::default().from(&toy.fit.theta);
+        let best = model.fit(&data, &options).unwrap();
+        let above = toy.fit.nll - best.nll;
+        let edm = toy.fit.edm;
+        assert!(edm > 0.2 * above - 1e-13 && edm < 5.0 * above + 1e-13, "{edm} {above}");
+    }
+}
+
+#[test]
+fn test_statistics_of_toys_are_those_of_fits_one_by_one() {
+    for which in [Twin::Small, Twin::Search] {
+        let model = twin(which);
+        let toys = ToyOptions { count: 20, seed: 3 };
+        let found = model.toy_statistics(model.init(), 1.5, TestKind::QTilde, &toys, &|_| {});
+        for (number, found) in found.unwrap().into_iter().enumerate() {
+            let data = model.toy(model.init(), 3, number as u64).unwrap();
+            let alone = model.test_statistic(&data, TestKind::QTilde, 1.5).unwrap();
+            assert!((found.unwrap() - alone.value).abs() < 1e-8, "{}", which.as_str());
+        }
+    }
 }
 
 #[test]

@@ -76,6 +76,7 @@ fn on(python: &Path, name: &str, workspace: &Path) -> Result {
     }
     let (each, one) = (number(&ours, "nll_of_64")? / 64.0, number(&ours, "nll")?);
     println!("   NLL of 64 points in a batch, each: {} ({:.1}x)", micros(each), one / each);
+    toys(&ours)?;
     first_fit(python, &script, workspace)?;
     for (peer, theirs) in &peers {
         let (init, fit) = (number(theirs, "nll_at_init")?, number(theirs, "nll_at_fit")?);
@@ -86,6 +87,18 @@ fn on(python: &Path, name: &str, workspace: &Path) -> Result {
     }
     let kkt = number(&ours, "kkt")?;
     judge("projected gradient", &format!("{kkt:.0e}"), "below 1e-9", kkt < 1e-9);
+    Ok(())
+}
+
+/// Toys that take their first step together, beside the same toys one by one.
+fn toys(ours: &Value) -> Result {
+    let (together, alone) = (number(ours, "toys_1000")?, number(ours, "toys_1000_one_by_one")?);
+    let ratio = alone / together;
+    println!("   1,000 toy fits one by one: {} ({ratio:.2}x)", micros(alone));
+    let differ = number(ours, "toys_differ")?;
+    judge("minima of toys differ by", &format!("{differ:.0e}"), "below 1e-9", differ < 1e-9);
+    let kkt = number(ours, "toys_kkt")?;
+    judge("projected gradient of toys", &format!("{kkt:.0e}"), "below 1e-9", kkt < 1e-9);
     Ok(())
 }
 

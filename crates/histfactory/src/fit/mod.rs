@@ -1,22 +1,27 @@
 //! Fits: a bounded Newton method with an active set.
 //!
 //! The first steps use the expected information, which cannot be indefinite, the others the exact
-//! Hessian. A fit that did not converge says so and why; its numbers are then the best that were
+//! Hessian, or the factor that is held and the secants of the steps since. A fit that did not converge says so and why; its numbers are then the best that were
 //! seen.
 
 mod covariance;
 mod feasible;
 mod kinks;
+mod lanes;
 mod narrow;
 mod newton;
 mod options;
+mod pace;
 mod result;
+mod secants;
+mod shared;
 mod system;
 
 pub use covariance::Covariance;
 pub use newton::Fitter;
 pub use options::FitOptions;
 pub use result::{Fit, FitError, Outcome, Side};
+pub(crate) use shared::Shared;
 pub(crate) use system::System;
 
 use crate::model::{Data, Model};

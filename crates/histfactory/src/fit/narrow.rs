@@ -7,8 +7,8 @@
 //! one bin only adds to the diagonal of S.
 
 use super::system::{small_cholesky, small_solve};
-use crate::kernel::{Aligned, Curvature};
-use crate::linalg::{Symmetric, add_multiple, product};
+use crate::kernel::{Aligned, Curvature, Simd, WithSimd, dispatch};
+use crate::linalg::{Symmetric, axpy, dot, product, solve};
 use crate::model::layout::Layout;
 
 /// A constraint below this part of what the data say of a parameter belongs to the border: D⁻¹
@@ -22,30 +22,31 @@ pub(super) struct Narrow {
     /// V^½.
     roots: Vec<f64>,
     /// S, then its factor.
-    factor: Symmetric,
+    pub(super) factor: Symmetric,
     /// Xᵀ and D⁻¹Xᵀ, rows of the factor's stride, and the parameters they belong to with D⁻¹.
-    left: Aligned,
-    right: Aligned,
-    wide: Vec<(usize, f64)>,
-    locals: Vec<Local>,
-    border: Vec<usize>,
+    pub(super) left: Aligned,
+    pub(super) right: Aligned,
+    pub(super) wide: Vec<(usize, f64)>,
+    pub(super) locals: Vec<Local>,
+    pub(super) border: Vec<usize>,
     /// X_uᵀ and (S⁻¹X_u)ᵀ.
-    columns: Vec<f64>,
-    solved: Vec<f64>,
+    pub(super) columns: Vec<f64>,
+    pub(super) solved: Vec<f64>,
     /// The factor of X_uᵀ S⁻¹ X_u + D_u.
-    small: Vec<f64>,
+    pub(super) small: Vec<f64>,
     weak: Vec<f64>,
-    y: Vec<f64>,
+    y: Aligned,
+    of_border: Vec<f64>,
     solution: Vec<f64>,
 }
 
 /// A constrained parameter of one bin.
 #[derive(Debug, Clone)]
-struct Local {
-    parameter: usize,
-    bin: usize,
-    x: f64,
-    inverse: f64,
+pub(super) struct Local {
+    pub(super) parameter: usize,
+    pub(super) bin: usize,
+    pub(super) x: f64,
+    pub(super) inverse: f64,
 }
 
 impl Narrow {
@@ -60,7 +61,7 @@ impl Narrow {
         let factor = Symmetric::new(layout.bins);
         Self {
             place_of_bin,
-            y: vec![0.0; factor.stride],
+            y: Aligned::zeros(factor.stride),
             factor,
             solution: vec![0.0; layout.names.len()],
             ..Self::default()
@@ -184,38 +185,64 @@ impl Narrow {
 
     /// Solves for the free parameters; the others get zero.
     pub(super) fn solve(&mut self, vector: &mut [f64]) {
-        let stride = self.factor.stride;
-        self.solution.fill(0.0);
-        self.y.fill(0.0);
-        for (&(parameter, _), row) in self.wide.iter().zip(self.right.chunks_exact(stride.max(1))) {
-            add_multiple(&mut self.y, vector[parameter], row);
+        dispatch(Solve { narrow: self, vector });
+    }
+}
+
+struct Solve<'a> {
+    narrow: &'a mut Narrow,
+    vector: &'a mut [f64],
+}
+
+impl WithSimd for Solve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Narrow {
+            factor,
+            left,
+            right,
+            wide,
+            locals,
+            border,
+            columns,
+            solved,
+            small,
+            y,
+            of_border,
+            solution,
+            ..
+        } = self.narrow;
+        let vector = self.vector;
+        let stride = factor.stride.max(1);
+        solution.fill(0.0);
+        y.fill(0.0);
+        for (&(parameter, _), row) in wide.iter().zip(right.chunks_exact(stride)) {
+            axpy(simd, y, vector[parameter], row);
         }
-        for local in &self.locals {
-            self.y[local.bin] += local.x * local.inverse * vector[local.parameter];
+        for local in &*locals {
+            y[local.bin] += local.x * local.inverse * vector[local.parameter];
         }
-        self.factor.solve(&mut self.y);
-        let mut of_border: Vec<f64> = self
-            .border
-            .iter()
-            .zip(self.columns.chunks_exact(stride.max(1)))
-            .map(|(&parameter, x)| vector[parameter] - product(x, &self.y))
-            .collect();
-        small_solve(&self.small, &mut of_border);
-        let solved = self.solved.chunks_exact(stride.max(1));
-        for ((&parameter, p), solved) in self.border.iter().zip(of_border).zip(solved) {
-            self.solution[parameter] = p;
-            add_multiple(&mut self.y, p, solved);
+        solve(simd, factor, y);
+        of_border.clear();
+        for (&parameter, x) in border.iter().zip(columns.chunks_exact(stride)) {
+            of_border.push(vector[parameter] - dot(simd, x, y));
         }
-        for (&(parameter, inverse), row) in
-            self.wide.iter().zip(self.left.chunks_exact(stride.max(1)))
-        {
-            self.solution[parameter] = inverse * (vector[parameter] - product(row, &self.y));
+        small_solve(small, of_border);
+        let solved = solved.chunks_exact(stride);
+        for ((&parameter, &p), solved) in border.iter().zip(&*of_border).zip(solved) {
+            solution[parameter] = p;
+            axpy(simd, y, p, solved);
         }
-        for local in &self.locals {
-            let rest = vector[local.parameter] - local.x * self.y[local.bin];
-            self.solution[local.parameter] = local.inverse * rest;
+        for (&(parameter, inverse), row) in wide.iter().zip(left.chunks_exact(stride)) {
+            solution[parameter] = inverse * (vector[parameter] - dot(simd, row, y));
         }
-        vector.copy_from_slice(&self.solution);
+        for local in &*locals {
+            let rest = vector[local.parameter] - local.x * y[local.bin];
+            solution[local.parameter] = local.inverse * rest;
+        }
+        vector.copy_from_slice(solution);
     }
 }
 

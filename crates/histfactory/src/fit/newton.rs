@@ -2,18 +2,20 @@
 //!
 //! Damping follows Levenberg and Marquardt, multiples of the diagonal; bounds are kept by an active
 //! set (a parameter at its bound whose gradient pushes it outwards is held) and, within a step, by
-//! solving again with the parameters that would leave their range held at its end.
+//! solving again with the parameters that would leave their range held at its end. Which matrix a
+//! step is taken with, a new one or the one that is held, is told by its `Pace`.
 
 use super::kinks::Kink;
 use super::options::FitOptions;
+use super::pace::{Matrix, Pace};
 use super::result::{Fit, FitError, Outcome, Side};
+use super::secants::{Ends, Secants};
 use super::{Covariance, System};
 use crate::kernel::{Curvature, Information};
 use crate::likelihood::Evaluator;
+use crate::linalg::product;
 use crate::model::{Data, EvaluationError, Model};
 
-/// Steps with the expected information before the exact Hessian takes over.
-const FISHER_STEPS: usize = 2;
 const MOST_DAMPING: f64 = 1e10;
 
 /// Fits of one model, with memory that is used again.
@@ -22,13 +24,19 @@ pub struct Fitter<'a> {
     pub(super) evaluator: Evaluator<'a>,
     pub(super) curvature: Curvature,
     pub(super) system: System,
+    pub(super) secants: Secants,
+    /// The parameters that the factor is one of.
+    factored: Vec<bool>,
 }
 
 /// A fit under way.
+#[derive(Debug, Clone)]
 pub(super) struct State {
     pub(super) theta: Vec<f64>,
     pub(super) nll: f64,
     pub(super) gradient: Vec<f64>,
+    /// Both where the latest step began.
+    pub(super) from: [Vec<f64>; 2],
     pub(super) lower: Vec<f64>,
     pub(super) upper: Vec<f64>,
     pub(super) free: Vec<bool>,
@@ -40,21 +48,23 @@ pub(super) struct State {
 
 impl State {
     /// Finds out which parameters a bound holds; returns the largest other gradient.
-    fn activate(&mut self) -> f64 {
+    pub(super) fn activate(&mut self) -> f64 {
         let mut kkt = 0.0_f64;
-        for i in 0..self.theta.len() {
-            let (value, slope) = (self.theta[i], self.gradient[i]);
+        let mut is_number = true;
+        let values = self.theta.iter().zip(&self.gradient);
+        let bounds = self.lower.iter().zip(&self.upper);
+        let flags = self.free.iter().zip(&mut self.moving);
+        for (((value, slope), (lower, upper)), (free, moving)) in values.zip(bounds).zip(flags) {
             // Without a slope nothing leads away from a bound: two factors of a product that are
             // both zero stay there.
-            let held = (value <= self.lower[i] && slope >= 0.0)
-                || (value >= self.upper[i] && slope <= 0.0);
-            self.moving[i] = self.free[i] && !held;
-            if self.moving[i] {
-                // `max` would pass over a slope that is no number.
-                kkt = if slope.is_nan() { f64::INFINITY } else { kkt.max(slope.abs()) };
-            }
+            let held = (value <= lower && *slope >= 0.0) || (value >= upper && *slope <= 0.0);
+            *moving = *free && !held;
+            let size = if *moving { slope.abs() } else { 0.0 };
+            // A comparison passes over a slope that is no number.
+            is_number &= !size.is_nan();
+            kkt = if size > kkt { size } else { kkt };
         }
-        kkt
+        if is_number { kkt } else { f64::INFINITY }
     }
 
     fn at_bound(&self) -> Vec<(usize, Side)> {
@@ -70,12 +80,21 @@ impl State {
 }
 
 /// What became of a step.
-enum Step {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Step {
     Taken {
         full: bool,
     },
     /// Not even a small part of it lowers the likelihood.
     Refused,
+}
+
+fn damping_after(full: bool, damping: f64) -> f64 {
+    match full {
+        true if damping < 1e-7 => 0.0,
+        true => damping * 0.1,
+        false => (damping * 2.0).max(1e-4),
+    }
 }
 
 impl<'a> Fitter<'a> {
@@ -86,6 +105,8 @@ impl<'a> Fitter<'a> {
             evaluator,
             curvature: Curvature::new(&model.layout),
             system: System::new(&model.layout),
+            secants: Secants::new(model.parameter_count()),
+            factored: vec![false; model.parameter_count()],
         })
     }
 
@@ -95,17 +116,45 @@ impl<'a> Fitter<'a> {
         self.evaluator.check(self.evaluator.model.init())
     }
 
+    /// The same memory for data that do not live as long, or live longer.
+    pub(crate) fn on<'b>(self, model: &'b Model, data: &'b Data) -> Fitter<'b> {
+        let Self { evaluator: Evaluator { scratch, curvature: kept, .. }, .. } = self;
+        let Self { curvature, system, secants, factored, .. } = self;
+        let evaluator = Evaluator { model, data, scratch, curvature: kept };
+        Fitter { evaluator, curvature, system, secants, factored }
+    }
+
     /// Minimises −log L.
     pub fn fit(&mut self, options: &FitOptions) -> Result<Fit, FitError> {
-        let mut state = self.begin(options)?;
-        let fisher = if options.start.is_some() { 1 } else { FISHER_STEPS };
-        let mut damping = 0.0;
-        let mut iterations = 0;
+        let state = self.begin(options)?;
+        let pace = Pace::new(self.evaluator.model, options.start.is_some());
+        Ok(self.minimise(state, pace, None, options))
+    }
+
+    /// Goes on to the minimum, perhaps after a first step.
+    pub(super) fn minimise(
+        &mut self,
+        mut state: State,
+        mut pace: Pace,
+        first: Option<Step>,
+        options: &FitOptions,
+    ) -> Fit {
+        let mut iterations = usize::from(first.is_some());
+        let mut damping = match first {
+            Some(Step::Taken { full }) => damping_after(full, 0.0),
+            Some(Step::Refused) | None => 0.0,
+        };
         let mut factorised = false;
         let outcome = loop {
             self.choose_sides(&mut state, options.tolerance);
             let kkt = state.activate();
             if kkt < options.tolerance && factorised {
+                if pace.polishes() {
+                    // A new matrix would have gone beyond the tolerance; a held one does so for less.
+                    self.held_step(&mut state, &mut damping, kkt);
+                    iterations += 1;
+                    continue;
+                }
                 break Outcome::Converged;
             }
             if kkt >= options.tolerance && iterations >= options.max_iterations {
@@ -117,24 +166,36 @@ impl<'a> Fitter<'a> {
                     Outcome::TooManyIterations { allowed: options.max_iterations }
                 };
             }
-            let far = iterations < fisher && kkt > 1e-3;
-            let information = if far { Information::Fisher } else { Information::Exact };
-            self.evaluator.collect(&mut self.curvature, information);
             if kkt < options.tolerance {
                 // Already there: one factorisation, for the distance.
+                self.collect(Information::Exact);
                 factorised = self.factorise(&state, &mut damping);
                 break Outcome::Converged;
             }
+            // Beside kinks secants mean nothing, and where few iterations are allowed the best are due.
+            if !state.kinks.is_empty() || 2 * iterations > options.max_iterations {
+                pace.stumble();
+            }
+            let matrix = pace.next(kkt, options.tolerance);
             iterations += 1;
-            match self.step(&mut state, &mut damping, kkt) {
+            let step = match matrix {
+                Matrix::Held => self.held_step(&mut state, &mut damping, kkt),
+                Matrix::New(information) => {
+                    self.collect(information);
+                    self.step(&mut state, &mut damping, kkt)
+                }
+            };
+            match step {
                 Some(Step::Taken { full }) => {
                     factorised = true;
-                    damping = match full {
-                        true if damping < 1e-7 => 0.0,
-                        true => damping * 0.1,
-                        false => (damping * 2.0).max(1e-4),
-                    };
+                    if matrix != Matrix::Held {
+                        damping = damping_after(full, damping);
+                    }
+                    if damping > 0.0 || !self.learn(&state) {
+                        pace.stumble();
+                    }
                 }
+                Some(Step::Refused) | None if matrix == Matrix::Held => pace.stumble(),
                 refused @ (Some(Step::Refused) | None) => {
                     // Without a step there is no factorisation to measure the distance with.
                     factorised &= refused.is_some();
@@ -148,11 +209,24 @@ impl<'a> Fitter<'a> {
             }
         };
         let distance = factorised.then(|| self.distance(&mut state));
-        Ok(self.finish(state, distance, outcome, iterations, options))
+        self.finish(state, distance, outcome, iterations, options)
+    }
+
+    /// Second derivatives at the point of the latest evaluation, in place of what was held.
+    fn collect(&mut self, information: Information) {
+        self.secants.clear();
+        self.evaluator.collect(&mut self.curvature, information);
+    }
+
+    /// Learns from the latest step what the factor does not know of the curvature.
+    fn learn(&mut self, state: &State) -> bool {
+        let [theta, gradient] = &state.from;
+        let ends = Ends { theta: [theta, &state.theta], gradient: [gradient, &state.gradient] };
+        self.secants.add(&ends, &self.factored)
     }
 
     /// The start, with everything that holds it.
-    fn begin(&mut self, options: &FitOptions) -> Result<State, FitError> {
+    pub(super) fn begin(&mut self, options: &FitOptions) -> Result<State, FitError> {
         let model = self.evaluator.model;
         let mut theta = options.start.clone().unwrap_or_else(|| model.init().to_vec());
         model.check_parameters(&theta)?;
@@ -194,11 +268,18 @@ impl<'a> Fitter<'a> {
             }
         }
         let moving = free.clone();
-        let gradient = vec![0.0; count];
-        let kinks = Vec::new();
-        let (nll, evaluations) = (f64::NAN, 0);
-        let mut state =
-            State { theta, nll, gradient, lower, upper, free, moving, kinks, evaluations };
+        let mut state = State {
+            nll: f64::NAN,
+            gradient: vec![0.0; count],
+            from: [vec![0.0; count], vec![0.0; count]],
+            theta,
+            lower,
+            upper,
+            free,
+            moving,
+            kinks: Vec::new(),
+            evaluations: 0,
+        };
         state.find_kinks(model);
         self.feasible_start(&mut state)?;
         Ok(state)
@@ -221,7 +302,45 @@ impl<'a> Fitter<'a> {
                 return false;
             }
         }
+        self.factored.copy_from_slice(&state.moving);
         true
+    }
+
+    /// A step with the matrix that is held and what was learnt since; `None` as in [`Self::step`].
+    fn held_step(&mut self, state: &mut State, damping: &mut f64, kkt: f64) -> Option<Step> {
+        let direction = if let Some(direction) = self.secant_direction(state) {
+            direction
+        } else {
+            self.secants.clear();
+            self.direction(state, damping)?
+        };
+        let step = self.search(state, &direction, kkt);
+        if let Step::Refused = step {
+            self.evaluate(state);
+        }
+        Some(step)
+    }
+
+    /// Nothing if bounds have a say.
+    fn secant_direction(&mut self, state: &State) -> Option<Vec<f64>> {
+        if self.factored != state.moving {
+            return None;
+        }
+        let mut p: Vec<f64> = state.gradient.iter().map(|slope| -slope).collect();
+        self.solve(&state.moving, &mut p);
+        let inside = |i: usize| {
+            let to = state.theta[i] + p[i];
+            to >= state.lower[i] && to <= state.upper[i]
+        };
+        (0..p.len()).all(|i| !state.moving[i] || inside(i)).then_some(p)
+    }
+
+    /// Solves for the moving parameters with the factor and what was learnt since; the others get zero.
+    fn solve(&mut self, moving: &[bool], vector: &mut [f64]) {
+        let layout = &self.evaluator.model.layout;
+        self.secants.before(vector);
+        self.system.solve(layout, &self.curvature, moving, vector);
+        self.secants.after(vector);
     }
 
     /// One step; `None` if the Hessian cannot be factorised at all.
@@ -293,21 +412,22 @@ impl<'a> Fitter<'a> {
     }
 
     /// Goes along a direction as far as it lowers the likelihood.
-    fn search(&mut self, state: &mut State, direction: &[f64], kkt: f64) -> Step {
-        let slope: f64 = state.gradient.iter().zip(direction).map(|(g, p)| g * p).sum();
+    pub(super) fn search(&mut self, state: &mut State, direction: &[f64], kkt: f64) -> Step {
+        let slope = product(&state.gradient, direction);
         if !(slope < 0.0) {
             return Step::Refused;
         }
-        let (from, nll) = (state.theta.clone(), state.nll);
-        let gradient = state.gradient.clone();
+        let nll = state.nll;
+        state.from[0].copy_from_slice(&state.theta);
+        state.from[1].copy_from_slice(&state.gradient);
         // Differences below this are rounding: there the gradient decides.
         let noise = 1e-13 * (1.0 + nll.abs());
         let mut part = 1.0;
         for _ in 0..12 {
-            for i in 0..from.len() {
-                let to = from[i] + part * direction[i];
+            for (i, from) in state.from[0].iter().enumerate() {
+                let to = from + part * direction[i];
                 state.theta[i] =
-                    if state.free[i] { to.clamp(state.lower[i], state.upper[i]) } else { from[i] };
+                    if state.free[i] { to.clamp(state.lower[i], state.upper[i]) } else { *from };
             }
             if self.evaluate(state) {
                 let lower = state.nll <= nll + 1e-4 * part * slope;
@@ -326,9 +446,9 @@ impl<'a> Fitter<'a> {
                 part *= 0.25;
             }
         }
-        state.theta = from;
+        state.theta.copy_from_slice(&state.from[0]);
+        state.gradient.copy_from_slice(&state.from[1]);
         state.nll = nll;
-        state.gradient = gradient;
         Step::Refused
     }
 
@@ -360,9 +480,8 @@ impl<'a> Fitter<'a> {
     /// ½ gᵀH⁻¹g with the latest factor.
     fn distance(&mut self, state: &mut State) -> f64 {
         state.activate();
-        let layout = &self.evaluator.model.layout;
         let mut p = state.gradient.clone();
-        self.system.solve(layout, &self.curvature, &state.moving, &mut p);
+        self.solve(&state.moving, &mut p);
         let twice: f64 = state
             .gradient
             .iter()

@@ -12,7 +12,8 @@ pub struct Fit {
     pub gradient: Vec<f64>,
     /// The largest component of the gradient that a permitted move could follow downhill.
     pub kkt: f64,
-    /// The estimated vertical distance to the minimum, ½ gᵀH⁻¹g.
+    /// The estimated vertical distance to the minimum, ½ gᵀH⁻¹g, with the latest factor and what the steps
+    /// since have told of the curvature. That of a toy may be a factor of the expected information.
     pub edm: f64,
     pub iterations: usize,
     pub evaluations: usize,

@@ -7,29 +7,29 @@
 //! model with few bins is solved in another way: see `narrow.rs`.
 
 use super::narrow::Narrow;
-use crate::kernel::{Aligned, Curvature};
-use crate::linalg::{Symmetric, add_multiple, product};
+use crate::kernel::{Aligned, Curvature, Simd, WithSimd, dispatch};
+use crate::linalg::{Symmetric, axpy, dot, solve};
 use crate::model::layout::Layout;
 
 /// A factorised Hessian.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct System {
-    factor: Symmetric,
+    pub(super) factor: Symmetric,
     left: Aligned,
     right: Aligned,
-    bins: Vec<Eliminated>,
+    pub(super) bins: Vec<Eliminated>,
     /// Rows of the local parameters that are no multiple of a bin's gradient.
-    rows: Vec<f64>,
+    pub(super) rows: Vec<f64>,
     dense: Vec<f64>,
-    used: Vec<bool>,
+    pub(super) used: Vec<bool>,
     /// In place of all this, where the latest factor is one of the expected information.
-    narrow: Narrow,
-    is_narrow: bool,
+    pub(super) narrow: Narrow,
+    pub(super) is_narrow: bool,
 }
 
 /// What was done in a bin.
 #[derive(Debug, Clone, Default)]
-enum Eliminated {
+pub(super) enum Eliminated {
     #[default]
     Nothing,
     /// One parameter, whose row is a multiple of the bin's gradient.
@@ -216,21 +216,42 @@ impl System {
         vector: &mut [f64],
     ) {
         if self.is_narrow {
-            return self.narrow.solve(vector);
+            self.narrow.solve(vector);
+        } else {
+            dispatch(Solve { system: self, layout, curvature, free, vector });
         }
+    }
+}
+
+struct Solve<'a> {
+    system: &'a mut System,
+    layout: &'a Layout,
+    curvature: &'a Curvature,
+    free: &'a [bool],
+    vector: &'a mut [f64],
+}
+
+impl WithSimd for Solve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { system, layout, curvature, free, vector } = self;
+        let System { factor, bins, rows, dense, used, .. } = system;
+        let globals = dense.len();
         let elimination = &layout.elimination;
         let stride = curvature.dense.stride;
-        for (value, parameter) in self.dense.iter_mut().zip(&elimination.global) {
+        for (value, parameter) in dense.iter_mut().zip(&elimination.global) {
             *value = vector[*parameter as usize];
         }
-        for (bin, eliminated) in self.bins.iter().enumerate() {
+        for (bin, eliminated) in bins.iter().enumerate() {
             let jacobian = &curvature.jacobian[bin * stride..];
             match eliminated {
                 Eliminated::Nothing => {}
                 Eliminated::One { local, diagonal, multiple } => {
                     let right = vector[elimination.local[*local] as usize];
                     let scale = multiple * right / diagonal;
-                    add_multiple(&mut self.dense, -scale, jacobian);
+                    axpy(simd, dense, -scale, &jacobian[..globals]);
                 }
                 Eliminated::Several { locals, factor, first } => {
                     let mut right: Vec<f64> = locals
@@ -238,41 +259,43 @@ impl System {
                         .map(|local| vector[elimination.local[*local] as usize])
                         .collect();
                     small_solve(factor, &mut right);
-                    for (row, right) in self.rows[*first..].chunks_exact(stride.max(1)).zip(right) {
-                        add_multiple(&mut self.dense, -right, row);
+                    for (row, right) in rows[*first..].chunks_exact(stride.max(1)).zip(right) {
+                        axpy(simd, dense, -right, &row[..globals]);
                     }
                 }
             }
         }
-        for (value, used) in self.dense.iter_mut().zip(&self.used) {
+        for (value, used) in dense.iter_mut().zip(&*used) {
             if !used {
                 *value = 0.0;
             }
         }
-        self.factor.solve(&mut self.dense);
+        solve(simd, factor, dense);
         for (value, is_free) in vector.iter_mut().zip(free) {
             if !is_free {
                 *value = 0.0;
             }
         }
-        for (value, parameter) in self.dense.iter().zip(&elimination.global) {
+        for (value, parameter) in dense.iter().zip(&elimination.global) {
             vector[*parameter as usize] = *value;
         }
-        for (bin, eliminated) in self.bins.iter().enumerate() {
+        for (bin, eliminated) in bins.iter().enumerate() {
             let jacobian = &curvature.jacobian[bin * stride..];
             match eliminated {
                 Eliminated::Nothing => {}
                 Eliminated::One { local, diagonal, multiple } => {
                     let value = &mut vector[elimination.local[*local] as usize];
-                    *value = (*value - multiple * product(&self.dense, jacobian)) / diagonal;
+                    *value =
+                        (*value - multiple * dot(simd, dense, &jacobian[..globals])) / diagonal;
                 }
                 Eliminated::Several { locals, factor, first } => {
-                    let rows = self.rows[*first..].chunks_exact(stride.max(1));
+                    let rows = rows[*first..].chunks_exact(stride.max(1));
                     let mut right: Vec<f64> = locals
                         .iter()
                         .zip(rows)
                         .map(|(local, row)| {
-                            vector[elimination.local[*local] as usize] - product(&self.dense, row)
+                            vector[elimination.local[*local] as usize]
+                                - dot(simd, dense, &row[..globals])
                         })
                         .collect();
                     small_solve(factor, &mut right);

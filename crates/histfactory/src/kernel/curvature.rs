@@ -239,7 +239,7 @@ impl Curvature {
 }
 
 /// Whether solving in bins, with a border for what is not constrained, is the smaller problem.
-fn is_narrow(layout: &Layout, numbers: &Numbers) -> bool {
+pub(crate) fn is_narrow(layout: &Layout, numbers: &Numbers) -> bool {
     let constrained = numbers.normal.len() + numbers.poisson.len();
     let border = layout.names.len().saturating_sub(constrained);
     2 * (layout.bins + border) <= layout.elimination.global.len()

@@ -7,6 +7,6 @@ pub(crate) mod evaluate;
 mod scratch;
 
 pub(crate) use aligned::Aligned;
-pub(crate) use curvature::{Curvature, Information};
+pub(crate) use curvature::{Curvature, Information, is_narrow};
 pub(crate) use dispatch::{Simd, WithSimd, dispatch, vectors, vectors_mut};
 pub(crate) use scratch::Scratch;

@@ -55,13 +55,15 @@ fn block(
     points: &[f64],
     data: &[Data],
 ) -> Result<Vec<f64>, EvaluationError> {
+    let Some(first) = data.first() else { return Ok(Vec::new()) };
+    let memory = std::mem::take(scratch);
+    let mut evaluator = Evaluator { model, data: first, scratch: memory, curvature: None };
     let pairs = points.chunks_exact(model.parameter_count()).zip(data);
-    let each = pairs.map(|(point, data)| {
-        let memory = std::mem::take(scratch);
-        let mut evaluator = Evaluator { model, data, scratch: memory, curvature: None };
-        let nll = evaluator.nll(point);
-        *scratch = evaluator.scratch;
-        nll
+    let found = pairs.map(|(point, data)| {
+        evaluator.data = data;
+        evaluator.nll(point)
     });
-    each.collect()
+    let found = found.collect();
+    *scratch = evaluator.scratch;
+    found
 }

@@ -1,8 +1,10 @@
 //! Fits to many toys, in parallel, with the same result for any number of threads.
+//!
+//! All start at the same point: their first step is taken together, toys in the lanes of vectors.
 
 use rayon::prelude::*;
 
-use crate::fit::{Fit, FitError, FitOptions, Fitter};
+use crate::fit::{Fit, FitError, FitOptions, Fitter, Shared};
 use crate::inference::{InferenceError, TestKind};
 use crate::model::{Data, Model};
 
@@ -44,7 +46,8 @@ pub struct ToyTest {
 }
 
 impl Model {
-    /// Draws toys at `theta` and fits each, started where it was drawn.
+    /// Draws toys at `theta` and fits each, started where it was drawn. A toy's fit does not depend on the
+    /// others, to the last bit.
     pub fn toy_fits(
         &self,
         theta: &[f64],
@@ -64,44 +67,56 @@ impl Model {
     ) -> Result<Vec<Result<ToyFit, FitError>>, FitError> {
         let mut options = options.clone();
         options.start.get_or_insert_with(|| theta.to_vec());
-        let each = |fitter: &mut Fitter<'_>, number: u64| {
-            fitter.fit(&options).map(|fit| ToyFit { number, fit })
+        let each = |_: &mut Fitter<'_>, number: u64, fit: Result<Fit, FitError>| {
+            fit.map(|fit| ToyFit { number, fit })
         };
-        self.for_toys(theta, toys, done, &each)
+        self.for_toys(theta, toys, &options, done, each)
     }
 
-    /// Does something with each toy; results in the order of the toys.
+    /// Fits each toy and does something with the fit; results in the order of the toys.
+    ///
+    /// The first step of all toys has the same matrix, and is taken for several at a time.
     fn for_toys<T: Send>(
         &self,
         theta: &[f64],
         toys: &ToyOptions,
+        options: &FitOptions,
         done: &(dyn Fn(u64) + Sync),
-        each: &(dyn Fn(&mut Fitter<'_>, u64) -> T + Sync),
+        each: impl Fn(&mut Fitter<'_>, u64, Result<Fit, FitError>) -> T + Sync,
     ) -> Result<Vec<T>, FitError> {
         let expected = self.expected_data(theta)?;
-        self.check_expected(&expected)?;
+        let asimov = Data::new(self, expected.clone())?;
+        let shared = Shared::new(self, &asimov, options);
         let blocks = toys.count.div_ceil(BLOCK);
         let results: Vec<Vec<T>> = (0..blocks)
             .into_par_iter()
-            .map(|block| {
-                let numbers = block * BLOCK..((block + 1) * BLOCK).min(toys.count);
-                let data: Vec<Data> =
-                    numbers.clone().map(|number| self.draw(&expected, toys.seed, number)).collect();
-                let mut found = Vec::with_capacity(data.len());
-                let mut kept: Option<Fitter<'_>> = None;
-                for (number, data) in numbers.zip(&data) {
-                    let fitter = match &mut kept {
-                        Some(fitter) => {
-                            fitter.set_data(data)?;
-                            fitter
-                        }
-                        None => kept.insert(Fitter::new(self, data)?),
-                    };
-                    found.push(each(fitter, number));
-                }
-                done(found.len() as u64);
-                Ok::<_, FitError>(found)
-            })
+            .map_init(
+                || None,
+                |kept: &mut Option<Fitter<'_>>, block| {
+                    let numbers = block * BLOCK..((block + 1) * BLOCK).min(toys.count);
+                    let draw = |number| self.draw(&expected, toys.seed, number);
+                    let data: Vec<Data> = numbers.clone().map(draw).collect();
+                    let first = shared.as_ref().map(|shared| shared.first_steps(&data));
+                    let mut first = first.into_iter().flatten();
+                    let mut found = Vec::with_capacity(data.len());
+                    let mut fitter = match kept.take() {
+                        Some(fitter) => fitter,
+                        None => Fitter::new(self, &asimov)?,
+                    }
+                    .on(self, &asimov);
+                    for (number, data) in numbers.zip(&data) {
+                        fitter.set_data(data)?;
+                        let fit = match (&shared, first.next()) {
+                            (Some(shared), Some(first)) => fitter.fit_along(shared, first, options),
+                            _ => fitter.fit_toy(options),
+                        };
+                        found.push(each(&mut fitter, number, fit));
+                    }
+                    *kept = Some(fitter.on(self, &asimov));
+                    done(found.len() as u64);
+                    Ok::<_, FitError>(found)
+                },
+            )
             .collect::<Result<_, _>>()?;
         Ok(results.into_iter().flatten().collect())
     }
@@ -166,14 +181,14 @@ impl Model {
             let [low, high] = self.bounds()[poi];
             free = free.bounding(poi, [low.max(0.0), high.max(0.0)]);
         }
-        let each = |fitter: &mut Fitter<'_>, _: u64| {
-            let best = fitter.fit(&free).ok()?.require().ok()?;
+        let each = |fitter: &mut Fitter<'_>, _: u64, best: Result<Fit, FitError>| {
+            let best = best.ok()?.require().ok()?;
             let fixed = FitOptions::default().fixing(poi, mu).from(&best.theta);
-            let conditional = fitter.fit(&fixed).ok()?.require().ok()?;
+            let conditional = fitter.fit_toy(&fixed).ok()?.require().ok()?;
             let t = (2.0 * (conditional.nll - best.nll)).max(0.0);
             Some(kind.one_sided(t, mu, best.theta[poi]))
         };
-        Ok(self.for_toys(theta, toys, done, &each)?)
+        Ok(self.for_toys(theta, toys, &free, done, each)?)
     }
 }
 
