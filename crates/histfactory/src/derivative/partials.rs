@@ -103,7 +103,7 @@ fn normsys<R: Real>(model: &Model, entry: usize, alpha: R) -> R {
     let numbers = &model.numbers;
     let value = alpha.value();
     if model.layout.options.interpolation.normsys.is_polynomial(value) {
-        let [at, slope, _] = polynomial_at(&numbers.coefficients(entry), value);
+        let [at, slope, _] = polynomial_at(&numbers.coefficients(&model.layout, entry), value);
         alpha.map(1.0 + at, slope)
     } else {
         let [at, slope, _] = exponential(value, numbers.ln_hi[entry], numbers.ln_lo[entry]);

@@ -471,7 +471,7 @@ fn normsys<R: Number>(model: &Model, entry: usize, alpha: R) -> [R; 2] {
     let numbers = &model.numbers;
     if model.layout.options.interpolation.normsys.is_polynomial(alpha.value()) {
         let (mut value, mut slope) = (R::of(0.0), R::of(0.0));
-        for power in numbers.coefficients(entry).into_iter().rev() {
+        for power in numbers.coefficients(&model.layout, entry).into_iter().rev() {
             slope = slope * alpha + value;
             value = value * alpha + R::of(power);
         }
