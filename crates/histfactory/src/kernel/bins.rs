@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::dispatch::Simd;
 use super::quad::{Quad, quads, quads_mut};
-use super::scratch::Scratch;
+use super::scratch::{Lanes, Scratch};
 use crate::model::layout::{ChannelLayout, LANES, Layout, Outline, Piece, WIDE};
 use crate::model::numbers::Numbers;
 use crate::special::poisson_deviance;
@@ -102,7 +102,7 @@ fn shapes<S: Simd, const WHOLE: usize, const ALL: usize>(
     simd: S,
     owners: &[u32],
     stream: &[[f64; LANES]],
-    basis: &[[f64; LANES]],
+    basis: &[Lanes],
 ) -> [Quad<S>; ALL] {
     let (nominal, templates) = stream.split_at(ALL);
     // S apart from A: sums that do not wait for each other.
@@ -112,7 +112,7 @@ fn shapes<S: Simd, const WHOLE: usize, const ALL: usize>(
         odd[at] = Quad::load(simd, &nominal[at]);
     }
     for (&owner, templates) in owners.iter().zip(templates.chunks_exact(WHOLE + ALL)) {
-        let basis = &basis[owner as usize];
+        let Lanes(basis) = &basis[owner as usize];
         let (x, y) = (Quad::splat(simd, basis[0]), Quad::splat(simd, basis[2]));
         for at in 0..WHOLE {
             odd[at] = x.mul_add(simd, Quad::load(simd, &templates[at]), odd[at]);
@@ -204,7 +204,9 @@ fn gradient<S: Simd, const WHOLE: usize, const ALL: usize>(
         weights[at] = Quad::load(simd, &quads(&padded)[at]);
     }
     let blocks = product[bins.blocks.clone()].iter().zip(&mut pull[bins.blocks.clone()]);
-    for (outline, (product, pull)) in layout.outlines[bins.blocks.clone()].iter().zip(blocks) {
+    // The latest first: the nearest cache has their templates.
+    for (outline, (product, pull)) in layout.outlines[bins.blocks.clone()].iter().zip(blocks).rev()
+    {
         let start = outline.shapes as usize + first;
         let shapes = quads(&shape[start..start + ALL * LANES]);
         let gammas = quads(&gamma[start..start + ALL * LANES]);
@@ -241,16 +243,17 @@ fn templates<S: Simd, const WHOLE: usize, const ALL: usize>(
     owners: &[u32],
     templates: &[[f64; LANES]],
     mut scaled: [Quad<S>; ALL],
-    slopes: &[[f64; LANES]],
-    sums: &mut [[f64; LANES]],
+    slopes: &[Lanes],
+    sums: &mut [Lanes],
 ) {
     if WHOLE < ALL {
         scaled[WHOLE] = scaled[WHOLE].fold(simd);
     }
     for (&owner, templates) in owners.iter().zip(templates.chunks_exact(WHOLE + ALL)) {
-        let slopes = &slopes[owner as usize];
+        let Lanes(slopes) = &slopes[owner as usize];
         let (dx, dy) = (Quad::splat(simd, slopes[0]), Quad::splat(simd, slopes[2]));
-        let mut sum = Quad::load(simd, &sums[owner as usize]);
+        let Lanes(place) = &mut sums[owner as usize];
+        let mut sum = Quad::load(simd, place);
         for at in 0..WHOLE {
             let odd = dx.mul(simd, Quad::load(simd, &templates[at]));
             let both = dy.mul_add(simd, Quad::load(simd, &templates[WHOLE + at]), odd);
@@ -260,6 +263,6 @@ fn templates<S: Simd, const WHOLE: usize, const ALL: usize>(
             let both = Quad::load(simd, slopes).mul(simd, Quad::load(simd, &templates[2 * WHOLE]));
             sum = scaled[WHOLE].mul_add(simd, both, sum);
         }
-        sum.store(&mut sums[owner as usize]);
+        sum.store(place);
     }
 }

@@ -1,6 +1,7 @@
 //! The normsys factors η, their relative slopes η′/η, and what they add to the gradient.
 
 use super::dispatch::{Simd, vectors, vectors_mut};
+use super::quad::{Quad, quads, quads_mut};
 use super::scratch::Scratch;
 use crate::interpolation::{exponential, polynomial_at};
 use crate::model::layout::{Block, LANES, Layout};
@@ -16,11 +17,11 @@ pub(super) fn factors<S: Simd, const GRADIENT: bool>(
 ) {
     // A slice of its own: the compiler then knows that no store moves it.
     let theta = scratch.theta.as_slice();
-    let results = scratch.relative.chunks_exact_mut(LANES).zip(&layout.factors.entry);
+    let results = scratch.relative.chunks_exact_mut(LANES).zip(&layout.factors.slot);
     let entries = layout.factors.owner.iter().zip(&numbers.polynomial);
     let factors = &mut scratch.factor[..];
     let one = simd.splat_f64s(1.0);
-    for ((&owner, powers), (relatives, places)) in entries.zip(results) {
+    for ((&owner, powers), (relatives, slots)) in entries.zip(results) {
         let alpha = simd.splat_f64s(theta[owner as usize]);
         let [c1, c2, c3, c4, c5, c6] = powers.0.each_ref().map(|power| vectors::<S>(power));
         let mut values = [0.0; LANES];
@@ -41,8 +42,8 @@ pub(super) fn factors<S: Simd, const GRADIENT: bool>(
                 *relative = simd.div_f64s(slope, value);
             }
         }
-        for (&place, value) in places.iter().zip(values) {
-            factors[place as usize] = value;
+        for (&slot, value) in slots.iter().zip(values) {
+            factors[slot as usize] = value;
         }
     }
     let code = layout.options.interpolation.normsys;
@@ -54,7 +55,8 @@ pub(super) fn factors<S: Simd, const GRADIENT: bool>(
             let entry = entry as usize;
             let place = layout.factors.place[entry] as usize;
             let [value, slope, _] = exponential(alpha, numbers.ln_hi[entry], numbers.ln_lo[entry]);
-            (scratch.factor[entry], scratch.relative[place]) = (value, slope / value);
+            let slot = layout.factors.slot[place / LANES][place % LANES] as usize;
+            (scratch.factor[slot], scratch.relative[place]) = (value, slope / value);
         }
     }
 }
@@ -63,15 +65,17 @@ pub(super) fn factors<S: Simd, const GRADIENT: bool>(
 #[inline(always)]
 pub(super) fn products<S: Simd>(simd: S, layout: &Layout, scratch: &mut Scratch) {
     let Scratch { theta, factor, product, .. } = scratch;
-    for (outline, product) in layout.outlines.iter().zip(product) {
-        let mut lanes = simd.splat_f64s(1.0);
-        for factor in vectors::<S>(&factor[outline.normsys()]) {
-            lanes = simd.mul_f64s(lanes, *factor);
+    for &[slot, parameter] in &layout.factors.free {
+        factor[slot as usize] = theta[parameter as usize];
+    }
+    let mut start = 0;
+    for (products, &end) in quads_mut(product).iter_mut().zip(&layout.factors.ends) {
+        let mut lanes = Quad::splat(simd, 1.0);
+        for factors in quads(&factor[start..end as usize]) {
+            lanes = lanes.mul(simd, Quad::load(simd, factors));
         }
-        *product = simd.reduce_product_f64s(lanes);
-        for &parameter in &layout.free_factors[outline.free_factors()] {
-            *product *= theta[parameter as usize];
-        }
+        lanes.store(products);
+        start = end as usize;
     }
 }
 
@@ -99,7 +103,7 @@ pub(super) fn gradient<S: Simd>(
     for ((&owner, blocks), relatives) in entries.zip(scratch.relative.chunks_exact(LANES)) {
         let pulls = blocks.map(|block| pulls[block as usize]);
         let pairs = vectors::<S>(&pulls).iter().zip(vectors::<S>(relatives));
-        let sums = vectors_mut::<S>(&mut sums[owner as usize]);
+        let sums = vectors_mut::<S>(&mut sums[owner as usize].0);
         for (sum, (pull, relative)) in sums.iter_mut().zip(pairs) {
             *sum = simd.mul_add_e_f64s(*pull, *relative, *sum);
         }
@@ -126,7 +130,7 @@ fn vanishing(layout: &Layout, numbers: &Numbers, block: &Block, pull: f64, scrat
     for (factor, others) in factors.iter().zip(others) {
         scratch.gradient[factor.parameter] += pull * factor.slope * others;
     }
-    for &place in &layout.factors.place[block.normsys.start..][..block.normsys_used] {
+    for &place in &layout.factors.place[block.normsys.clone()] {
         scratch.relative[place as usize] = 0.0;
     }
 }
@@ -151,8 +155,7 @@ pub(super) fn scalar_factors(
         let parameter = parameter as usize;
         ScalarFactor { parameter, value: scratch.theta[parameter], slope: 1.0, curvature: 0.0 }
     });
-    let first = block.normsys.start;
-    let normsys = (first..first + block.normsys_used).map(|entry| {
+    let normsys = block.normsys.clone().map(|entry| {
         let parameter = layout.normsys_parameter[entry] as usize;
         let alpha = scratch.theta[parameter];
         let [value, slope, curvature] = if layout.options.interpolation.normsys.is_polynomial(alpha)

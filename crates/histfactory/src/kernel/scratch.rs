@@ -1,21 +1,21 @@
 //! Memory that evaluations use again and again.
 
 use super::aligned::Aligned;
-use crate::model::layout::{LANES, Layout, WIDE};
+use crate::model::layout::{LANES, Layout, WIDE, padded};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scratch {
     /// Parameters, a zero for padding, and room to read whole vectors.
     pub(crate) theta: Vec<f64>,
     /// Bases of the histosys parameters, as x, x, y, y: with their slopes, and y's curvature.
-    pub(crate) basis: Vec<[f64; LANES]>,
-    pub(crate) basis_slope: Vec<[f64; LANES]>,
+    pub(crate) basis: Vec<Lanes>,
+    pub(crate) basis_slope: Vec<Lanes>,
     pub(crate) basis_curvature: Vec<f64>,
-    /// Values of the normsys factors by block, and a place for padding.
+    /// Values of the scalar factors in their slots.
     pub(crate) factor: Aligned,
     /// Their relative slopes by parameter.
     pub(crate) relative: Aligned,
-    /// Π of the scalar factors of each block.
+    /// Π of the scalar factors of each block, and room for whole vectors.
     pub(crate) product: Vec<f64>,
     /// Σ w G T of each block, then P times that, and a zero for padding.
     pub(crate) pull: Vec<f64>,
@@ -30,32 +30,37 @@ pub(crate) struct Scratch {
     /// With a place for padding, and room to write whole vectors.
     pub(crate) gradient: Vec<f64>,
     /// What normsys and histosys of each parameter add to the gradient, lane by lane.
-    pub(crate) sums: Vec<[f64; LANES]>,
+    pub(crate) sums: Vec<Lanes>,
 }
+
+/// A vector that does not lie on two lines of the cache.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(32))]
+pub(crate) struct Lanes(pub(crate) [f64; LANES]);
 
 impl Scratch {
     pub(crate) fn new(layout: &Layout) -> Self {
         let parameters = layout.names.len() + 1;
         let of_parameters = || vec![0.0; parameters + WIDE];
-        let mut factor = Aligned::zeros(layout.normsys_parameter.len() + LANES);
+        let mut factor = Aligned::zeros(layout.factors.slots);
         factor.fill(1.0);
         let of_shapes = || Aligned::zeros(layout.shapes);
         let of_bins = || vec![0.0; layout.bins + WIDE];
         Self {
             theta: of_parameters(),
-            basis: vec![[0.0; LANES]; parameters],
-            basis_slope: vec![[0.0; LANES]; parameters],
+            basis: vec![Lanes::default(); parameters],
+            basis_slope: vec![Lanes::default(); parameters],
             basis_curvature: of_parameters(),
             factor,
             relative: Aligned::zeros(layout.factors.count()),
-            product: vec![0.0; layout.blocks.len()],
+            product: vec![0.0; padded(layout.blocks.len())],
             pull: vec![0.0; layout.blocks.len() + 1],
             shape: of_shapes(),
             gamma: of_shapes(),
             rate: of_bins(),
             weight: of_bins(),
             gradient: of_parameters(),
-            sums: vec![[0.0; LANES]; parameters],
+            sums: vec![Lanes::default(); parameters],
         }
     }
 }

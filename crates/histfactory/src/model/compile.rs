@@ -6,7 +6,7 @@ use super::elimination::eliminate;
 use super::error::ModelError;
 use super::factors::Factors;
 use super::layout::{
-    Block, Carrier, ChannelLayout, Elimination, Grouped, LANES, Layout, Outline, ParameterSet,
+    Block, Carrier, ChannelLayout, Elimination, Grouped, Layout, Outline, ParameterSet,
     ShapesysBin, StaterrorBin, padded,
 };
 use super::numbers::Numbers;
@@ -232,7 +232,7 @@ impl<'a> Builder<'a> {
             layout.histosys_parameter.len(),
         );
         let gammas = layout.gamma_parameter.len();
-        let (mut gamma_count, mut normsys_used) = (0, 0);
+        let mut gamma_count = 0;
         let mut templates: Vec<(&[f64], &[f64])> = Vec::new();
         for modifier in &sample.modifiers {
             let parameter = self.first[modifier.name.as_str()];
@@ -242,7 +242,6 @@ impl<'a> Builder<'a> {
                     layout.normsys_parameter.push(parameter as u32);
                     numbers.normsys_hi.push(*hi);
                     numbers.normsys_lo.push(*lo);
-                    normsys_used += 1;
                 }
                 Effect::Histosys { lo, hi } => {
                     layout.histosys_parameter.push(parameter as u32);
@@ -281,11 +280,6 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        while !layout.normsys_parameter.len().is_multiple_of(LANES) {
-            layout.normsys_parameter.push(nowhere);
-            numbers.normsys_hi.push(1.0);
-            numbers.normsys_lo.push(1.0);
-        }
         let (used, stride) = (templates.len(), padded(templates.len()));
         layout.histosys_parameter.resize(histosys + stride, nowhere);
         let first_template = numbers.hi.len();
@@ -304,7 +298,6 @@ impl<'a> Builder<'a> {
             shapes: layout.shapes,
             free_factors: free..layout.free_factors.len(),
             normsys: normsys..layout.normsys_parameter.len(),
-            normsys_used,
             histosys: histosys..layout.histosys_parameter.len(),
             histosys_used: used,
             templates: first_template,
@@ -395,7 +388,12 @@ impl<'a> Builder<'a> {
         let parameters = layout.names.len();
         let entries = layout.normsys_parameter.iter().zip(0_u32..).map(|(key, item)| (*key, item));
         layout.normsys_of = Grouped::new(parameters, entries);
-        layout.factors = Factors::new(parameters, &layout.normsys_parameter, &layout.blocks);
+        layout.factors = Factors::new(
+            parameters,
+            &layout.normsys_parameter,
+            &layout.free_factors,
+            &layout.blocks,
+        );
         let free = layout.blocks.iter().zip(0_u32..).flat_map(|(block, number)| {
             let owners = &layout.free_factors[block.free_factors.clone()];
             owners.iter().map(move |owner| (*owner, number))

@@ -1,8 +1,7 @@
 //! The structure of a compiled model: what never changes when its numbers do.
 //!
 //! A block is a sample in a channel. All blocks of a channel are adjacent, and so are a block's
-//! normsys factors, padded to whole vectors; padding refers to a parameter that does not exist and
-//! is always zero.
+//! entries of each kind. Padding refers to a parameter that does not exist and is always zero.
 //!
 //! What the likelihood reads of a block's yields lies in one stream, in the order in which it is
 //! read: for every [`WIDE`] bins their nominal yields, then of each histosys S and A in these bins.
@@ -92,9 +91,7 @@ pub(crate) struct Block {
     /// The same where each block begins with a whole vector.
     pub(crate) shapes: usize,
     pub(crate) free_factors: Range<usize>,
-    /// Entries, padded.
     pub(crate) normsys: Range<usize>,
-    pub(crate) normsys_used: usize,
     /// Entries, padded; of what the workspace says, the templates of a bin are adjacent.
     pub(crate) histosys: Range<usize>,
     pub(crate) histosys_used: usize,
@@ -118,8 +115,6 @@ pub(crate) struct Outline {
     pub(crate) histosys: u32,
     pub(crate) entries: u32,
     pub(crate) shapes: u32,
-    free_factors: [u32; 2],
-    normsys: [u32; 2],
     gammas: [u32; 2],
 }
 
@@ -132,20 +127,8 @@ impl Outline {
             histosys: block.histosys.start as u32,
             entries: block.histosys_used as u32,
             shapes: block.shapes as u32,
-            free_factors: short(&block.free_factors),
-            normsys: short(&block.normsys),
             gammas: short(&block.gamma_firsts),
         }
-    }
-
-    #[inline(always)]
-    pub(crate) fn free_factors(&self) -> Range<usize> {
-        self.free_factors[0] as usize..self.free_factors[1] as usize
-    }
-
-    #[inline(always)]
-    pub(crate) fn normsys(&self) -> Range<usize> {
-        self.normsys[0] as usize..self.normsys[1] as usize
     }
 
     /// Its per-bin factors in `gamma_first`.

@@ -97,15 +97,12 @@ impl Numbers {
         self.ln_hi = self.normsys_hi.iter().map(|hi| hi.ln()).collect();
         self.ln_lo = self.normsys_lo.iter().map(|lo| lo.ln()).collect();
         self.polynomial = vec![Powers::default(); layout.factors.owner.len()];
-        for (powers, entries) in self.polynomial.iter_mut().zip(&layout.factors.entry) {
-            for (lane, entry) in entries.iter().enumerate() {
-                let entry = *entry as usize;
-                let sides = self.normsys_hi.get(entry).zip(self.normsys_lo.get(entry));
-                let Some((hi, lo)) = sides else { continue };
-                let coefficients = polynomial(*hi, *lo);
-                for (power, coefficient) in powers.0.iter_mut().zip(coefficients) {
-                    power[lane] = coefficient;
-                }
+        let sides = self.normsys_hi.iter().zip(&self.normsys_lo);
+        for (&place, (hi, lo)) in layout.factors.place.iter().zip(sides) {
+            let place = place as usize;
+            let Powers(powers) = &mut self.polynomial[place / LANES];
+            for (power, coefficient) in powers.iter_mut().zip(polynomial(*hi, *lo)) {
+                power[place % LANES] = coefficient;
             }
         }
     }

@@ -404,7 +404,7 @@ impl<R: Number> Forward<R> {
         for &owner in &layout.free_factors[block.free_factors.clone()] {
             product = product * theta[owner as usize];
         }
-        for [value, _] in &self.factor[block.normsys.start..][..block.normsys_used] {
+        for [value, _] in &self.factor[block.normsys.clone()] {
             product = product * *value;
         }
         let owners = owners(surface.model, block);
@@ -572,8 +572,8 @@ impl<R: Number> Adjoint<R> {
     ) {
         let layout = &*surface.model.layout;
         let free = &layout.free_factors[block.free_factors.clone()];
-        let owned = &layout.normsys_parameter[block.normsys.start..][..block.normsys_used];
-        let factors = &forward.factor[block.normsys.start..][..block.normsys_used];
+        let owned = &layout.normsys_parameter[block.normsys.clone()];
+        let factors = &forward.factor[block.normsys.clone()];
         let values = || {
             let free = free.iter().map(|owner| (theta[*owner as usize], R::of(1.0), *owner));
             free.chain(

@@ -7,7 +7,7 @@ use super::vanishing::vanishing_part;
 use super::{Curvature, Members};
 use crate::kernel::dispatch::{Simd, WithSimd, vectors, vectors_mut};
 use crate::kernel::quad::{Quad, quads, quads_mut};
-use crate::kernel::scratch::Scratch;
+use crate::kernel::scratch::{Lanes, Scratch};
 use crate::model::layout::{Block, LANES, Layout, Piece, Place, padded};
 use crate::model::numbers::Numbers;
 
@@ -49,9 +49,9 @@ impl Curvature {
         let [k2, k3, k4, k5, k6] = SECOND.map(|factor| simd.splat_f64s(factor));
         let code = layout.options.interpolation.normsys;
         let entries = layout.factors.owner.iter().zip(&numbers.polynomial);
-        let values = layout.factors.entry.iter().zip(scratch.relative.chunks_exact(LANES));
+        let values = layout.factors.slot.iter().zip(scratch.relative.chunks_exact(LANES));
         let results = self.bend.chunks_exact_mut(LANES).zip(values);
-        for ((&owner, powers), (bends, (places, relatives))) in entries.zip(results) {
+        for ((&owner, powers), (bends, (slots, relatives))) in entries.zip(results) {
             let alpha = scratch.theta[owner as usize];
             if !code.is_polynomial(alpha) {
                 bends.fill(0.0);
@@ -59,7 +59,7 @@ impl Curvature {
             }
             let alpha = simd.splat_f64s(alpha);
             let [_, c2, c3, c4, c5, c6] = powers.0.each_ref().map(|power| vectors::<S>(power));
-            let values = places.map(|entry| scratch.factor[entry as usize]);
+            let values = slots.map(|slot| scratch.factor[slot as usize]);
             let values = vectors::<S>(&values).iter().zip(vectors::<S>(relatives));
             for (at, (bend, (value, relative))) in
                 vectors_mut::<S>(bends).iter_mut().zip(values).enumerate()
@@ -218,9 +218,9 @@ impl Curvature {
             members.slope[member] = slope;
             members.diagonal[member] -= pull * slope * slope / product;
         }
-        let used = block.normsys.start..block.normsys.start + block.normsys_used;
-        let places = &layout.factors.place[used.clone()];
-        for (member, place) in elimination.member_of_normsys[used].iter().zip(places) {
+        let places = &layout.factors.place[block.normsys.clone()];
+        let members_of = &elimination.member_of_normsys[block.normsys.clone()];
+        for (member, place) in members_of.iter().zip(places) {
             let (member, place) = (*member as usize, *place as usize);
             members.slope[member] = product * scratch.relative[place];
             if EXACT {
@@ -407,7 +407,7 @@ impl<S: Simd> TemplatePart<'_, S> {
         let templates = quads(self.stream)[ALL..].chunks_exact(WHOLE + ALL);
         for ((&member, &owner), templates) in member_of.iter().zip(owners).zip(templates) {
             let (member, owner) = (member as usize, owner as usize);
-            let slopes = &scratch.basis_slope[owner];
+            let Lanes(slopes) = &scratch.basis_slope[owner];
             let (dx, dy) = (Quad::splat(simd, slopes[0]), Quad::splat(simd, slopes[2]));
             let start = member * width + first;
             let rates = quads_mut(&mut rates[start..start + ALL * LANES]);

@@ -19,10 +19,9 @@ pub(super) fn vanishing_part(
 ) {
     let elimination = &layout.elimination;
     let factors = scalar_factors(layout, numbers, block, scratch);
-    let used = block.normsys.start..block.normsys.start + block.normsys_used;
     let places: Vec<u32> = [
         &elimination.member_of_free[block.free_factors.clone()],
-        &elimination.member_of_normsys[used],
+        &elimination.member_of_normsys[block.normsys.clone()],
     ]
     .concat();
     let others = products_of_others(&factors);
