@@ -106,30 +106,50 @@ fn shapes<S: Simd, const WHOLE: usize, const ALL: usize>(
 ) -> [Quad<S>; ALL] {
     let (nominal, templates) = stream.split_at(ALL);
     // S apart from A: sums that do not wait for each other.
-    let mut odd = [Quad::splat(simd, 0.0); ALL];
-    let mut even = [Quad::splat(simd, 0.0); WHOLE];
+    let zero = Quad::splat(simd, 0.0);
+    // Two histosys at a time and S apart from A: sums that do not wait for each other.
+    let (mut sums, mut also) = ([[zero; ALL], [zero; ALL]], [[zero; ALL], [zero; ALL]]);
     for at in 0..ALL {
-        odd[at] = Quad::load(simd, &nominal[at]);
+        sums[0][at] = Quad::load(simd, &nominal[at]);
     }
-    for (&owner, templates) in owners.iter().zip(templates.chunks_exact(WHOLE + ALL)) {
-        let Lanes(basis) = &basis[owner as usize];
-        let (x, y) = (Quad::splat(simd, basis[0]), Quad::splat(simd, basis[2]));
-        for at in 0..WHOLE {
-            odd[at] = x.mul_add(simd, Quad::load(simd, &templates[at]), odd[at]);
-            even[at] = y.mul_add(simd, Quad::load(simd, &templates[WHOLE + at]), even[at]);
-        }
-        if WHOLE < ALL {
-            let both = Quad::load(simd, &templates[2 * WHOLE]);
-            odd[WHOLE] = Quad::load(simd, basis).mul_add(simd, both, odd[WHOLE]);
+    let (pairs, last) = owners.as_chunks::<2>();
+    let mut templates = templates.chunks_exact(WHOLE + ALL);
+    for &[owner, other] in pairs {
+        if let (Some(one), Some(two)) = (templates.next(), templates.next()) {
+            sums = add::<S, WHOLE, ALL>(simd, &basis[owner as usize], one, sums);
+            also = add::<S, WHOLE, ALL>(simd, &basis[other as usize], two, also);
         }
     }
+    if let ([owner], Some(one)) = (last, templates.next()) {
+        sums = add::<S, WHOLE, ALL>(simd, &basis[*owner as usize], one, sums);
+    }
+    let mut result = [zero; ALL];
+    for at in 0..ALL {
+        let odd = sums[0][at].add(simd, also[0][at]);
+        let even = sums[1][at].add(simd, also[1][at]);
+        result[at] = if at < WHOLE { odd.add(simd, even) } else { odd.fold(simd) };
+    }
+    result
+}
+
+/// Adds x S and y A of a histosys.
+#[inline(always)]
+fn add<S: Simd, const WHOLE: usize, const ALL: usize>(
+    simd: S,
+    Lanes(basis): &Lanes,
+    templates: &[[f64; LANES]],
+    [mut odd, mut even]: [[Quad<S>; ALL]; 2],
+) -> [[Quad<S>; ALL]; 2] {
+    let (x, y) = (Quad::splat(simd, basis[0]), Quad::splat(simd, basis[2]));
     for at in 0..WHOLE {
-        odd[at] = odd[at].add(simd, even[at]);
+        odd[at] = x.mul_add(simd, Quad::load(simd, &templates[at]), odd[at]);
+        even[at] = y.mul_add(simd, Quad::load(simd, &templates[WHOLE + at]), even[at]);
     }
     if WHOLE < ALL {
-        odd[WHOLE] = odd[WHOLE].fold(simd);
+        let both = Quad::load(simd, &templates[2 * WHOLE]);
+        odd[WHOLE] = Quad::load(simd, basis).mul_add(simd, both, odd[WHOLE]);
     }
-    odd
+    [odd, even]
 }
 
 /// Π of per-bin factors from bin `first` of the channel on, but for one of them.
@@ -154,11 +174,11 @@ fn neighbours<S: Simd, const ALL: usize>(
     product
 }
 
-/// −ln L of the bins; leaves 1 − n/ν.
+/// −ln L of a channel's bins; leaves 1 − n/ν.
 #[inline(always)]
-pub(super) fn deviance(data: &[f64], bins: &Bins, scratch: &mut Scratch) -> f64 {
+pub(super) fn deviance(data: &[f64], channel: &ChannelLayout, scratch: &mut Scratch) -> f64 {
     let mut nll = 0.0;
-    for bin in bins.range.clone() {
+    for bin in channel.bins.clone() {
         let (n, rate) = (data[bin], scratch.rate[bin]);
         nll += poisson_deviance(n, rate);
         scratch.weight[bin] = if n == 0.0 { 1.0 } else { (rate - n) / rate };

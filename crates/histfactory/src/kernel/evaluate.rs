@@ -87,11 +87,13 @@ impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
         }
         let mut nll = numbers.normal_constant;
         for channel in &layout.channels {
-            // Their templates are still in the nearest cache on the way back.
+            // Channel by channel: its templates may still be in the nearest cache on the way back.
             for bins in Bins::of(channel) {
                 forward(simd, layout, numbers, &bins, scratch);
-                nll += deviance(data, &bins, scratch);
-                if GRADIENT {
+            }
+            nll += deviance(data, channel, scratch);
+            if GRADIENT {
+                for bins in Bins::of(channel) {
                     backward(simd, layout, numbers, &bins, scratch);
                 }
             }
