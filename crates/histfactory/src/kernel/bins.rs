@@ -105,7 +105,6 @@ fn shapes<S: Simd, const WHOLE: usize, const ALL: usize>(
     basis: &[Lanes],
 ) -> [Quad<S>; ALL] {
     let (nominal, templates) = stream.split_at(ALL);
-    // S apart from A: sums that do not wait for each other.
     let zero = Quad::splat(simd, 0.0);
     // Two histosys at a time and S apart from A: sums that do not wait for each other.
     let (mut sums, mut also) = ([[zero; ALL], [zero; ALL]], [[zero; ALL], [zero; ALL]]);

@@ -179,8 +179,8 @@ impl Block {
         let piece = Piece::at(self.bin_count(), bin / WIDE * WIDE);
         let (place, whole) = (bin - piece.first, piece.whole * LANES);
         // What is left has its A half a vector after its S.
-        let [odd, even] = if place < whole { [place, place + whole] } else { [place + whole; 2] };
-        let even = if place < whole { even } else { even + LANES / 2 };
+        let odd = if place < whole { place } else { place + whole };
+        let even = if place < whole { odd + whole } else { odd + LANES / 2 };
         let start = self.stream + piece.start(self.histosys_used) + piece.all * LANES;
         let entries = (start..).step_by(piece.width()).take(self.histosys_used);
         entries.map(move |entry| [entry + odd, entry + even])
