@@ -119,23 +119,71 @@ fn points(model: &Model) -> Vec<Vec<f64>> {
 fn gradients_and_hessians_match_dual_numbers() {
     let workspace = Workspace::from_slice(EVERY_MODIFIER).unwrap();
     let model = Model::new(&workspace, &ModelOptions::default()).unwrap();
-    for theta in points(&model) {
-        let (value, gradient) = model.nll_and_gradient(&theta, model.observed()).unwrap();
-        let hessian = model.hessian(&theta, model.observed()).unwrap();
+    check(&workspace, &model, &points(&model));
+}
+
+/// Kernels treat bins by fours and eights, and what is left apart.
+#[test]
+fn derivatives_match_dual_numbers_for_any_number_of_bins() {
+    for bins in 1..=19 {
+        let workspace = Workspace::from_slice(of_bins(bins).as_bytes()).unwrap();
+        let model = Model::new(&workspace, &ModelOptions::default()).unwrap();
+        let theta: Vec<f64> = model.init().iter().map(|value| value + 0.3).collect();
+        check(&workspace, &model, &[theta]);
+    }
+}
+
+/// Three samples of so many bins, and a channel after them.
+fn of_bins(bins: usize) -> String {
+    let yields = |scale: f64, turn: f64, bins: usize| -> Vec<f64> {
+        let values = (0_u32..).take(bins);
+        values.map(|bin| scale * (2.0 + (turn * f64::from(bin)).sin())).collect()
+    };
+    let sample = |name: &str, scale: f64, own: &str, bins: usize| {
+        let [data, hi, lo, error] = [[1.0, 0.3], [1.2, 0.4], [0.9, 0.5], [0.1, 0.6]]
+            .map(|[s, t]| yields(scale * s, t, bins));
+        format!(
+            r#"{{"name": "{name}", "data": {data:?}, "modifiers": [{own}
+            {{"name": "tilt", "type": "histosys", "data": {{"hi_data": {hi:?}, "lo_data": {lo:?}}}}},
+            {{"name": "{name}_tilt", "type": "histosys", "data": {{"hi_data": {lo:?}, "lo_data": {data:?}}}}},
+            {{"name": "size", "type": "normsys", "data": {{"hi": 1.1, "lo": 0.8}}}},
+            {{"name": "{name}_size", "type": "normsys", "data": {{"hi": 0.9, "lo": 1.2}}}},
+            {{"name": "error_{bins}", "type": "staterror", "data": {error:?}}}]}}"#
+        )
+    };
+    let mu = r#"{"name": "mu", "type": "normfactor", "data": null},"#;
+    let [signal, one, two] = [("signal", 3.0, mu), ("one", 20.0, ""), ("two", 7.0, "")]
+        .map(|(n, s, m)| sample(n, s, m, bins));
+    let other = sample("other", 11.0, "", 20);
+    let (seen, also_seen) = (yields(31.0, 0.7, bins), yields(11.0, 0.7, 20));
+    format!(
+        r#"{{"channels": [{{"name": "a", "samples": [{signal}, {one}, {two}]}},
+                          {{"name": "b", "samples": [{other}]}}],
+            "observations": [{{"name": "a", "data": {seen:?}}}, {{"name": "b", "data": {also_seen:?}}}],
+            "measurements": [{{"name": "m", "config": {{"poi": "mu", "parameters": []}}}}],
+            "version": "1.0.0"}}"#
+    )
+}
+
+/// Value, gradient and Hessian beside those of dual numbers.
+fn check(workspace: &Workspace, model: &Model, points: &[Vec<f64>]) {
+    for theta in points {
+        let (value, gradient) = model.nll_and_gradient(theta, model.observed()).unwrap();
+        let hessian = model.hessian(theta, model.observed()).unwrap();
         let constant = model.nll(model.init(), model.observed()).unwrap()
-            - nll::<f64>(&workspace, &model, model.init());
-        let theirs: f64 = nll(&workspace, &model, &theta);
+            - nll::<f64>(workspace, model, model.init());
+        let theirs: f64 = nll(workspace, model, theta);
         assert!((value - theirs - constant).abs() < 1e-11 * value.abs());
         for i in 0..theta.len() {
             let along: Vec<Dual64> = (0..theta.len())
                 .map(|k| Dual64::new(theta[k], f64::from(u8::from(k == i))))
                 .collect();
-            let slope = nll(&workspace, &model, &along).eps;
+            let slope = nll(workspace, model, &along).eps;
             assert!((gradient[i] - slope).abs() < 1e-10 * (1.0 + slope.abs()), "{i}: {slope}");
             let twice: Vec<Dual2_64> = (0..theta.len())
                 .map(|k| Dual2_64::new(theta[k], f64::from(u8::from(k == i)), 0.0))
                 .collect();
-            let second = nll(&workspace, &model, &twice).v2;
+            let second = nll(workspace, model, &twice).v2;
             assert!((hessian.get(i, i) - second).abs() < 1e-9 * (1.0 + second.abs()));
             for j in 0..i {
                 let pair: Vec<HyperDual64> = (0..theta.len())
@@ -144,7 +192,7 @@ fn gradients_and_hessians_match_dual_numbers() {
                         HyperDual64::new(theta[k], one, two, 0.0)
                     })
                     .collect();
-                let mixed = nll(&workspace, &model, &pair).eps1eps2;
+                let mixed = nll(workspace, model, &pair).eps1eps2;
                 let ours = hessian.get(i, j);
                 assert!(
                     (ours - mixed).abs() < 1e-9 * (1.0 + mixed.abs()),

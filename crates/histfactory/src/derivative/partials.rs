@@ -103,7 +103,7 @@ fn normsys<R: Real>(model: &Model, entry: usize, alpha: R) -> R {
     let numbers = &model.numbers;
     let value = alpha.value();
     if model.layout.options.interpolation.normsys.is_polynomial(value) {
-        let [at, slope, _] = polynomial_at(&numbers.coefficients(entry), value);
+        let [at, slope, _] = polynomial_at(&numbers.coefficients(&model.layout, entry), value);
         alpha.map(1.0 + at, slope)
     } else {
         let [at, slope, _] = exponential(value, numbers.ln_hi[entry], numbers.ln_lo[entry]);
@@ -218,11 +218,11 @@ impl<R: Real> Partials<R> {
         pull: R,
     ) {
         let layout = &*model.layout;
-        let entries = block.normsys.start..block.normsys.start + block.normsys_used;
+        let entries = block.normsys.clone();
         let free = layout.free_factors[block.free_factors.clone()].iter();
         let free = free.fold(R::from(1.0), |product, &owner| product * theta[owner as usize]);
         // Products of the factors before and after each: no quotient that could be 0/0.
-        let mut after = vec![R::from(1.0); block.normsys_used + 1];
+        let mut after = vec![R::from(1.0); block.normsys.len() + 1];
         for (at, entry) in entries.clone().enumerate().rev() {
             after[at] = after[at + 1] * forward.factor[entry];
         }

@@ -27,10 +27,11 @@ impl Evaluator<'_> {
             let mut scale = *product;
             if convention == Convention::TemplatesFixed {
                 let owners = &layout.histosys_parameter[block.histosys.clone()];
-                let lost: f64 = owners.iter().map(|owner| scratch.basis[*owner as usize][1]).sum();
+                let lost: f64 =
+                    owners.iter().map(|owner| scratch.basis[*owner as usize].0[2]).sum();
                 scale *= 1.0 - 0.125 * lost;
             }
-            let gammas = &scratch.gamma[block.yields..block.yields + block.bin_count()];
+            let gammas = &scratch.gamma[block.shapes..block.shapes + block.bin_count()];
             let weights = &scratch.weight[block.bins.clone()];
             yields.extend(gammas.iter().zip(weights).map(|(gamma, weight)| scale * gamma * weight));
         }

@@ -57,8 +57,7 @@ pub(crate) struct Curvature {
     pub(crate) scaled: Aligned,
     /// The Jacobian by parameter, its bins where each channel begins with a whole vector.
     pub(crate) transposed: Aligned,
-    /// Of the normsys factors η: η′/η and η″/η − (η′/η)².
-    relative: Aligned,
+    /// Of the normsys factors η: η″/η − (η′/η)².
     bend: Aligned,
     members: Members,
     pairs: Pairs,
@@ -92,7 +91,6 @@ impl Curvature {
         let widest = layout.blocks.iter().map(|block| block.members.len()).max().unwrap_or(0);
         let of_members = || vec![0.0; widest];
         let most_bins = layout.blocks.iter().map(Block::bin_count).max().unwrap_or(0);
-        let factors = layout.normsys_parameter.len();
         let rates =
             layout.blocks.iter().map(|block| block.members.len() * padded(block.bin_count()));
         Self {
@@ -117,8 +115,7 @@ impl Curvature {
                 weighted: vec![0.0; padded(most_bins)],
             },
             pairs: Pairs::new(layout, widest),
-            relative: Aligned::zeros(factors),
-            bend: Aligned::zeros(factors),
+            bend: Aligned::zeros(layout.factors.count()),
             transposed: Aligned::zeros(dense.stride * layout.padded_bins),
             dense,
         }

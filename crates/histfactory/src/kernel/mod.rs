@@ -1,9 +1,12 @@
 //! The inner loops: everything here works on flat arrays and knows no names.
 
 mod aligned;
+mod bins;
 pub(crate) mod curvature;
 mod dispatch;
 pub(crate) mod evaluate;
+mod factors;
+mod quad;
 mod scratch;
 
 pub(crate) use aligned::Aligned;

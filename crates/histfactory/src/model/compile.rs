@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use super::elimination::eliminate;
 use super::error::ModelError;
+use super::factors::Factors;
 use super::layout::{
-    Block, Carrier, ChannelLayout, Elimination, Grouped, LANES, Layout, ParameterSet, ShapesysBin,
-    StaterrorBin, padded,
+    Block, Carrier, ChannelLayout, Elimination, Grouped, Layout, Outline, ParameterSet,
+    ShapesysBin, StaterrorBin, padded,
 };
 use super::numbers::Numbers;
 use super::parameters::{Density, Requirement, Settled, settle};
@@ -152,11 +153,16 @@ impl<'a> Builder<'a> {
             poi: None,
             bins: 0,
             yields: 0,
+            shapes: 0,
             auxiliary: 0,
             blocks: Vec::new(),
+            outlines: Vec::new(),
             free_factors: Vec::new(),
+            free_of: Grouped::default(),
+            free_parameters: Vec::new(),
             normsys_parameter: Vec::new(),
             normsys_of: Grouped::default(),
+            factors: Factors::default(),
             histosys_parameter: Vec::new(),
             histosys_parameters: Vec::new(),
             gamma_parameter: Vec::new(),
@@ -226,7 +232,7 @@ impl<'a> Builder<'a> {
             layout.histosys_parameter.len(),
         );
         let gammas = layout.gamma_parameter.len();
-        let (mut gamma_count, mut normsys_used) = (0, 0);
+        let mut gamma_count = 0;
         let mut templates: Vec<(&[f64], &[f64])> = Vec::new();
         for modifier in &sample.modifiers {
             let parameter = self.first[modifier.name.as_str()];
@@ -236,7 +242,6 @@ impl<'a> Builder<'a> {
                     layout.normsys_parameter.push(parameter as u32);
                     numbers.normsys_hi.push(*hi);
                     numbers.normsys_lo.push(*lo);
-                    normsys_used += 1;
                 }
                 Effect::Histosys { lo, hi } => {
                     layout.histosys_parameter.push(parameter as u32);
@@ -275,11 +280,6 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        while !layout.normsys_parameter.len().is_multiple_of(LANES) {
-            layout.normsys_parameter.push(nowhere);
-            numbers.normsys_hi.push(1.0);
-            numbers.normsys_lo.push(1.0);
-        }
         let (used, stride) = (templates.len(), padded(templates.len()));
         layout.histosys_parameter.resize(histosys + stride, nowhere);
         let first_template = numbers.hi.len();
@@ -295,9 +295,9 @@ impl<'a> Builder<'a> {
             sample: layout.samples.binary_search(name).unwrap_or_default(),
             bins: place.bins.clone(),
             yields: sample.yields,
+            shapes: layout.shapes,
             free_factors: free..layout.free_factors.len(),
             normsys: normsys..layout.normsys_parameter.len(),
-            normsys_used,
             histosys: histosys..layout.histosys_parameter.len(),
             histosys_used: used,
             templates: first_template,
@@ -308,6 +308,7 @@ impl<'a> Builder<'a> {
             gamma_count,
             members: 0..0,
         });
+        layout.shapes += padded(bins);
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "indices of parameters fit in 32 bits")]
@@ -387,12 +388,28 @@ impl<'a> Builder<'a> {
         let parameters = layout.names.len();
         let entries = layout.normsys_parameter.iter().zip(0_u32..).map(|(key, item)| (*key, item));
         layout.normsys_of = Grouped::new(parameters, entries);
-        let mut with_histosys: Vec<u32> = layout.histosys_parameter.clone();
-        with_histosys.sort_unstable();
-        with_histosys.dedup();
-        with_histosys.retain(|parameter| (*parameter as usize) < parameters);
-        layout.histosys_parameters = with_histosys;
+        layout.factors = Factors::new(
+            parameters,
+            &layout.normsys_parameter,
+            &layout.free_factors,
+            &layout.blocks,
+        );
+        let free = layout.blocks.iter().zip(0_u32..).flat_map(|(block, number)| {
+            let owners = &layout.free_factors[block.free_factors.clone()];
+            owners.iter().map(move |owner| (*owner, number))
+        });
+        layout.free_of = Grouped::new(parameters, free);
+        let distinct = |owners: &[u32]| {
+            let mut owners = owners.to_vec();
+            owners.sort_unstable();
+            owners.dedup();
+            owners.retain(|owner| (*owner as usize) < parameters);
+            owners
+        };
+        layout.free_parameters = distinct(&layout.free_factors);
+        layout.histosys_parameters = distinct(&layout.histosys_parameter);
         eliminate(layout);
+        layout.outlines = layout.blocks.iter().map(Outline::new).collect();
         self.numbers.derive(layout);
         (self.layout, self.numbers)
     }

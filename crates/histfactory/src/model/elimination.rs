@@ -80,11 +80,10 @@ fn members(layout: &mut Layout, out: &mut Elimination) {
     let mut number: Vec<u32> = vec![0; parameters];
     for block in &mut layout.blocks {
         let start = out.member.len();
-        let normsys = block.normsys.start..block.normsys.start + block.normsys_used;
         let histosys = block.histosys.start..block.histosys.start + block.histosys_used;
         let entries = [
             (block.free_factors.clone(), &layout.free_factors, &mut out.member_of_free),
-            (normsys, &layout.normsys_parameter, &mut out.member_of_normsys),
+            (block.normsys.clone(), &layout.normsys_parameter, &mut out.member_of_normsys),
             (histosys, &layout.histosys_parameter, &mut out.member_of_histosys),
         ];
         let mut seen: Vec<u32> = Vec::new();

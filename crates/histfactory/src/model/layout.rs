@@ -1,21 +1,21 @@
 //! The structure of a compiled model: what never changes when its numbers do.
 //!
 //! A block is a sample in a channel. All blocks of a channel are adjacent, and so are a block's
-//! normsys factors, padded to whole vectors; padding refers to a parameter that does not exist and
-//! is always zero.
+//! entries of each kind. Padding refers to a parameter that does not exist and is always zero.
 //!
 //! What the likelihood reads of a block's yields lies in one stream, in the order in which it is
-//! read: for every [`WIDE`] bins their nominal yields, then of each histosys S and A in these bins,
-//! the bins padded to whole vectors with zeros.
+//! read: for every [`WIDE`] bins their nominal yields, then of each histosys S and A in these bins.
+//! All are vectors, padded with zeros, but where one or two bins are left their S and A share one.
 
 use std::ops::Range;
 
 use super::ModelOptions;
+use super::factors::Factors;
 
 /// Vectors of numbers that a kernel treats at once.
 pub(crate) const LANES: usize = 4;
 
-/// Bins that are treated together: two vectors.
+/// Bins that are treated together at most: two vectors.
 pub(crate) const WIDE: usize = 2 * LANES;
 
 pub(crate) const fn padded(length: usize) -> usize {
@@ -35,13 +35,22 @@ pub(crate) struct Layout {
     pub(crate) poi: Option<usize>,
     pub(crate) bins: usize,
     pub(crate) yields: usize,
+    /// Yields where each block begins with a whole vector.
+    pub(crate) shapes: usize,
     pub(crate) auxiliary: usize,
     pub(crate) blocks: Vec<Block>,
+    /// For each block.
+    pub(crate) outlines: Vec<Outline>,
     /// Parameters of normfactors and lumi, by block.
     pub(crate) free_factors: Vec<u32>,
+    /// The blocks of each parameter in `free_factors`, and these parameters.
+    pub(crate) free_of: Grouped,
+    pub(crate) free_parameters: Vec<u32>,
     pub(crate) normsys_parameter: Vec<u32>,
     /// The entries of each parameter in `normsys_parameter`.
     pub(crate) normsys_of: Grouped,
+    /// The same in the order in which they are computed.
+    pub(crate) factors: Factors,
     pub(crate) histosys_parameter: Vec<u32>,
     /// Parameters with at least one histosys.
     pub(crate) histosys_parameters: Vec<u32>,
@@ -79,10 +88,10 @@ pub(crate) struct Block {
     pub(crate) bins: Range<usize>,
     /// Its first nominal yield.
     pub(crate) yields: usize,
+    /// The same where each block begins with a whole vector.
+    pub(crate) shapes: usize,
     pub(crate) free_factors: Range<usize>,
-    /// Entries, padded.
     pub(crate) normsys: Range<usize>,
-    pub(crate) normsys_used: usize,
     /// Entries, padded; of what the workspace says, the templates of a bin are adjacent.
     pub(crate) histosys: Range<usize>,
     pub(crate) histosys_used: usize,
@@ -99,6 +108,36 @@ pub(crate) struct Block {
     pub(crate) members: Range<usize>,
 }
 
+/// What the likelihood reads of a block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outline {
+    pub(crate) stream: u32,
+    pub(crate) histosys: u32,
+    pub(crate) entries: u32,
+    pub(crate) shapes: u32,
+    gammas: [u32; 2],
+}
+
+impl Outline {
+    #[expect(clippy::cast_possible_truncation, reason = "no model has as many numbers as that")]
+    pub(crate) fn new(block: &Block) -> Self {
+        let short = |range: &Range<usize>| [range.start as u32, range.end as u32];
+        Self {
+            stream: block.stream as u32,
+            histosys: block.histosys.start as u32,
+            entries: block.histosys_used as u32,
+            shapes: block.shapes as u32,
+            gammas: short(&block.gamma_firsts),
+        }
+    }
+
+    /// Its per-bin factors in `gamma_first`.
+    #[inline(always)]
+    pub(crate) fn gammas(&self) -> Range<usize> {
+        self.gammas[0] as usize..self.gammas[1] as usize
+    }
+}
+
 impl Block {
     pub(crate) fn bin_count(&self) -> usize {
         self.bins.len()
@@ -108,43 +147,27 @@ impl Block {
         self.histosys.len()
     }
 
-    /// Histosys entries in the stream: an even number.
-    #[inline]
-    pub(crate) fn entries(&self) -> usize {
-        self.histosys_used.next_multiple_of(2)
-    }
-
     pub(crate) fn stream_length(&self) -> usize {
-        padded(self.bin_count()) * (1 + 2 * self.entries())
+        Piece::of(self.bin_count()).map(|piece| piece.length(self.histosys_used)).sum()
     }
 
-    /// Its part of the stream in pieces of [`WIDE`] bins or less, with the first bin of each.
+    /// Its part of the stream, piece by piece.
     #[inline(always)]
-    pub(crate) fn chunks<'a>(
+    pub(crate) fn pieces<'a>(
         &self,
         stream: &'a [f64],
-    ) -> impl Iterator<Item = (usize, &'a [f64])> + use<'a> {
-        let piece = 1 + 2 * self.entries();
-        let bins = padded(self.bin_count());
-        let stream = &stream[self.stream..self.stream + bins * piece];
-        stream.chunks(WIDE * piece).zip(0..).map(|(piece, number)| (WIDE * number, piece))
-    }
-
-    /// How many bins the piece has that begins with bin `first`, padded.
-    #[inline(always)]
-    pub(crate) fn width_at(&self, first: usize) -> usize {
-        padded((self.bin_count() - first).min(WIDE))
-    }
-
-    /// Where the stream has a bin's nominal yield, and how wide the bin's piece is.
-    fn place_in_stream(&self, bin: usize) -> (usize, usize) {
-        let first = bin / WIDE * WIDE;
-        (self.stream + first * (1 + 2 * self.entries()) + bin - first, self.width_at(first))
+    ) -> impl Iterator<Item = (Piece, &'a [f64])> + use<'a> {
+        let (block, entries) = (self.stream, self.histosys_used);
+        Piece::of(self.bin_count()).map(move |piece| {
+            let start = block + piece.start(entries);
+            (piece, &stream[start..start + piece.length(entries)])
+        })
     }
 
     /// Where the stream has the nominal yield of a bin.
     pub(crate) fn nominal_in_stream(&self, bin: usize) -> usize {
-        self.place_in_stream(bin).0
+        let piece = Piece::at(self.bin_count(), bin / WIDE * WIDE);
+        self.stream + piece.start(self.histosys_used) + bin - piece.first
     }
 
     /// Where the stream has S and A of each histosys in a bin.
@@ -153,9 +176,56 @@ impl Block {
         &self,
         bin: usize,
     ) -> impl Iterator<Item = [usize; 2]> + use<> {
-        let (nominal, width) = self.place_in_stream(bin);
-        let odd = (nominal + width..).step_by(2 * width).take(self.histosys_used);
-        odd.map(move |odd| [odd, odd + width])
+        let piece = Piece::at(self.bin_count(), bin / WIDE * WIDE);
+        let (place, whole) = (bin - piece.first, piece.whole * LANES);
+        // What is left has its A half a vector after its S.
+        let odd = if place < whole { place } else { place + whole };
+        let even = if place < whole { odd + whole } else { odd + LANES / 2 };
+        let start = self.stream + piece.start(self.histosys_used) + piece.all * LANES;
+        let entries = (start..).step_by(piece.width()).take(self.histosys_used);
+        entries.map(move |entry| [entry + odd, entry + even])
+    }
+}
+
+/// Bins whose templates are side by side in the stream: [`WIDE`] of a channel, or the last ones.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece {
+    /// The first of them in the channel, and how many there are.
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+    /// How many vectors they are, and how many of these have S and A apart.
+    pub(crate) all: usize,
+    pub(crate) whole: usize,
+}
+
+impl Piece {
+    /// All pieces of so many bins.
+    #[inline(always)]
+    pub(crate) fn of(bins: usize) -> impl Iterator<Item = Self> {
+        (0..bins).step_by(WIDE).map(move |first| Self::at(bins, first))
+    }
+
+    #[inline(always)]
+    fn at(bins: usize, first: usize) -> Self {
+        let count = (bins - first).min(WIDE);
+        Self { first, count, all: count.div_ceil(LANES), whole: (count + 1) / LANES }
+    }
+
+    /// How many numbers a histosys has here.
+    #[inline(always)]
+    pub(crate) fn width(&self) -> usize {
+        (self.all + self.whole) * LANES
+    }
+
+    #[inline(always)]
+    pub(crate) fn length(&self, histosys: usize) -> usize {
+        self.all * LANES + self.width() * histosys
+    }
+
+    /// Where it begins in the stream of its block: all before it have [`WIDE`] bins.
+    #[inline(always)]
+    pub(crate) fn start(&self, histosys: usize) -> usize {
+        self.first * (1 + 2 * histosys)
     }
 }
 

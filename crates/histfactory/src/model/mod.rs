@@ -4,6 +4,7 @@ mod compile;
 mod data;
 mod elimination;
 mod error;
+mod factors;
 pub(crate) mod layout;
 pub(crate) mod numbers;
 mod parameters;

@@ -23,7 +23,7 @@ pub(crate) struct Numbers {
     pub(crate) fixed: Vec<bool>,
     /// Derived, as the layout says: nominal yields, S = (hi − lo)/2 and A = (hi + lo − 2·nominal)/16.
     pub(crate) stream: Aligned,
-    /// For as many factors as a vector has.
+    /// For each vector of factors.
     pub(crate) polynomial: Vec<Powers>,
     pub(crate) ln_hi: Vec<f64>,
     pub(crate) ln_lo: Vec<f64>,
@@ -59,7 +59,7 @@ impl Numbers {
         for block in 0..layout.blocks.len() {
             self.derive_templates(layout, block);
         }
-        self.derive_factors();
+        self.derive_factors(layout);
         self.derive_terms();
     }
 
@@ -93,21 +93,24 @@ impl Numbers {
         both
     }
 
-    fn derive_factors(&mut self) {
+    fn derive_factors(&mut self, layout: &Layout) {
         self.ln_hi = self.normsys_hi.iter().map(|hi| hi.ln()).collect();
         self.ln_lo = self.normsys_lo.iter().map(|lo| lo.ln()).collect();
+        self.polynomial = vec![Powers::default(); layout.factors.owner.len()];
         let sides = self.normsys_hi.iter().zip(&self.normsys_lo);
-        self.polynomial = vec![Powers::default(); self.normsys_hi.len() / LANES];
-        for (entry, (hi, lo)) in sides.enumerate() {
-            for (power, coefficient) in polynomial(*hi, *lo).into_iter().enumerate() {
-                self.polynomial[entry / LANES].0[power][entry % LANES] = coefficient;
+        for (&place, (hi, lo)) in layout.factors.place.iter().zip(sides) {
+            let place = place as usize;
+            let Powers(powers) = &mut self.polynomial[place / LANES];
+            for (power, coefficient) in powers.iter_mut().zip(polynomial(*hi, *lo)) {
+                power[place % LANES] = coefficient;
             }
         }
     }
 
-    /// The coefficients of one factor.
-    pub(crate) fn coefficients(&self, entry: usize) -> [f64; 6] {
-        self.polynomial[entry / LANES].0.map(|power| power[entry % LANES])
+    /// The coefficients of a block's factor.
+    pub(crate) fn coefficients(&self, layout: &Layout, entry: usize) -> [f64; 6] {
+        let place = layout.factors.place[entry] as usize;
+        self.polynomial[place / LANES].0.map(|power| power[place % LANES])
     }
 
     fn derive_terms(&mut self) {

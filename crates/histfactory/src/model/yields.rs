@@ -139,7 +139,7 @@ impl Layout {
     /// The entry of a block's normsys of this name.
     pub(crate) fn normsys_entry(&self, block: usize, name: &str) -> Result<usize, EvaluationError> {
         let place = &self.blocks[block];
-        let entries = place.normsys.start..place.normsys.start + place.normsys_used;
+        let entries = place.normsys.clone();
         let missing = || EvaluationError::NoSuchPlace { what: "normsys", name: name.to_owned() };
         entries
             .into_iter()

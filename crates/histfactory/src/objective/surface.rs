@@ -404,7 +404,7 @@ impl<R: Number> Forward<R> {
         for &owner in &layout.free_factors[block.free_factors.clone()] {
             product = product * theta[owner as usize];
         }
-        for [value, _] in &self.factor[block.normsys.start..][..block.normsys_used] {
+        for [value, _] in &self.factor[block.normsys.clone()] {
             product = product * *value;
         }
         let owners = owners(surface.model, block);
@@ -471,7 +471,7 @@ fn normsys<R: Number>(model: &Model, entry: usize, alpha: R) -> [R; 2] {
     let numbers = &model.numbers;
     if model.layout.options.interpolation.normsys.is_polynomial(alpha.value()) {
         let (mut value, mut slope) = (R::of(0.0), R::of(0.0));
-        for power in numbers.coefficients(entry).into_iter().rev() {
+        for power in numbers.coefficients(&model.layout, entry).into_iter().rev() {
             slope = slope * alpha + value;
             value = value * alpha + R::of(power);
         }
@@ -572,8 +572,8 @@ impl<R: Number> Adjoint<R> {
     ) {
         let layout = &*surface.model.layout;
         let free = &layout.free_factors[block.free_factors.clone()];
-        let owned = &layout.normsys_parameter[block.normsys.start..][..block.normsys_used];
-        let factors = &forward.factor[block.normsys.start..][..block.normsys_used];
+        let owned = &layout.normsys_parameter[block.normsys.clone()];
+        let factors = &forward.factor[block.normsys.clone()];
         let values = || {
             let free = free.iter().map(|owner| (theta[*owner as usize], R::of(1.0), *owner));
             free.chain(

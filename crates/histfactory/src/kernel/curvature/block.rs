@@ -5,11 +5,10 @@
 
 use super::vanishing::vanishing_part;
 use super::{Curvature, Members};
-use crate::interpolation::exponential;
 use crate::kernel::dispatch::{Simd, WithSimd, vectors, vectors_mut};
-use crate::kernel::evaluate::gather;
-use crate::kernel::scratch::Scratch;
-use crate::model::layout::{Block, LANES, Layout, Place, padded};
+use crate::kernel::quad::{Quad, quads, quads_mut};
+use crate::kernel::scratch::{Lanes, Scratch};
+use crate::model::layout::{Block, LANES, Layout, Piece, Place, padded};
 use crate::model::numbers::Numbers;
 
 /// Rows of the dense part that are filled together.
@@ -30,9 +29,8 @@ impl<const EXACT: bool> WithSimd for Collect<'_, EXACT> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { curvature, layout, numbers, scratch } = self;
         if EXACT {
-            factor_curvatures(simd, layout, numbers, scratch);
+            curvature.bends(simd, layout, numbers, scratch);
         }
-        curvature.quotients::<S, EXACT>(simd, scratch);
         for (index, block) in layout.blocks.iter().enumerate() {
             curvature.block::<S, EXACT>(simd, layout, numbers, block, index, scratch);
         }
@@ -43,53 +41,35 @@ impl<const EXACT: bool> WithSimd for Collect<'_, EXACT> {
     }
 }
 
-/// Second derivatives of the normsys factors.
-#[inline(always)]
-fn factor_curvatures<S: Simd>(simd: S, layout: &Layout, numbers: &Numbers, scratch: &mut Scratch) {
-    const SECOND: [f64; 5] = [2.0, 6.0, 12.0, 20.0, 30.0];
-    let [k2, k3, k4, k5, k6] = SECOND.map(|factor| simd.splat_f64s(factor));
-    let entries = layout.normsys_parameter.chunks_exact(LANES).zip(&numbers.polynomial);
-    for ((owners, powers), curvatures) in entries.zip(scratch.curvature.chunks_exact_mut(LANES)) {
-        let alphas = gather(&scratch.theta, owners);
-        let [_, c2, c3, c4, c5, c6] = powers.0.each_ref().map(|power| vectors::<S>(power));
-        let pairs = vectors_mut::<S>(curvatures).iter_mut().zip(vectors::<S>(&alphas));
-        for (at, (curvature, alpha)) in pairs.enumerate() {
-            let mut sum = simd.mul_f64s(k6, c6[at]);
-            for (factor, power) in [(k5, c5), (k4, c4), (k3, c3), (k2, c2)] {
-                sum = simd.mul_add_e_f64s(sum, *alpha, simd.mul_f64s(factor, power[at]));
-            }
-            *curvature = sum;
-        }
-    }
-    let code = layout.options.interpolation.normsys;
-    for (parameter, &alpha) in scratch.theta[..layout.names.len()].iter().enumerate() {
-        if code.is_polynomial(alpha) {
-            continue;
-        }
-        for &entry in layout.normsys_of.of(parameter) {
-            let entry = entry as usize;
-            let [_, _, second] = exponential(alpha, numbers.ln_hi[entry], numbers.ln_lo[entry]);
-            scratch.curvature[entry] = second;
-        }
-    }
-}
-
 impl Curvature {
-    /// η′/η and η″/η − (η′/η)² of the normsys factors. Where η is zero nobody asks for them.
+    /// η″/η − (η′/η)² of the normsys factors. Where η is zero nobody asks for it.
     #[inline(always)]
-    fn quotients<S: Simd, const EXACT: bool>(&mut self, simd: S, scratch: &Scratch) {
-        let one = simd.splat_f64s(1.0);
-        let values = vectors::<S>(&scratch.factor).iter().zip(vectors::<S>(&scratch.slope));
-        let curvatures = vectors::<S>(&scratch.curvature);
-        let relative = vectors_mut::<S>(&mut self.relative).iter_mut();
-        let bends = vectors_mut::<S>(&mut self.bend).iter_mut();
-        let results = relative.zip(bends).zip(curvatures);
-        for ((value, slope), ((relative, bend), curvature)) in values.zip(results) {
-            let inverse = simd.div_f64s(one, *value);
-            *relative = simd.mul_f64s(*slope, inverse);
-            if EXACT {
+    fn bends<S: Simd>(&mut self, simd: S, layout: &Layout, numbers: &Numbers, scratch: &Scratch) {
+        const SECOND: [f64; 5] = [2.0, 6.0, 12.0, 20.0, 30.0];
+        let [k2, k3, k4, k5, k6] = SECOND.map(|factor| simd.splat_f64s(factor));
+        let code = layout.options.interpolation.normsys;
+        let entries = layout.factors.owner.iter().zip(&numbers.polynomial);
+        let values = layout.factors.slot.iter().zip(scratch.relative.chunks_exact(LANES));
+        let results = self.bend.chunks_exact_mut(LANES).zip(values);
+        for ((&owner, powers), (bends, (slots, relatives))) in entries.zip(results) {
+            let alpha = scratch.theta[owner as usize];
+            if !code.is_polynomial(alpha) {
+                bends.fill(0.0);
+                continue;
+            }
+            let alpha = simd.splat_f64s(alpha);
+            let [_, c2, c3, c4, c5, c6] = powers.0.each_ref().map(|power| vectors::<S>(power));
+            let values = slots.map(|slot| scratch.factor[slot as usize]);
+            let values = vectors::<S>(&values).iter().zip(vectors::<S>(relatives));
+            for (at, (bend, (value, relative))) in
+                vectors_mut::<S>(bends).iter_mut().zip(values).enumerate()
+            {
+                let mut sum = simd.mul_f64s(k6, c6[at]);
+                for (factor, power) in [(k5, c5), (k4, c4), (k3, c3), (k2, c2)] {
+                    sum = simd.mul_add_e_f64s(sum, alpha, simd.mul_f64s(factor, power[at]));
+                }
                 let square = simd.mul_f64s(*relative, *relative);
-                *bend = simd.sub_f64s(simd.mul_f64s(*curvature, inverse), square);
+                *bend = simd.sub_f64s(simd.div_f64s(sum, *value), square);
             }
         }
     }
@@ -106,8 +86,8 @@ impl Curvature {
     ) {
         let (bins, width) = (block.bin_count(), padded(block.bin_count()));
         let product = scratch.product[index];
-        let yields = block.yields..block.yields + bins;
-        let (shapes, gammas) = (&scratch.shape[yields.clone()], &scratch.gamma[yields]);
+        let places = block.shapes..block.shapes + bins;
+        let (shapes, gammas) = (&scratch.shape[places.clone()], &scratch.gamma[places]);
         let mut pull = 0.0;
         if EXACT {
             let weights = &scratch.weight[block.bins.clone()];
@@ -118,7 +98,7 @@ impl Curvature {
                 pull += *weighted * shapes[bin];
             }
         }
-        self.scalar_part::<EXACT>(layout, block, scratch, product, pull);
+        self.scalar_part::<EXACT>(layout, numbers, block, scratch, product, pull);
         self.rates(simd, block, scratch);
         self.template_part::<S, EXACT>(simd, layout, numbers, block, scratch, product);
         self.add_rates(simd, layout, block, scratch);
@@ -139,7 +119,7 @@ impl Curvature {
     fn rates<S: Simd>(&mut self, simd: S, block: &Block, scratch: &Scratch) {
         let width = padded(block.bin_count());
         let Members { slope, rates, .. } = &mut self.members;
-        let shapes = vectors::<S>(&scratch.shape[block.yields..block.yields + width]);
+        let shapes = vectors::<S>(&scratch.shape[block.shapes..block.shapes + width]);
         let rows = rates.chunks_exact_mut(width.max(1));
         for (row, slope) in rows.zip(&slope[..block.members.len()]) {
             let slope = simd.splat_f64s(*slope);
@@ -160,40 +140,14 @@ impl Curvature {
         scratch: &Scratch,
         product: f64,
     ) {
-        let width = padded(block.bin_count());
-        let used = block.histosys.start..block.histosys.start + block.histosys_used;
-        let owners = &layout.histosys_parameter[used.clone()];
-        let member_of = &layout.elimination.member_of_histosys[used];
-        let Members { pull, diagonal, rates, weighted, .. } = &mut self.members;
-        pull[..block.members.len()].fill(0.0);
-        let scale = simd.splat_f64s(product);
-        for (first, stream) in block.chunks(&numbers.stream) {
-            let stream = vectors::<S>(stream);
-            let group = block.width_at(first) / S::F64_LANES;
-            let lanes = group * S::F64_LANES;
-            let weighted = vectors::<S>(&weighted[first..first + lanes]);
-            let templates = stream[group..].chunks_exact(2 * group);
-            for ((&member, &owner), templates) in member_of.iter().zip(owners).zip(templates) {
-                let (member, owner) = (member as usize, owner as usize);
-                let (odd, even) = templates.split_at(group);
-                let [dx, dy] = scratch.basis_slope[owner].map(|slope| simd.splat_f64s(slope));
-                let start = member * width + first;
-                let rates = vectors_mut::<S>(&mut rates[start..start + lanes]);
-                let mut pulls = simd.splat_f64s(0.0);
-                let mut evens = pulls;
-                for at in 0..group {
-                    let whole = simd.mul_add_e_f64s(dy, even[at], simd.mul_f64s(dx, odd[at]));
-                    rates[at] = simd.mul_add_e_f64s(scale, whole, rates[at]);
-                    if EXACT {
-                        pulls = simd.mul_add_e_f64s(weighted[at], whole, pulls);
-                        evens = simd.mul_add_e_f64s(weighted[at], even[at], evens);
-                    }
-                }
-                if EXACT {
-                    pull[member] += simd.reduce_sum_f64s(pulls);
-                    let bend = product * scratch.basis_curvature[owner];
-                    diagonal[member] += bend * simd.reduce_sum_f64s(evens);
-                }
+        self.members.pull[..block.members.len()].fill(0.0);
+        for (piece, stream) in block.pieces(&numbers.stream) {
+            let part = TemplatePart { simd, layout, block, scratch, product, piece, stream };
+            match (piece.whole, piece.all) {
+                (0, _) => part.add::<EXACT, 0, 1>(&mut self.members),
+                (1, 1) => part.add::<EXACT, 1, 1>(&mut self.members),
+                (1, _) => part.add::<EXACT, 1, 2>(&mut self.members),
+                (_, _) => part.add::<EXACT, 2, 2>(&mut self.members),
             }
         }
     }
@@ -203,7 +157,7 @@ impl Curvature {
     fn add_rates<S: Simd>(&mut self, simd: S, layout: &Layout, block: &Block, scratch: &Scratch) {
         let width = padded(block.bin_count());
         let places = &layout.elimination.member[block.members.clone()];
-        let gammas = vectors::<S>(&scratch.gamma[block.yields..block.yields + width]);
+        let gammas = vectors::<S>(&scratch.gamma[block.shapes..block.shapes + width]);
         let rows = self.members.rates.chunks_exact(width.max(1));
         for (&place, rates) in places.iter().zip(rows) {
             let start = place as usize * layout.padded_bins + block.padded_bins;
@@ -241,6 +195,7 @@ impl Curvature {
     fn scalar_part<const EXACT: bool>(
         &mut self,
         layout: &Layout,
+        numbers: &Numbers,
         block: &Block,
         scratch: &Scratch,
         product: f64,
@@ -254,7 +209,7 @@ impl Curvature {
         members.b[..count].fill(0.0);
         members.diagonal[..count].fill(0.0);
         if !product.is_normal() {
-            vanishing_part(layout, block, scratch, pull, members);
+            vanishing_part(layout, numbers, block, scratch, pull, members);
             return;
         }
         for entry in block.free_factors.clone() {
@@ -263,14 +218,13 @@ impl Curvature {
             members.slope[member] = slope;
             members.diagonal[member] -= pull * slope * slope / product;
         }
-        let used = block.normsys.start..block.normsys.start + block.normsys_used;
-        let quotients = self.relative[used.clone()].iter().zip(&self.bend[used.clone()]);
-        for (member, (relative, bend)) in elimination.member_of_normsys[used].iter().zip(quotients)
-        {
-            let member = *member as usize;
-            members.slope[member] = product * relative;
+        let places = &layout.factors.place[block.normsys.clone()];
+        let members_of = &elimination.member_of_normsys[block.normsys.clone()];
+        for (member, place) in members_of.iter().zip(places) {
+            let (member, place) = (*member as usize, *place as usize);
+            members.slope[member] = product * scratch.relative[place];
             if EXACT {
-                members.diagonal[member] += pull * product * bend;
+                members.diagonal[member] += pull * product * self.bend[place];
             }
         }
     }
@@ -421,6 +375,67 @@ impl Curvature {
                     }
                     scatter(row, &places[*next..], line);
                 }
+            }
+        }
+    }
+}
+
+/// A block's templates in some bins.
+struct TemplatePart<'a, S> {
+    simd: S,
+    layout: &'a Layout,
+    block: &'a Block,
+    scratch: &'a Scratch,
+    product: f64,
+    piece: Piece,
+    stream: &'a [f64],
+}
+
+impl<S: Simd> TemplatePart<'_, S> {
+    /// For bins that are WHOLE quads in the stream, and ALL with what is left.
+    #[inline(always)]
+    fn add<const EXACT: bool, const WHOLE: usize, const ALL: usize>(&self, members: &mut Members) {
+        let Self { simd, layout, block, scratch, product, .. } = *self;
+        let first = self.piece.first;
+        let width = padded(block.bin_count());
+        let used = block.histosys.start..block.histosys.start + block.histosys_used;
+        let owners = &layout.histosys_parameter[used.clone()];
+        let member_of = &layout.elimination.member_of_histosys[used];
+        let Members { pull, diagonal, rates, weighted, .. } = members;
+        let scale = Quad::splat(simd, product);
+        let weights = quads(&weighted[first..first + ALL * LANES]);
+        let templates = quads(self.stream)[ALL..].chunks_exact(WHOLE + ALL);
+        for ((&member, &owner), templates) in member_of.iter().zip(owners).zip(templates) {
+            let (member, owner) = (member as usize, owner as usize);
+            let Lanes(slopes) = &scratch.basis_slope[owner];
+            let (dx, dy) = (Quad::splat(simd, slopes[0]), Quad::splat(simd, slopes[2]));
+            let start = member * width + first;
+            let rates = quads_mut(&mut rates[start..start + ALL * LANES]);
+            let mut pulls = Quad::splat(simd, 0.0);
+            let mut evens = pulls;
+            for at in 0..ALL {
+                let (odd, even);
+                if at < WHOLE {
+                    odd = Quad::load(simd, &templates[at]);
+                    even = Quad::load(simd, &templates[WHOLE + at]);
+                } else {
+                    let [one, two, even_one, even_two] = templates[2 * WHOLE];
+                    odd = Quad::load(simd, &[one, two, 0.0, 0.0]);
+                    even = Quad::load(simd, &[even_one, even_two, 0.0, 0.0]);
+                }
+                let change = dy.mul_add(simd, even, dx.mul(simd, odd));
+                let rate = Quad::load(simd, &rates[at]);
+                scale.mul_add(simd, change, rate).store(&mut rates[at]);
+                if EXACT {
+                    let weight = Quad::load(simd, &weights[at]);
+                    pulls = weight.mul_add(simd, change, pulls);
+                    evens = weight.mul_add(simd, even, evens);
+                }
+            }
+            if EXACT {
+                pull[member] += pulls.sum(simd);
+                let bend = product * scratch.basis_curvature[owner];
+                diagonal[member] += bend * evens.sum(simd);
             }
         }
     }
