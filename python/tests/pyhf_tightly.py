@@ -34,9 +34,17 @@ class Minimiser:
         self.gradient: Callable[..., Any] = jax.jit(jax.grad(twice_nll))
         self.hessian: Callable[..., Any] = jax.jit(jax.hessian(twice_nll))
 
-    def minimum(self, data: Any, poi: float | None = None) -> tuple[Floats, float]:
+    def minimum(
+        self, data: Any, poi: float | None = None, starts: Sequence[Floats] = ()
+    ) -> tuple[Floats, float]:
+        """The lowest of what is found from pyhf's start and from others."""
+        first = np.array(self.model.config.suggested_init())
+        found = [self._minimum(data, poi, start) for start in (first, *starts)]
+        return min(found, key=lambda minimum: minimum[1])
+
+    def _minimum(self, data: Any, poi: float | None, start: Floats) -> tuple[Floats, float]:
         config = self.model.config
-        pars = np.array(config.suggested_init())
+        pars = start.copy()
         low, high = np.array(config.suggested_bounds()).T
         held = np.array(config.suggested_fixed())
         if poi is not None:
@@ -80,12 +88,14 @@ class Minimiser:
 def cls(model: Model, data: Sequence[float], poi: float) -> tuple[float, float]:
     """Observed CLs and its expected median with q-tilde."""
     minimiser, observed = Minimiser(model), jnp.asarray(data)
-    _, conditional = minimiser.minimum(observed, poi)
+    at_poi, conditional = minimiser.minimum(observed, poi)
     best, lowest = minimiser.minimum(observed)
     background, _ = minimiser.minimum(observed, 0.0)
     q = 0.0 if best[model.config.poi_index] > poi else max(conditional - lowest, 0.0)
     asimov = jnp.asarray(model.expected_data(jnp.asarray(background)))
-    q_asimov = max(minimiser.minimum(asimov, poi)[1] - minimiser.minimum(asimov)[1], 0.0)
+    # With the tested value there may be a second minimum, far from where pyhf starts.
+    tested = minimiser.minimum(asimov, poi, [background, at_poi])[1]
+    q_asimov = max(tested - minimiser.minimum(asimov, None, [background])[1], 0.0)
     root, root_asimov = np.sqrt(q), np.sqrt(q_asimov)
     position = root - root_asimov
     if root > root_asimov > 0:

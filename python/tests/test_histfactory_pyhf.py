@@ -235,10 +235,12 @@ def test_pruning_and_renaming_are_pyhfs(answers: list[Document], tmp_path: Path)
             ("prune", "--channel", channel): lambda ws, c=channel: ws.prune(channels=[c]),
             ("prune", "--sample", sample): lambda ws, s=sample: ws.prune(samples=[s]),
             ("prune", "--modifier", modifier): lambda ws, m=modifier: ws.prune(modifiers=[m]),
-            ("prune", "-t", kind): lambda ws, k=kind: ws.prune(modifier_types=[k]),
             ("rename", "-c", channel, "x"): lambda ws, c=channel: ws.rename(channels={c: "x"}),
             ("rename", "-s", sample, "x"): lambda ws, s=sample: ws.rename(samples={s: "x"}),
         }
+        # Of a name with several types pyhf knows the last one only.
+        if kind in dict(workspace.modifiers).values():
+            ways["prune", "-t", kind] = lambda ws, k=kind: ws.prune(modifier_types=[k])
         if kind != "lumi":
             rename = ("rename", "-m", modifier, "x")
             ways[rename] = lambda ws, m=modifier: ws.rename(modifiers={m: "x"})
@@ -264,7 +266,8 @@ def test_digests_are_pyhfs(answers: list[Document], tmp_path: Path) -> None:
 
 def test_gradients_are_the_differences_of_pyhfs_values(answers: list[Document]) -> None:
     step, compared = 1e-5, 0
-    for answer in answers[:: max(1, COUNT // 50)]:
+    chosen = answers[:: max(1, COUNT // 50)]
+    for answer in chosen:
         workspace = Workspace(answer["workspace"])
         model = workspace.model()
         data = np.array(workspace.data(model))
@@ -286,7 +289,7 @@ def test_gradients_are_the_differences_of_pyhfs_values(answers: list[Document]) 
                 scale = 1 + abs(slope) + 1e-2 * abs(ours["nll"])
                 assert abs(gradient[index] - slope) < 1e-5 * scale, (gradient[index], slope)
                 compared += 1
-    assert compared > 4 * COUNT
+    assert compared > 10 * len(chosen)
 
 
 def test_cls_are_pyhfs(answers: list[Document], tmp_path: Path) -> None:

@@ -37,6 +37,19 @@ fn the_documented_examples_of_pyhf_come_out() {
     assert!((test.observed.cls - 0.052_514_97).abs() < 1e-6);
 }
 
+/// Both variations of a normsys go up here, so that the background alone has a minimum on either side
+/// of zero; the one that is nearer to the fit with a signal is the higher one. Values are pyhf's, with
+/// minima polished by Newton's method.
+#[test]
+fn the_background_is_the_lower_one_of_two_minima() {
+    let workspace = Workspace::from_slice(include_bytes!("data/two_minima.json")).unwrap();
+    let model = Model::new(&workspace, &ModelOptions::default()).unwrap();
+    let test = model.hypotest(model.observed(), 1.0, TestKind::QTilde).unwrap();
+    let cls = [test.observed.cls, test.expected[2].cls];
+    assert!((cls[0] - 0.272_810_461_461_942).abs() < 1e-9, "{cls:?}");
+    assert!((cls[1] - 4.035_001_213_438e-7).abs() < 1e-12, "{cls:?}");
+}
+
 #[test]
 fn cls_matches_pyhf_where_it_was_run() {
     for golden in goldens() {

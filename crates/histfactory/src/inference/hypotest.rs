@@ -71,7 +71,7 @@ impl Alternative {
         profile: &mut Profile<'_>,
         mu: f64,
     ) -> Result<Self, InferenceError> {
-        let point = profile.at(mu)?;
+        let point = profile.lowest_at(mu)?;
         let data = model.asimov(&point.theta)?;
         let nll = model.nll(&point.theta, &data)?;
         Ok(Self { data, point, nll })

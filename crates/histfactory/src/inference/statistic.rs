@@ -4,6 +4,9 @@ use super::InferenceError;
 use crate::fit::{Fit, FitOptions, Fitter};
 use crate::model::{Data, Model};
 
+/// Minima that are further apart are different ones.
+const DIFFERENT: f64 = 1e-9;
+
 /// Which test statistic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -72,6 +75,11 @@ impl<'a> Profile<'a> {
         Ok(fit)
     }
 
+    /// The same, started at another fit.
+    fn free_from(&mut self, fit: &Fit) -> Result<Fit, InferenceError> {
+        Ok(self.fitter.fit(&self.options.clone().from(&fit.theta))?.require()?)
+    }
+
     /// The fit with the parameter at a value.
     pub fn at(&mut self, value: f64) -> Result<Fit, InferenceError> {
         let mut options = self.options.clone().fixing(self.poi, value);
@@ -82,6 +90,24 @@ impl<'a> Profile<'a> {
             fit = self.fitter.fit(&options);
         }
         let fit = fit?.require()?;
+        self.latest = Some(fit.theta.clone());
+        Ok(fit)
+    }
+
+    /// The same, from the model's own start too, and the lower one of the two. −log L of odd models has
+    /// several minima, and the nearest one may be the wrong one to stand for a hypothesis.
+    pub(super) fn lowest_at(&mut self, value: f64) -> Result<Fit, InferenceError> {
+        if self.latest.is_none() {
+            return self.at(value);
+        }
+        let near = self.at(value);
+        self.latest = None;
+        let far = self.at(value);
+        let fit = match (near, far) {
+            (Ok(near), Ok(far)) if far.nll < near.nll - DIFFERENT => far,
+            (Ok(near), _) => near,
+            (Err(_), far) => far?,
+        };
         self.latest = Some(fit.theta.clone());
         Ok(fit)
     }
@@ -120,8 +146,11 @@ impl Model {
     ) -> Result<TestStatistic, InferenceError> {
         let mu = if kind == TestKind::Q0 { 0.0 } else { mu };
         let mut profile = kind.profile(self, data)?;
-        let free = profile.free()?;
-        let conditional = profile.at(mu)?;
+        let mut free = profile.free()?;
+        let conditional = profile.lowest_at(mu)?;
+        if conditional.nll < free.nll - DIFFERENT {
+            free = profile.free_from(&conditional)?;
+        }
         let t = (2.0 * (conditional.nll - free.nll)).max(0.0);
         let mu_hat = free.theta[profile.poi];
         let value = kind.one_sided(t, mu, mu_hat);
