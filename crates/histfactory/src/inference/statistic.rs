@@ -75,11 +75,6 @@ impl<'a> Profile<'a> {
         Ok(fit)
     }
 
-    /// The same, started at another fit.
-    fn free_from(&mut self, fit: &Fit) -> Result<Fit, InferenceError> {
-        Ok(self.fitter.fit(&self.options.clone().from(&fit.theta))?.require()?)
-    }
-
     /// The fit with the parameter at a value.
     pub fn at(&mut self, value: f64) -> Result<Fit, InferenceError> {
         let mut options = self.options.clone().fixing(self.poi, value);
@@ -146,11 +141,8 @@ impl Model {
     ) -> Result<TestStatistic, InferenceError> {
         let mu = if kind == TestKind::Q0 { 0.0 } else { mu };
         let mut profile = kind.profile(self, data)?;
-        let mut free = profile.free()?;
+        let free = profile.free()?;
         let conditional = profile.lowest_at(mu)?;
-        if conditional.nll < free.nll - DIFFERENT {
-            free = profile.free_from(&conditional)?;
-        }
         let t = (2.0 * (conditional.nll - free.nll)).max(0.0);
         let mu_hat = free.theta[profile.poi];
         let value = kind.one_sided(t, mu, mu_hat);
