@@ -208,7 +208,7 @@ REQUESTS: dict[str, Check] = {
     "first": _record(),
     "warm-up": _record(count=_count, within_ns_=_optional(_integer)),
     "iterate": _record(count=_count, within_ns_=_optional(_integer), at_least_=_count),
-    "settle": _record(count=_count),
+    "settle": _record(count=_count, within_ns_=_optional(_integer), at_least_=_count),
     "finish": _record(),
 }
 

@@ -108,7 +108,7 @@ class _Session:
         elif kind == "iterate":
             self.iterate(request["count"], request.get("within-ns"), request.get("at-least", 1))
         elif kind == "settle":
-            self.settle(request["count"])
+            self.settle(request["count"], request.get("within-ns"), request.get("at-least", 1))
         # Requests of a newer minor version are passed over.
 
     def prepare(self, request: "dict[str, Any]") -> None:
@@ -187,7 +187,7 @@ class _Session:
         moments: "list[int]" = []
         others: "list[int]" = []
         result: "Any" = None
-        deadline = 1 << 63 if within is None else clock() + within
+        deadline = _deadline(within)
         try:
             for made in range(1, count + 1):
                 # The last result goes before the clock starts, not while it runs.
@@ -222,13 +222,14 @@ class _Session:
             self.channel.send("iterations", part="baseline", last=False, spans=_pairs(moments))
         moments.clear()
 
-    def settle(self, count: int) -> None:
+    def settle(self, count: int, within: "int | None", at_least: int) -> None:
         """Whether calls really were over when they returned."""
         [window] = _imports.unwatched(["firstlight._window"])
         workload, wait = self.ready(), window.wait_for_everything
         spans = []
         result: "Any" = None
-        for _ in range(count):
+        deadline = _deadline(within)
+        for made in range(1, count + 1):
             result = None
             start = monotonic_ns()
             result = workload.step(*workload.args, **workload.kwargs)
@@ -247,7 +248,10 @@ class _Session:
                 sleep((settled - start) / 1e9)
             before = monotonic_ns()
             wait(result)
-            spans.append((start, end, settled, settled + monotonic_ns() - before))
+            again = monotonic_ns()
+            spans.append((start, end, settled, settled + again - before))
+            if again > deadline and made >= at_least:
+                break
         self.channel.send("settled", spans=spans)
 
     def check(self, result: "Any") -> None:
@@ -269,6 +273,10 @@ class _Session:
             verdict, error = "failed", "output: " + describe(problem)
             digest, leaves = None, []
         self.channel.send("output", check=verdict, error=error, digest=digest, leaves=leaves)
+
+
+def _deadline(within: "int | None") -> int:
+    return 1 << 63 if within is None else monotonic_ns() + within
 
 
 def _pairs(moments: "list[int]") -> "list[tuple[int, int]]":

@@ -186,6 +186,13 @@ def test_settling_tells_what_was_left_running(tmp_path: Path) -> None:
     assert len(settled["spans"]) == 2
 
 
+def test_settling_ends_with_its_time_but_not_before_the_fewest_calls(tmp_path: Path) -> None:
+    settle = {"type": "settle", "count": 9, "within-ns": 0, "at-least": 4}
+    _, messages = serve(tmp_path, WORKLOAD, [prepare(tmp_path), settle, FINISH])
+    [settled] = [message for message in messages if message["type"] == "settled"]
+    assert len(settled["spans"]) == 4
+
+
 def test_what_is_compared_may_be_a_part_of_the_result(tmp_path: Path) -> None:
     chosen = WORKLOAD.replace("check=", "output=lambda result: result['sum'], check=")
     _, messages = serve(tmp_path, chosen, [prepare(tmp_path), FIRST, FINISH])

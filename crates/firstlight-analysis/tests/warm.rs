@@ -34,7 +34,7 @@ fn text(reasons: &[Reason], finding: Finding) -> &str {
 /// A quiet process: the checks below must find nothing in it.
 #[test]
 fn a_process_without_a_mistake_counts_and_has_nothing_to_say() {
-    let sample = warm(1, &flat(1), &[settled(1_000)]);
+    let sample = warm(1, &flat(1), &[settled(&[1_000; 3])]);
     assert_eq!((sample.reasons.as_slice(), sample.notices.as_slice()), (&[][..], &[][..]));
     let window = sample.window.unwrap();
     assert_eq!(window.state, SteadyState::Flat);
@@ -137,20 +137,31 @@ fn changed_settings_and_tracers_make_the_window_invalid() {
     assert_eq!(sample.reasons[0].text, "gc was on, then off");
 }
 
-/// Three calls of a millisecond, with so much left running after each.
-fn settled(left: u64) -> Value {
-    let span = |at: u64| vec![at, at + MS, at + MS + left, at + MS + left + 500];
-    let at = OPEN + 5_000 * MS;
-    json!({"type": "settled", "spans": [span(at), span(at + 9 * MS), span(at + 18 * MS)]})
+/// Calls of a millisecond, with so much left running after each.
+fn settled(left: &[u64]) -> Value {
+    let span = |(at, left): (u64, &u64)| vec![at, at + MS, at + MS + left, at + MS + left + 500];
+    let starts = (0..).map(|call| OPEN + (5_000 + 9 * call) * MS);
+    json!({"type": "settled", "spans": starts.zip(left).map(span).collect::<Vec<_>>()})
 }
 
 #[test]
 fn work_that_is_left_running_is_told_with_its_share() {
-    let sample = warm(1, &flat(5), &[settled(3 * MS)]);
+    let sample = warm(1, &flat(5), &[settled(&[3 * MS; 3])]);
     assert_eq!(found(&sample.reasons), [Finding::AsyncNotSynchronised]);
     let text = &sample.reasons[0].text;
     assert!(text.starts_with("75 % of a call's work was still running"), "{text}");
-    assert!(warm(1, &flat(5), &[settled(600)]).valid);
+    assert!(warm(1, &flat(5), &[settled(&[600; 3])]).valid);
+}
+
+#[test]
+fn less_than_half_of_the_calls_disturbed_is_no_work_left_running() {
+    let disturbed = |calls: usize| {
+        let mut left = [600; 15];
+        left[..calls].fill(3 * MS);
+        warm(1, &flat(5), &[settled(&left)])
+    };
+    assert!(disturbed(7).valid);
+    assert_eq!(found(&disturbed(8).reasons), [Finding::AsyncNotSynchronised]);
 }
 
 #[test]

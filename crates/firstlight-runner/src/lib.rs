@@ -115,7 +115,7 @@ impl<W: Workload> Session<'_, W> {
                         self.check(&output);
                     }
                 }
-                Request::Settle(asked) => self.settle(asked.count)?,
+                Request::Settle(asked) => self.settle(&asked)?,
                 Request::Finish => break,
                 // A newer parent's requests are passed over.
                 _ => {}
@@ -168,7 +168,7 @@ impl<W: Workload> Session<'_, W> {
         asked: &Iterate,
     ) -> Result<Option<W::Output>, Failure> {
         self.edge(Edge::Begin, phase, now());
-        let deadline = asked.within_ns.map(|within| now() + within);
+        let deadline = Deadline::new(asked);
         let mut spans = Vec::with_capacity(BLOCK);
         let mut result = None;
         for left in (0..asked.count).rev() {
@@ -177,8 +177,7 @@ impl<W: Workload> Session<'_, W> {
             let (output, begin, end) = self.call()?;
             result = Some(output);
             spans.push((begin, end));
-            let made = asked.count - left;
-            if made >= asked.at_least && deadline.is_some_and(|deadline| end > deadline) {
+            if deadline.is_over(asked.count - left, end) {
                 break;
             }
             if spans.len() == BLOCK && left > 0 {
@@ -191,11 +190,15 @@ impl<W: Workload> Session<'_, W> {
     }
 
     /// A call in Rust is over when it returns, so there is nothing to wait for.
-    fn settle(&mut self, count: u32) -> Result<(), Failure> {
+    fn settle(&mut self, asked: &Iterate) -> Result<(), Failure> {
+        let deadline = Deadline::new(asked);
         let mut spans = Vec::new();
-        for _ in 0..count {
+        for made in 1..=asked.count {
             let (_, begin, end) = self.call()?;
             spans.push((begin, end, end, end));
+            if deadline.is_over(made, end) {
+                break;
+            }
         }
         self.channel.send(&Message::Settled(Settled { spans }));
         Ok(())
@@ -212,6 +215,22 @@ impl<W: Workload> Session<'_, W> {
         let leaves: Vec<Leaf> = values.map(|values| leaf(&values)).into_iter().collect();
         let digest = leaves.first().and_then(|leaf| leaf.digest.clone());
         self.channel.send(&Message::Output(Output { check, error, digest, leaves }));
+    }
+}
+
+/// When calls may end before their number is reached.
+struct Deadline {
+    at: Option<Moment>,
+    at_least: u32,
+}
+
+impl Deadline {
+    fn new(asked: &Iterate) -> Self {
+        Self { at: asked.within_ns.map(|within| now() + within), at_least: asked.at_least }
+    }
+
+    fn is_over(&self, made: u32, end: Moment) -> bool {
+        made >= self.at_least && self.at.is_some_and(|at| end > at)
     }
 }
 

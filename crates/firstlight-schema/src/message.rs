@@ -55,7 +55,7 @@ pub enum Request {
     Iterate(Iterate),
     /// After the window: run so many calls more, each followed by waiting for everything that
     /// anyone may have left running.
-    Settle(Settle),
+    Settle(Iterate),
     Finish,
 }
 
@@ -85,12 +85,6 @@ pub struct Iterate {
 
 fn one() -> u32 {
     1
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub struct Settle {
-    pub count: u32,
 }
 
 /// Who speaks at the other end.

@@ -41,8 +41,20 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         check=False,
         timeout=600,
     )
-    assert finished.returncode == 0, finished.stderr + finished.stdout[-2000:]
-    return dict(json.loads(finished.stdout))
+    document: dict[str, Any] = json.loads(finished.stdout)
+    assert finished.returncode == 0, refusals(document)
+    return document
+
+
+def refusals(document: dict[str, Any]) -> list[tuple[str, str, Any, Any]]:
+    """The arms that were given up, and the samples that do not count, each with its reasons."""
+    told = []
+    for case in document["cases"]:
+        for arm in case["arms"]:
+            reasons = [sample["reasons"] for sample in samples(arm) if not sample["valid"]]
+            if arm.get("stopped") or reasons:
+                told.append((case["name"], arm["name"], arm.get("stopped"), reasons))
+    return told
 
 
 def arms(document: dict[str, Any], name: str) -> dict[str, Any]:

@@ -136,8 +136,7 @@ impl Listener {
 /// How many calls are asked for.
 fn calls(requests: &[Request]) -> usize {
     let of = |request: &Request| match request {
-        Request::WarmUp(asked) | Request::Iterate(asked) => asked.count,
-        Request::Settle(asked) => asked.count,
+        Request::WarmUp(asked) | Request::Iterate(asked) | Request::Settle(asked) => asked.count,
         _ => 1,
     };
     requests.iter().map(|request| usize::try_from(of(request)).unwrap_or(usize::MAX)).sum()

@@ -1,6 +1,6 @@
 //! One arm of a case: its program, its caches, what was taken of it.
 
-use firstlight_schema::message::{Iterate, Prepare, Request, Settle};
+use firstlight_schema::message::{Iterate, Prepare, Request};
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::patience::Patience;
 use firstlight_schema::reading::{SampleRole, Subject};
@@ -20,8 +20,9 @@ const RUNNER: &str = "from firstlight.runner import main; main()";
 /// A steady state cannot be told from fewer calls.
 const FEWEST_CALLS: u32 = 10;
 
-/// Calls after the window that tell whether calls are over when they return.
-const SETTLED_CALLS: u32 = 3;
+/// Calls after the window that tell whether calls are over when they return. Short ones are easily
+/// disturbed, so it takes more of them: of three, the first is slow and the next may be.
+const SETTLE: Iterate = Iterate { count: 15, within_ns: Some(Nanos(300_000_000)), at_least: 3 };
 
 pub(super) struct Contender<'a> {
     plan: &'a SuitePlan<'a>,
@@ -95,7 +96,7 @@ impl<'a> Contender<'a> {
             prepare,
             Request::WarmUp(Iterate { count: warm.warm_up, within_ns: None, at_least: 1 }),
             Request::Iterate(Iterate { count: self.iterations, within_ns, at_least: FEWEST_CALLS }),
-            Request::Settle(Settle { count: SETTLED_CALLS }),
+            Request::Settle(SETTLE),
             Request::Finish,
         ]
     }
