@@ -178,11 +178,18 @@ fn a_batch_gives_what_single_evaluations_give_for_any_number_of_threads() {
         // Some parameters beyond the polynomial.
         points[count * 2] = 1.7;
         let pairs = points.chunks_exact(count).zip(&toys);
-        let single: Vec<f64> = pairs.map(|(point, toy)| model.nll(point, toy).unwrap()).collect();
+        let single = pairs.map(|(point, toy)| model.nll_and_gradient(point, toy).unwrap());
+        let (single, slopes): (Vec<f64>, Vec<Vec<f64>>) = single.unzip();
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let batch = pool.install(|| BatchEvaluator::new(&model).nll(&points, &toys)).unwrap();
-            assert_eq!(batch, single);
+            let mut batch = BatchEvaluator::new(&model);
+            pool.install(|| {
+                assert_eq!(batch.nll(&points, &toys).unwrap(), single);
+                let (nlls, gradients) = batch.nll_and_gradient(&points, &toys).unwrap();
+                assert_eq!(nlls, single);
+                assert_eq!(gradients, slopes.concat());
+                assert_eq!(batch.nll_and_gradient(&[], &[]).unwrap(), Default::default());
+            });
         }
     }
 }
@@ -199,6 +206,7 @@ fn of_the_points_of_a_batch_without_a_value_the_first_is_told() {
     points[count * 170 + 1] = f64::INFINITY;
     let told = batch.nll(&points, &toys).unwrap_err();
     assert_eq!(told, batch.nll(&points[count * 64..count * 128], &toys[64..128]).unwrap_err());
+    assert_eq!(told, batch.nll_and_gradient(&points, &toys).unwrap_err());
 }
 
 #[test]

@@ -28,42 +28,66 @@ impl<'a> BatchEvaluator<'a> {
     /// after the other. Each is what [`Model::nll`] gives, to the last bit. NaN never comes out: a
     /// point without a value is an error, and of several the first is told.
     pub fn nll(&mut self, points: &[f64], data: &[Data]) -> Result<Vec<f64>, EvaluationError> {
+        let blocks = self.each(points, data, |evaluator, point, nlls: &mut Vec<f64>| {
+            nlls.push(evaluator.nll(point)?);
+            Ok(())
+        })?;
+        Ok(blocks.concat())
+    }
+
+    /// The same with the gradients in the parameters, one after the other as the points are. A point
+    /// where −log L is infinite is an error too.
+    pub fn nll_and_gradient(
+        &mut self,
+        points: &[f64],
+        data: &[Data],
+    ) -> Result<(Vec<f64>, Vec<f64>), EvaluationError> {
+        type Found = (Vec<f64>, Vec<f64>);
+        let blocks = self.each(points, data, |evaluator, point, found: &mut Found| {
+            let (nll, gradient) = evaluator.nll_and_gradient(point)?;
+            found.0.push(nll);
+            found.1.extend_from_slice(gradient);
+            Ok(())
+        })?;
+        let (nlls, gradients): (Vec<_>, Vec<_>) = blocks.into_iter().unzip();
+        Ok((nlls.concat(), gradients.concat()))
+    }
+
+    /// What is found at the points of each block.
+    fn each<T: Default + Send>(
+        &mut self,
+        points: &[f64],
+        data: &[Data],
+        evaluate: impl Fn(&mut Evaluator<'_>, &[f64], &mut T) -> Result<(), EvaluationError> + Sync,
+    ) -> Result<Vec<T>, EvaluationError> {
         let model = self.model;
         let count = model.parameter_count();
         let (got, expected) = (points.len(), count * data.len());
         if got != expected {
             return Err(EvaluationError::Length { what: "parameters", got, expected });
         }
+        let block = |scratch: &mut Scratch, (points, data): (&[f64], &[Data])| {
+            let memory = std::mem::take(scratch);
+            let first = &data[0];
+            let mut evaluator = Evaluator { model, data: first, scratch: memory, curvature: None };
+            let mut found = T::default();
+            let ended = points.chunks_exact(count).zip(data).try_for_each(|(point, data)| {
+                evaluator.data = data;
+                evaluate(&mut evaluator, point, &mut found)
+            });
+            *scratch = evaluator.scratch;
+            ended.map(|()| found)
+        };
         if data.len() <= BLOCK {
-            return block(model, &mut self.scratch, points, data);
+            let blocks = points.chunks(count * BLOCK).zip(data.chunks(BLOCK));
+            return blocks.map(|of| block(&mut self.scratch, of)).collect();
         }
-        let blocks: Vec<Result<Vec<f64>, EvaluationError>> = points
+        // All of them before an error is looked for, or it might not be the first one's.
+        let blocks: Vec<Result<T, EvaluationError>> = points
             .par_chunks(count * BLOCK)
             .zip(data.par_chunks(BLOCK))
-            .map_init(
-                || self.scratch.clone(),
-                |scratch, (points, data)| block(model, scratch, points, data),
-            )
+            .map_init(|| self.scratch.clone(), block)
             .collect();
-        Ok(blocks.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
+        blocks.into_iter().collect()
     }
-}
-
-fn block(
-    model: &Model,
-    scratch: &mut Scratch,
-    points: &[f64],
-    data: &[Data],
-) -> Result<Vec<f64>, EvaluationError> {
-    let Some(first) = data.first() else { return Ok(Vec::new()) };
-    let memory = std::mem::take(scratch);
-    let mut evaluator = Evaluator { model, data: first, scratch: memory, curvature: None };
-    let pairs = points.chunks_exact(model.parameter_count()).zip(data);
-    let found = pairs.map(|(point, data)| {
-        evaluator.data = data;
-        evaluator.nll(point)
-    });
-    let found = found.collect();
-    *scratch = evaluator.scratch;
-    found
 }
