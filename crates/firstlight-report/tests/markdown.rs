@@ -6,6 +6,7 @@ mod hostile;
 mod made;
 
 use firstlight_report::markdown::markdown;
+use firstlight_report::tables::cold_verdicts;
 
 use hostile::Free;
 use made::{run, swept};
@@ -18,6 +19,12 @@ fn the_markdown_of_a_suite() {
 #[test]
 fn the_markdown_of_a_single_arm_has_its_times() {
     insta::assert_snapshot!(markdown(&swept()));
+}
+
+#[test]
+fn cold_starts_have_verdicts_where_there_is_something_to_compare_with() {
+    insta::assert_snapshot!(cold_verdicts(&run().cases[0]).unwrap().markdown());
+    assert!(cold_verdicts(&swept().cases[0]).is_none(), "a single arm");
 }
 
 #[test]

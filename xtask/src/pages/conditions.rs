@@ -87,7 +87,11 @@ fn processes(document: &RunDocument) -> String {
         (least, most) if least == most => format!("{least} warm"),
         (least, most) => format!("{least} to {most} warm"),
     };
-    format!("{} per arm and cold regime, {warm}", options.processes)
+    let regimes = document.cases.iter().flat_map(|case| &case.arms).flat_map(|arm| &arm.regimes);
+    let (cold, warmed): (Vec<_>, Vec<_>) = regimes.partition(|of| of.regime.is_cold());
+    let cold = (!cold.is_empty()).then(|| format!("{} per arm and cold regime", options.processes));
+    let warm = (!warmed.is_empty()).then_some(warm);
+    cold.into_iter().chain(warm).collect::<Vec<_>>().join(", ")
 }
 
 /// How much was taken of a run that did not come to its end.

@@ -206,6 +206,7 @@ fn table(kind: &str, document: &RunDocument, more: &[&str]) -> Result<Option<Tab
     let cold = || regime(more);
     Ok(match kind {
         "times" => Some(tables::times(case(document, name)?)),
+        "verdicts" => tables::cold_verdicts(case(document, name)?),
         "phases" => tables::phases(case(document, name)?, cold()?),
         "programs" => tables::programs(case(document, name)?),
         "memory" => tables::memory(case(document, name)?),

@@ -20,7 +20,7 @@ pub use overhead::{overheads, slopes};
 pub use planted::planted;
 pub use programs::{memory, programs, signatures};
 pub use recording::{recording, wrappers};
-pub use times::{phases, sweep_times, times};
+pub use times::{cold_verdicts, phases, sweep_times, times};
 
 use crate::format::duration;
 

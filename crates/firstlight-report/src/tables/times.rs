@@ -49,6 +49,26 @@ pub fn times(case: &CaseResult) -> Table {
     table.without_empty_columns()
 }
 
+/// Cold starts beside the reference's: ratios with intervals, and what follows from them.
+pub fn cold_verdicts(case: &CaseResult) -> Option<Table> {
+    let regimes = [Regime::ColdClean, Regime::ColdPrimed];
+    let [clean, primed] =
+        regimes.map(|regime| format!("{regime}, times as long as {}", case.reference));
+    let mut table = Table::new(&["arm", &clean, "verdict", &primed, "verdict"]);
+    for arm in case.arms.iter().filter(|arm| arm.name != case.reference) {
+        let mut row = vec![arm.name.clone()];
+        for regime in regimes {
+            let of =
+                case.comparisons.iter().find(|one| one.arm == arm.name && one.regime == regime);
+            row.push(of.and_then(|one| one.ratio.as_ref()).map(factor).unwrap_or_default());
+            row.push(of.map_or_else(String::new, |one| one.verdict.to_string()));
+        }
+        table.rows.push(row);
+    }
+    let table = table.without_empty_columns();
+    (table.head.len() > 1).then_some(table)
+}
+
 /// How many samples are behind the numbers, regime by regime.
 fn valid(arm: &ArmResult) -> String {
     let of = |regime: &RegimeResult| {
