@@ -41,6 +41,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         check=False,
         timeout=600,
     )
+    assert finished.stdout, finished.stderr
     document: dict[str, Any] = json.loads(finished.stdout)
     assert finished.returncode == 0, refusals(document)
     return document
