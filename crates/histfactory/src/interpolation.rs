@@ -53,6 +53,11 @@ pub(crate) struct Basis {
 }
 
 impl HistosysCode {
+    /// Whether the slope jumps where the parameter is zero.
+    pub(crate) fn has_kink(self) -> bool {
+        self == Self::Code0
+    }
+
     #[inline]
     pub(crate) fn basis(self, alpha: f64) -> Basis {
         let sign = if alpha > 0.0 { 1.0 } else { -1.0 };
@@ -116,6 +121,11 @@ pub(crate) fn polynomial_slopes(up: f64, down: f64) -> [[f64; 6]; 2] {
 }
 
 impl NormsysCode {
+    /// Whether the slope jumps where the parameter is zero.
+    pub(crate) fn has_kink(self) -> bool {
+        self == Self::Code1
+    }
+
     /// Whether the polynomial, not the exponential, applies at this value of the parameter.
     #[inline]
     pub(crate) fn is_polynomial(self, alpha: f64) -> bool {

@@ -92,6 +92,14 @@ impl Evaluator<'_> {
             + self.data.constant
     }
 
+    /// The gradient with the slopes of the other side in every parameter with a kink; NaN or infinite
+    /// where −log L is.
+    pub(crate) fn turned_gradient(&mut self, theta: &[f64]) -> &[f64] {
+        let (Model { layout, numbers, .. }, data) = (self.model, &self.data.values);
+        evaluate::value_and_turned_gradient(layout, numbers, data, theta, &mut self.scratch);
+        self.gradient()
+    }
+
     pub(crate) fn check(&self, theta: &[f64]) -> Result<(), EvaluationError> {
         let expected = self.model.layout.bins + self.model.layout.auxiliary;
         let got = self.data.values.len();

@@ -69,12 +69,13 @@ fn cls_matches_pyhf_where_it_was_run() {
     }
 }
 
-/// pyhf's regression tests: observed CLs of sbottom signals at μ = 1.
+/// pyhf's regression tests: observed and expected CLs of sbottom signals at μ = 1.
 ///
 /// What pyhf publishes comes from fits that stop early. The last column was computed by pyhf 0.7.6
 /// itself with minima that Newton's method polished to a projected gradient below 2e-10 (SLSQP with a
 /// tolerance of 1e-12 agrees with it to 6e-10); see `docs/design/why-fits-are-newton.md`. Three of
-/// the published values are within 1e-6 of it, the fourth is off by 2.1e-6.
+/// the published observed values are within 1e-6 of it, the fourth is off by 2.1e-6. The expected ones are off
+/// by up to 7.6e-6, and by up to 5.8e-6 between pyhf's versions, whose own test allows 1e-5.
 #[test]
 fn cls_matches_the_regression_tests_of_pyhf() {
     let Some(folder) = shared::folder() else { return };
@@ -84,7 +85,15 @@ fn cls_matches_the_regression_tests_of_pyhf() {
         ("RegionA", "1500_850_60", 0.045_367_205_665_400_624, 1e-6, 0.045_367_502_873_605_61),
         ("RegionB", "1400_550_60", 0.974_467_526_667_759_7, 2.2e-6, 0.974_465_438_709_23),
     ];
-    for (region, signal, cls, published_to, tight) in published {
+    let expected = [
+        [0.090_225_090_5, 0.193_783_919_5, 0.384_323_449_3, 0.655_775_733_4, 0.891_042_097_2],
+        [0.002_644_553_1, 0.013_976_126_5, 0.064_971_058_2, 0.236_440_304_8, 0.574_478_577_7],
+        [0.005_984_317_9, 0.026_102_240_1, 0.100_936_414_9, 0.310_192_459_5, 0.655_362_333_8],
+        [0.933_887_989_5, 0.956_904_530_3, 0.977_129_633_5, 0.991_637_012_4, 0.998_370_113_4],
+    ];
+    for ((region, signal, cls, published_to, tight), expected) in
+        published.into_iter().zip(expected)
+    {
         let region = folder.join("workspaces/sbottom").join(region);
         let patch = region.join(format!("patch.sbottom_{signal}.json"));
         let patch = histfactory::workspace::Patch::from_path(patch).unwrap();
@@ -96,6 +105,9 @@ fn cls_matches_the_regression_tests_of_pyhf() {
         println!("{signal}: {ours} {:.1e} {:.1e}", ours - cls, ours - tight);
         assert!((ours - tight).abs() < 1e-9, "{signal}: {ours}");
         assert!((ours - cls).abs() < published_to, "{signal}: {ours}");
+        for (ours, theirs) in test.expected.iter().zip(expected) {
+            assert!((ours.cls - theirs).abs() < 8e-6, "{signal}: {} {theirs}", ours.cls);
+        }
     }
 }
 

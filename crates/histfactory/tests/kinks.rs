@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 use histfactory::synthetic::{Limits, any};
+use histfactory::toys::ToyOptions;
 use histfactory::{Data, FitOptions, Interpolation, Model, ModelOptions, Workspace};
 use serde_json::{Value, json};
 
@@ -21,8 +22,11 @@ fn model(observed: &Value) -> Model {
         "version": "1.0.0",
     }))
     .unwrap();
-    let interpolation = Interpolation::PIECEWISE;
-    Model::new(&workspace, &ModelOptions { interpolation, ..ModelOptions::default() }).unwrap()
+    Model::new(&workspace, &piecewise()).unwrap()
+}
+
+fn piecewise() -> ModelOptions {
+    ModelOptions { interpolation: Interpolation::PIECEWISE, ..ModelOptions::default() }
 }
 
 /// The least −log L over the other parameters.
@@ -100,9 +104,7 @@ fn expected_data_leave_kinks_alone() {
 fn fits_with_kinks_converge_to_what_no_small_move_improves() {
     let (mut failed, mut held) = (Vec::new(), 0);
     for seed in 0..152 {
-        let options =
-            ModelOptions { interpolation: Interpolation::PIECEWISE, ..ModelOptions::default() };
-        let model = Model::new(&any(seed, Limits::default()), &options).unwrap();
+        let model = Model::new(&any(seed, Limits::default()), &piecewise()).unwrap();
         let Ok(fit) = model.fit(model.observed(), &FitOptions::default()) else { continue };
         if !fit.converged() {
             failed.push(format!("{seed}: {:?} {:.1e}", fit.outcome, fit.kkt));
@@ -121,4 +123,68 @@ fn fits_with_kinks_converge_to_what_no_small_move_improves() {
     }
     assert!(failed.len() <= 2, "{failed:#?}");
     assert!(held > 20, "{held}");
+}
+
+/// Without a look beyond kinks one of twenty such fits ends in a higher minimum than one beside it.
+#[test]
+fn no_minimum_beyond_a_kink_is_lower() {
+    let options = piecewise();
+    let (mut looked, mut lower) = (0, Vec::new());
+    for seed in 0..200 {
+        let limits = Limits { odd: seed % 2 == 0, ..Limits::default() };
+        let model = Model::new(&any(seed, limits), &options).unwrap();
+        let data = model.observed();
+        let Ok(fit) = model.fit(data, &FitOptions::default()) else { continue };
+        for (parameter, [low, high]) in model.bounds().iter().copied().enumerate() {
+            let value = fit.theta[parameter];
+            if !fit.free[parameter] || !fit.converged() || low >= 0.0 || value == 0.0 {
+                continue;
+            }
+            let far = if value > 0.0 { [low, 0.0] } else { [0.0, high] };
+            let options = FitOptions::default().from(&fit.theta).bounding(parameter, far);
+            let Ok(other) = model.fit(data, &options) else { continue };
+            looked += 1;
+            if other.converged() && other.nll < fit.nll - 1e-9 {
+                lower.push((seed, parameter, other.nll - fit.nll));
+            }
+        }
+    }
+    assert!(looked > 200, "{looked}");
+    assert!(lower.is_empty(), "{lower:?}");
+}
+
+/// Started on the higher one of two minima, a fit ends in the lower one.
+#[test]
+fn a_fit_crosses_a_kink_to_the_lower_minimum() {
+    let tilted = json!({"hi_data": [90.0, 100.0], "lo_data": [95.0, 100.0]});
+    let workspace = Workspace::from_value(&json!({
+        "channels": [{"name": "c", "samples": [{"name": "b", "data": [100.0, 100.0], "modifiers": [
+            {"name": "tilt", "type": "histosys", "data": tilted},
+            {"name": "mu", "type": "normfactor", "data": null}]}]}],
+        "observations": [{"name": "c", "data": [80.0, 100.0]}],
+        "measurements": [{"name": "m", "config": {"poi": "mu", "parameters": []}}],
+        "version": "1.0.0",
+    }))
+    .unwrap();
+    let model = Model::new(&workspace, &piecewise()).unwrap();
+    let data = model.observed();
+    let tilt = model.index_of("tilt").unwrap();
+    let of_side = |bounds| model.fit(data, &FitOptions::default().bounding(tilt, bounds)).unwrap();
+    let [left, right] = [of_side([-5.0, 0.0]), of_side([0.0, 5.0])];
+    assert!(left.theta[tilt] < -0.1 && right.theta[tilt] > 0.1 && right.nll < left.nll - 0.1);
+    let fit = model.fit(data, &FitOptions::default().from(&left.theta)).unwrap();
+    assert!((fit.nll - right.nll).abs() < 1e-12 && fit.converged());
+    // What it took is counted.
+    assert!(fit.iterations > 1 && fit.evaluations > fit.iterations);
+    // Toys start where they were drawn, here in the wrong minimum.
+    let toys = ToyOptions { count: 16, seed: 3 };
+    let drawn = model.toys(&left.theta, toys.count, toys.seed).unwrap();
+    let fits = model.toy_fits(&left.theta, &toys, &FitOptions::default()).unwrap();
+    for (toy, data) in fits.into_iter().zip(&drawn) {
+        let toy = toy.unwrap();
+        for side in [[-5.0, 0.0], [0.0, 5.0]] {
+            let bounded = model.fit(data, &FitOptions::default().bounding(tilt, side)).unwrap();
+            assert!(toy.fit.nll <= bounded.nll + 1e-9, "{} {side:?}", toy.number);
+        }
+    }
 }

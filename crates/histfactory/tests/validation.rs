@@ -1,8 +1,5 @@
-//! CLs of small models beside the values that pyhf's validation publishes, most of them from ROOT:
-//! most kinds of modifiers, interpolation codes 1 and 0, q with μ = 1.
-//!
-//! One model of that validation is missing: a histosys of two channels, where code 0 has a kink between
-//! two minima and the start lies on it, see `docs/design/why-fits-are-newton.md`.
+//! CLs of small models beside the values that pyhf publishes: those of its validation, most of them from
+//! ROOT (most kinds of modifiers, interpolation codes 1 and 0, q with μ = 1), and of its documentation.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -30,14 +27,12 @@ fn shifted(name: &str, data: &[f64], lo: &[f64], hi: &[f64]) -> Value {
     modified(name, data, "histosys", &json!({"lo_data": lo, "hi_data": hi}))
 }
 
-/// The largest distance from what is published. The first channel has the signal.
-fn distance(
+/// The first channel has the signal.
+fn model(
     channels: &[(&[f64], Vec<Value>)],
     parameters: &Value,
     interpolation: Interpolation,
-    kind: TestKind,
-    published: &Published,
-) -> f64 {
+) -> Model {
     let named = || ["first", "second"].into_iter().zip(channels);
     let workspace = json!({
         "channels": named().map(|(name, (_, samples))| json!({"name": name, "samples": samples}))
@@ -49,7 +44,18 @@ fn distance(
     });
     let workspace = Workspace::from_slice(workspace.to_string().as_bytes()).unwrap();
     let options = ModelOptions { interpolation, ..ModelOptions::default() };
-    let model = Model::new(&workspace, &options).unwrap();
+    Model::new(&workspace, &options).unwrap()
+}
+
+/// The largest distance from what is published.
+fn distance(
+    channels: &[(&[f64], Vec<Value>)],
+    parameters: &Value,
+    interpolation: Interpolation,
+    kind: TestKind,
+    published: &Published,
+) -> f64 {
+    let model = model(channels, parameters, interpolation);
     let test = model.hypotest(model.observed(), 1.0, kind).unwrap();
     let ours = std::iter::once(test.observed.cls).chain(test.expected.iter().map(|one| one.cls));
     ours.zip(published).map(|(ours, theirs)| (ours - theirs).abs()).fold(0.0, f64::max)
@@ -240,6 +246,82 @@ fn two_channels_with_one_shapefactor() {
             0.155_552_962_539_576_84,
             0.400_756_134_332_630_5,
             0.735_716_963_095_591_2,
+        ],
+    );
+}
+
+/// pyhf's own example of `pyhf cls`.
+#[test]
+fn two_bins_of_pyhfs_command_line() {
+    let background = modified("background", &[50.0, 60.0], "shapesys", &json!([5.0, 12.0]));
+    let found = distance(
+        &[(&[50.0, 60.0], vec![signal(&[5.0, 10.0]), background])],
+        &json!([]),
+        Interpolation::default(),
+        TestKind::QTilde,
+        &[
+            0.359_984_563_140_191_5,
+            0.078_074_279_116_861_56,
+            0.174_725_717_754_746_18,
+            0.359_984_952_636_812_85,
+            0.634_356_823_589_890_7,
+            0.880_994_700_447_201_3,
+        ],
+    );
+    assert!(found < 1e-6, "{found:e}");
+}
+
+#[test]
+fn discovery_in_one_bin_with_a_shapesys() {
+    let background = modified("background", &[50.0], "shapesys", &json!([7.0]));
+    let model = model(
+        &[(&[80.0], vec![signal(&[25.0]), background])],
+        &json!([]),
+        Interpolation::PIECEWISE,
+    );
+    let test = model.hypotest(model.observed(), 0.0, TestKind::Q0).unwrap();
+    let distance = (test.observed.cls - 0.003_936_883_191_585_841).abs();
+    assert!(distance < 1e-8, "{distance:e}");
+}
+
+/// Here the templates lower a bin whichever way the parameter goes, so that −log L has a minimum on either
+/// side of zero. What is published has those of the right side throughout, and comes out where there is no
+/// other; the lowest ones with the tested value are on the left, and are what CLs is about.
+#[test]
+fn two_channels_with_one_histosys() {
+    let channels: &[(&[f64], Vec<Value>)] = &[
+        (
+            &[170.0, 220.0],
+            vec![
+                signal(&[30.0, 35.0]),
+                shifted("one", &[100.0, 100.0], &[90.0, 90.0], &[110.0, 110.0]),
+                shifted("two", &[50.0, 120.0], &[45.0, 45.0], &[55.0, 55.0]),
+            ],
+        ),
+        (&[110.0, 105.0], vec![shifted("three", &[105.0, 100.0], &[95.0, 90.0], &[110.0, 115.0])]),
+    ];
+    validated(
+        channels,
+        &json!([{"name": "histosys", "bounds": [[0.0, 5.0]]}]),
+        &[
+            0.079_674_001_322_611_88,
+            1.765_374_653_696_215_4e-5,
+            0.000_262_656_448_077_998_05,
+            0.003_340_036_127_800_65,
+            0.031_522_353_024_659_715,
+            0.179_077_429_151_439_62,
+        ],
+    );
+    validated(
+        channels,
+        &json!([]),
+        &[
+            0.138_305_152_526_038_5,
+            0.001_783_676_626_9,
+            0.010_311_721_828_8,
+            0.052_263_701_986_9,
+            0.206_055_709_533_9,
+            0.535_729_676_687_6,
         ],
     );
 }

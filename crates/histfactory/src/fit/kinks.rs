@@ -8,7 +8,6 @@
 
 use super::Fitter;
 use super::newton::State;
-use crate::interpolation::{HistosysCode, NormsysCode};
 use crate::model::Model;
 use crate::model::layout::Layout;
 
@@ -27,6 +26,12 @@ pub(super) struct Kink {
 impl Kink {
     fn is_reached(&self, state: &State) -> bool {
         state.theta[self.parameter].abs() <= RIGHT
+    }
+
+    /// The side of zero on which a value does not lie.
+    pub(super) fn far_side(&self, value: f64) -> [f64; 2] {
+        let [lower, upper] = self.whole;
+        if value > 0.0 { [lower, 0.0] } else { [0.0, upper] }
     }
 
     fn enter(&self, state: &mut State, [lower, upper]: [f64; 2]) {
@@ -57,10 +62,10 @@ impl Model {
     fn kinked(&self) -> Vec<usize> {
         let Layout { options, normsys_parameter, histosys_parameters, names, .. } = &*self.layout;
         let mut kinked: Vec<u32> = Vec::new();
-        if options.interpolation.normsys == NormsysCode::Code1 {
+        if options.interpolation.normsys.has_kink() {
             kinked.extend(normsys_parameter);
         }
-        if options.interpolation.histosys == HistosysCode::Code0 {
+        if options.interpolation.histosys.has_kink() {
             kinked.extend(histosys_parameters);
         }
         kinked.sort_unstable();

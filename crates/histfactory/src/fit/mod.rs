@@ -1,8 +1,9 @@
 //! Fits: a bounded Newton method with an active set.
 //!
 //! The first steps use the expected information, which cannot be indefinite, the others the exact
-//! Hessian, or the factor that is held and the secants of the steps since. A fit that did not converge says so and why; its numbers are then the best that were
-//! seen.
+//! Hessian, or the factor that is held and the secants of the steps since. Where an interpolation has a kink
+//! the fit also looks beyond it. A fit that did not converge says so and why; its numbers are then the best
+//! that were seen.
 
 mod covariance;
 mod feasible;
@@ -13,6 +14,7 @@ mod newton;
 mod options;
 mod pace;
 mod result;
+mod ridges;
 mod secants;
 mod shared;
 mod system;
@@ -21,6 +23,7 @@ pub use covariance::Covariance;
 pub use newton::Fitter;
 pub use options::FitOptions;
 pub use result::{Fit, FitError, Outcome, Side};
+pub(crate) use ridges::DIFFERENT;
 pub(crate) use shared::Shared;
 pub(crate) use system::System;
 

@@ -131,8 +131,21 @@ impl<'a> Fitter<'a> {
         Ok(self.minimise(state, pace, None, options))
     }
 
-    /// Goes on to the minimum, perhaps after a first step.
+    /// Goes on to the minimum, perhaps after a first step, and to a lower one beyond a kink.
     pub(super) fn minimise(
+        &mut self,
+        state: State,
+        pace: Pace,
+        first: Option<Step>,
+        options: &FitOptions,
+    ) -> Fit {
+        let kinks = state.kinks.clone();
+        let fit = self.descend(state, pace, first, options);
+        if fit.converged() { self.cross(fit, &kinks, options) } else { fit }
+    }
+
+    /// Goes on to the next minimum.
+    pub(super) fn descend(
         &mut self,
         mut state: State,
         mut pace: Pace,

@@ -1,11 +1,8 @@
 //! Profile likelihood ratios.
 
 use super::InferenceError;
-use crate::fit::{Fit, FitOptions, Fitter};
+use crate::fit::{DIFFERENT, Fit, FitOptions, Fitter};
 use crate::model::{Data, Model};
-
-/// Minima that are further apart are different ones.
-const DIFFERENT: f64 = 1e-9;
 
 /// Which test statistic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -10,6 +10,7 @@ use super::bins::{Bins, backward, deviance, forward};
 use super::dispatch::{Simd, WithSimd, dispatch};
 use super::factors::{factors, gradient, products};
 use super::scratch::{Lanes, Scratch};
+use crate::interpolation::exponential;
 use crate::model::layout::{LANES, Layout};
 use crate::model::numbers::Numbers;
 use crate::special::poisson_deviance;
@@ -20,6 +21,8 @@ struct Evaluate<'a, const GRADIENT: bool> {
     numbers: &'a Numbers,
     data: &'a [f64],
     scratch: &'a mut Scratch,
+    /// With the slopes that interpolations have on the other side of their kinks.
+    turned: bool,
 }
 
 /// −ln L without the part that only the data determine.
@@ -31,7 +34,7 @@ pub(crate) fn value(
     scratch: &mut Scratch,
 ) -> f64 {
     scratch.theta[..theta.len()].copy_from_slice(theta);
-    dispatch(Evaluate::<false> { layout, numbers, data, scratch })
+    dispatch(Evaluate::<false> { layout, numbers, data, scratch, turned: false })
 }
 
 /// The same with the gradient left in `scratch.gradient`.
@@ -43,7 +46,19 @@ pub(crate) fn value_and_gradient(
     scratch: &mut Scratch,
 ) -> f64 {
     scratch.theta[..theta.len()].copy_from_slice(theta);
-    dispatch(Evaluate::<true> { layout, numbers, data, scratch })
+    dispatch(Evaluate::<true> { layout, numbers, data, scratch, turned: false })
+}
+
+/// The value with a gradient that has the slopes of the other side in every parameter with a kink.
+pub(crate) fn value_and_turned_gradient(
+    layout: &Layout,
+    numbers: &Numbers,
+    data: &[f64],
+    theta: &[f64],
+    scratch: &mut Scratch,
+) -> f64 {
+    scratch.theta[..theta.len()].copy_from_slice(theta);
+    dispatch(Evaluate::<true> { layout, numbers, data, scratch, turned: true })
 }
 
 /// Only the rates, left in `scratch.rate`.
@@ -78,8 +93,11 @@ impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let Self { layout, numbers, data, scratch } = self;
+        let Self { layout, numbers, data, scratch, turned } = self;
         parameters::<S, GRADIENT>(simd, layout, numbers, scratch);
+        if turned {
+            turn(layout, numbers, scratch);
+        }
         if GRADIENT {
             scratch.gradient.fill(0.0);
             scratch.sums.fill(Lanes::default());
@@ -127,6 +145,27 @@ fn parameters<S: Simd, const GRADIENT: bool>(
     }
     factors::<S, GRADIENT>(simd, layout, numbers, scratch);
     products(simd, layout, scratch);
+}
+
+/// Gives the interpolations that have a kink at zero the slopes of its other side.
+#[inline(never)]
+fn turn(layout: &Layout, numbers: &Numbers, scratch: &mut Scratch) {
+    let interpolation = layout.options.interpolation;
+    if interpolation.histosys.has_kink() {
+        for &parameter in &layout.histosys_parameters {
+            let parameter = parameter as usize;
+            let basis = interpolation.histosys.basis(-scratch.theta[parameter]);
+            let [x, y] = [basis.x[1], basis.y[1]];
+            scratch.basis_slope[parameter] = Lanes([x, x, y, y]);
+        }
+    }
+    if interpolation.normsys.has_kink() {
+        for (entry, &parameter) in layout.normsys_parameter.iter().enumerate() {
+            let alpha = scratch.theta[parameter as usize];
+            let [value, slope, _] = exponential(-alpha, numbers.ln_hi[entry], numbers.ln_lo[entry]);
+            scratch.relative[layout.factors.place[entry] as usize] = slope / value;
+        }
+    }
 }
 
 #[inline(always)]
@@ -184,7 +223,8 @@ mod tests {
         let theta: Vec<f64> = model.init().iter().map(|value| value + 0.1).collect();
         let ours = value_and_gradient(layout, numbers, data, &theta, &mut scratch);
         let gradient = scratch.gradient.clone();
-        let kernel = Evaluate::<true> { layout, numbers, data, scratch: &mut scratch };
+        let scratch_of = &mut scratch;
+        let kernel = Evaluate::<true> { layout, numbers, data, scratch: scratch_of, turned: false };
         let theirs = kernel.with_simd(simd);
         assert!((ours - theirs).abs() <= 1e-12 * theirs.abs(), "{seed}: {ours} {theirs}");
         for (ours, theirs) in gradient.iter().zip(&scratch.gradient) {
