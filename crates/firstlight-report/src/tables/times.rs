@@ -1,6 +1,6 @@
 //! Times of every arm, regime by regime; where a cold start goes; a sweep's values.
 
-use firstlight_schema::comparison::{SweepLine, SweepResult};
+use firstlight_schema::comparison::{Comparison, SweepLine, SweepResult};
 use firstlight_schema::estimate::Estimate;
 use firstlight_schema::phase::Phase;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
@@ -41,7 +41,7 @@ pub fn times(case: &CaseResult) -> Table {
             warm.map_or_else(String::new, |warm| signed(&warm.per_call)),
             rates.unwrap_or_default(),
             ratio.unwrap_or_default(),
-            verdict.map_or_else(String::new, |one| one.verdict.to_string()),
+            verdict.map(judged).unwrap_or_default(),
             agreement(&arm.agreement),
             valid(arm),
         ]);
@@ -61,12 +61,20 @@ pub fn cold_verdicts(case: &CaseResult) -> Option<Table> {
             let of =
                 case.comparisons.iter().find(|one| one.arm == arm.name && one.regime == regime);
             row.push(of.and_then(|one| one.ratio.as_ref()).map(factor).unwrap_or_default());
-            row.push(of.map_or_else(String::new, |one| one.verdict.to_string()));
+            row.push(of.map(judged).unwrap_or_default());
         }
         table.rows.push(row);
     }
     let table = table.without_empty_columns();
     (table.head.len() > 1).then_some(table)
+}
+
+/// A verdict, and why it is not another one where its interval would say so.
+fn judged(of: &Comparison) -> String {
+    match &of.why {
+        Some(why) => format!("{}: {why}", of.verdict),
+        None => of.verdict.to_string(),
+    }
 }
 
 /// How many samples are behind the numbers, regime by regime.
