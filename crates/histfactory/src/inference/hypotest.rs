@@ -64,6 +64,13 @@ pub(super) struct Alternative {
     nll: f64,
 }
 
+impl TestKind {
+    /// The value of the parameter of interest that is the alternative to what is tested.
+    pub(crate) fn alternative(self) -> f64 {
+        if self == Self::Q0 { 1.0 } else { 0.0 }
+    }
+}
+
 impl Alternative {
     /// Profiled to the data, with the parameter of interest at `mu`.
     pub(super) fn new(
@@ -102,12 +109,10 @@ impl Model {
     ) -> Result<Hypotest, InferenceError> {
         let mu = if kind == TestKind::Q0 { 0.0 } else { mu };
         let statistic = self.test_statistic(data, kind, mu)?;
-        let mut profile = kind.profile(self, data)?;
-        profile.latest = Some(statistic.conditional.theta.clone());
-        let other = if kind == TestKind::Q0 { 1.0 } else { 0.0 };
+        let mut profile = kind.profile(self, data)?.near(&statistic.conditional);
+        let other = kind.alternative();
         let alternative = Alternative::new(self, &mut profile, other)?;
-        let mut of_asimov = kind.profile(self, &alternative.data)?;
-        of_asimov.latest = Some(alternative.point.theta.clone());
+        let mut of_asimov = kind.profile(self, &alternative.data)?.near(&alternative.point);
         let asimov = kind.one_sided(alternative.t(&of_asimov.at(mu)?), mu, other);
         let root = asimov.sqrt();
         let t = position(kind, statistic.value, asimov);

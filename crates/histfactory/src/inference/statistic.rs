@@ -65,6 +65,12 @@ impl<'a> Profile<'a> {
         self
     }
 
+    /// With fits that start where this one ended.
+    pub(crate) fn near(mut self, fit: &Fit) -> Self {
+        self.latest = Some(fit.theta.clone());
+        self
+    }
+
     /// The fit with the parameter free.
     pub fn free(&mut self) -> Result<Fit, InferenceError> {
         let fit = self.fitter.fit(&self.options)?.require()?;
@@ -88,7 +94,7 @@ impl<'a> Profile<'a> {
 
     /// The same, from the model's own start too, and the lower one of the two. −log L of odd models has
     /// several minima, and the nearest one may be the wrong one to stand for a hypothesis.
-    pub(super) fn lowest_at(&mut self, value: f64) -> Result<Fit, InferenceError> {
+    pub(crate) fn lowest_at(&mut self, value: f64) -> Result<Fit, InferenceError> {
         if self.latest.is_none() {
             return self.at(value);
         }
@@ -115,7 +121,7 @@ impl TestKind {
         }
     }
 
-    pub(super) fn profile<'a>(
+    pub(crate) fn profile<'a>(
         self,
         model: &'a Model,
         data: &'a Data,

@@ -131,11 +131,10 @@ impl Model {
         toys: &ToyOptions,
         done: &(dyn Fn(u64) + Sync),
     ) -> Result<ToyTest, InferenceError> {
-        let (mu, other) = if kind == TestKind::Q0 { (0.0, 1.0) } else { (mu, 0.0) };
+        let mu = if kind == TestKind::Q0 { 0.0 } else { mu };
         let observed = self.test_statistic(data, kind, mu)?;
-        let poi = self.needed_poi()?;
-        let options = FitOptions::default().fixing(poi, other).from(&observed.free.theta);
-        let alternative = self.fit(data, &options)?.require()?;
+        let mut profile = kind.profile(self, data)?.near(&observed.free);
+        let alternative = profile.lowest_at(kind.alternative())?;
         let distribution = |theta: &[f64], seed: u64| {
             let toys = ToyOptions { seed, ..*toys };
             self.toy_statistics(theta, mu, kind, &toys, done)
