@@ -217,14 +217,48 @@ mod tests {
         }
     }
 
+    #[test]
+    fn turned_slopes_at_a_kink_are_those_of_its_other_side() {
+        let options =
+            ModelOptions { interpolation: crate::Interpolation::PIECEWISE, ..Default::default() };
+        let mut jumps = 0;
+        for seed in 0..40 {
+            let limits = Limits { odd: false, ..Limits::default() };
+            let model = Model::new(&any(seed, limits), &options).expect("it is a model");
+            let (layout, numbers, data) = (&*model.layout, &model.numbers, &model.observed.values);
+            let beside = |step: f64| -> Vec<f64> {
+                let values = model.init().iter().zip(model.bounds());
+                values.map(|(init, [low, _])| if *low < 0.0 { step } else { *init }).collect()
+            };
+            let [left, right] = [beside(-1e-12), beside(1e-12)];
+            let mut scratch = Scratch::new(layout);
+            let mut at = |theta: &[f64], turned: bool| {
+                let evaluate = if turned { value_and_turned_gradient } else { value_and_gradient };
+                evaluate(layout, numbers, data, theta, &mut scratch);
+                scratch.gradient.clone()
+            };
+            let [of_left, of_right] = [at(&left, false), at(&right, false)];
+            for (near, far) in [(at(&left, true), &of_right), (at(&right, true), &of_left)] {
+                for (turned, far) in near.iter().zip(far) {
+                    assert!(
+                        (turned - far).abs() < 1e-8 * (1.0 + far.abs()),
+                        "{seed}: {turned} {far}"
+                    );
+                }
+            }
+            jumps += of_left.iter().zip(&of_right).filter(|(a, b)| (*a - *b).abs() > 1e-3).count();
+        }
+        assert!(jumps > 20, "{jumps}");
+    }
+
     fn check(simd: impl Simd, model: &Model, seed: u64) {
         let (layout, numbers, data) = (&*model.layout, &model.numbers, &model.observed.values);
         let mut scratch = Scratch::new(layout);
         let theta: Vec<f64> = model.init().iter().map(|value| value + 0.1).collect();
         let ours = value_and_gradient(layout, numbers, data, &theta, &mut scratch);
         let gradient = scratch.gradient.clone();
-        let scratch_of = &mut scratch;
-        let kernel = Evaluate::<true> { layout, numbers, data, scratch: scratch_of, turned: false };
+        let kernel =
+            Evaluate::<true> { layout, numbers, data, scratch: &mut scratch, turned: false };
         let theirs = kernel.with_simd(simd);
         assert!((ours - theirs).abs() <= 1e-12 * theirs.abs(), "{seed}: {ours} {theirs}");
         for (ours, theirs) in gradient.iter().zip(&scratch.gradient) {
