@@ -139,12 +139,22 @@ def test_overhead_is_told_beside_the_baseline_and_the_profiler_is_refused(tmp_pa
     arms = ["--arm", "pytrees", "--arm", "filter-jit"]
     cases = ["--case", "step", "--case", "structure", "--case", "traced"]
     document = run(tmp_path, "jit-overhead", *arms, *cases, busy="async-not-synchronised")
-    for name in ("pytrees", "filter-jit"):
-        of = sample(arm(case(document, "step"), name), "warm")
-        assert of["window"]["overhead"]["pairs"] > 0
-        assert of["window"]["overhead"]["baseline-ns"] > 0
+    right = [one for one in document["cases"] if not one.get("planted")]
+    windows = [sample(of, "warm")["window"] for one in right for of in one["arms"]]
+    # One short window on a busy machine may settle nowhere; then it has no overhead either.
+    overheads = [window["overhead"] for window in windows if window["steady"]]
+    assert overheads
+    assert all(of["pairs"] > 0 and of["baseline-ns"] > 0 for of in overheads)
+    assert all("overhead" not in window for window in windows if not window["steady"])
     [sweep] = document["sweeps"]
-    assert [line["arm"] for line in sweep["overheads"]] == ["pytrees", "filter-jit"]
+    points = [one for one in right if one["name"].startswith("structure")]
+    samples = {name: [sample(arm(one, name), "warm") for one in points] for name in arms[1::2]}
+    settled = [
+        name
+        for name, of in samples.items()
+        if any(a["valid"] and a["window"]["steady"] for a in of)
+    ]
+    assert [line["arm"] for line in sweep["overheads"]] == settled
     planted = case(document, "traced")["planted"]
     assert planted["refused"]
     assert all("tracer-inflated" in row["findings"] for row in planted["rows"])
