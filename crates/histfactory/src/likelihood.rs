@@ -3,7 +3,8 @@
 //! log L = Σ_b [n ln ν − ν − lnΓ(n+1)] + Σ ln N(a|θ,σ) + Σ ln Pois(a|γτ), all constants kept, counts
 //! real. What is returned is −log L; pyhf's `twice_nll` is twice that.
 
-use crate::kernel::{Curvature, Scratch, evaluate};
+use crate::kernel::evaluate::{self, Slopes};
+use crate::kernel::{Curvature, Scratch};
 use crate::model::{Data, EvaluationError, Model};
 
 /// Evaluates a model on a data set again and again without allocating.
@@ -87,17 +88,19 @@ impl Evaluator<'_> {
     }
 
     pub(crate) fn raw_gradient(&mut self, theta: &[f64]) -> f64 {
-        let Model { layout, numbers, .. } = self.model;
-        evaluate::value_and_gradient(layout, numbers, &self.data.values, theta, &mut self.scratch)
-            + self.data.constant
+        self.raw_gradient_with(theta, Slopes::Near)
     }
 
-    /// The gradient with the slopes of the other side in every parameter with a kink; NaN or infinite
-    /// where −log L is.
-    pub(crate) fn turned_gradient(&mut self, theta: &[f64]) -> &[f64] {
-        let (Model { layout, numbers, .. }, data) = (self.model, &self.data.values);
-        evaluate::value_and_turned_gradient(layout, numbers, data, theta, &mut self.scratch);
+    /// The gradient with the slopes of the far side in every parameter with a kink.
+    pub(crate) fn far_gradient(&mut self, theta: &[f64]) -> &[f64] {
+        self.raw_gradient_with(theta, Slopes::Far);
         self.gradient()
+    }
+
+    fn raw_gradient_with(&mut self, theta: &[f64], slopes: Slopes) -> f64 {
+        let (Model { layout, numbers, .. }, data) = (self.model, &self.data.values);
+        evaluate::value_and_gradient(layout, numbers, data, theta, slopes, &mut self.scratch)
+            + self.data.constant
     }
 
     pub(crate) fn check(&self, theta: &[f64]) -> Result<(), EvaluationError> {

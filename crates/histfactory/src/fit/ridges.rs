@@ -60,7 +60,7 @@ impl Fitter<'_> {
     fn promising<'k>(&mut self, best: &mut Fit, kinks: &'k [Kink]) -> Vec<&'k Kink> {
         best.evaluations += 1;
         let constraints = &self.evaluator.model.numbers.constraints;
-        let slopes = self.evaluator.turned_gradient(&best.theta);
+        let slopes = self.evaluator.far_gradient(&best.theta);
         let mut promising: Vec<(f64, &Kink)> = kinks
             .iter()
             .filter_map(|kink| {

@@ -64,13 +64,6 @@ pub(super) struct Alternative {
     nll: f64,
 }
 
-impl TestKind {
-    /// The value of the parameter of interest that is the alternative to what is tested.
-    pub(crate) fn alternative(self) -> f64 {
-        if self == Self::Q0 { 1.0 } else { 0.0 }
-    }
-}
-
 impl Alternative {
     /// Profiled to the data, with the parameter of interest at `mu`.
     pub(super) fn new(
@@ -107,12 +100,12 @@ impl Model {
         mu: f64,
         kind: TestKind,
     ) -> Result<Hypotest, InferenceError> {
-        let mu = if kind == TestKind::Q0 { 0.0 } else { mu };
+        let mu = kind.tested(mu);
         let statistic = self.test_statistic(data, kind, mu)?;
-        let mut profile = kind.profile(self, data)?.near(&statistic.conditional);
+        let mut profile = kind.profile(self, data)?.near(&statistic.conditional.theta);
         let other = kind.alternative();
         let alternative = Alternative::new(self, &mut profile, other)?;
-        let mut of_asimov = kind.profile(self, &alternative.data)?.near(&alternative.point);
+        let mut of_asimov = kind.profile(self, &alternative.data)?.near(&alternative.point.theta);
         let asimov = kind.one_sided(alternative.t(&of_asimov.at(mu)?), mu, other);
         let root = asimov.sqrt();
         let t = position(kind, statistic.value, asimov);

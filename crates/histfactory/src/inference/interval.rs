@@ -76,7 +76,7 @@ impl Model {
         if best == bound {
             return Ok(End::Bound(bound));
         }
-        let mut profile = Profile::of(self, data, parameter)?.near(fit);
+        let mut profile = Profile::of(self, data, parameter)?.near(&fit.theta);
         // √t is nearly a straight line: its root is found in few fits.
         let mut rise = |value: f64| -> Result<f64, InferenceError> {
             let t = 2.0 * (profile.at(value)?.nll - fit.nll);

@@ -68,7 +68,7 @@ impl Model {
         let mu_hat = free.theta[observed.poi];
         let alternative = Alternative::new(self, &mut observed, 0.0)?;
         observed.latest = Some(free.theta.clone());
-        let mut asimov = kind.profile(self, &alternative.data)?.near(&alternative.point);
+        let mut asimov = kind.profile(self, &alternative.data)?.near(&alternative.point.theta);
         let mut tested: Vec<Tested> = Vec::new();
         // ln(CLs/level) for the data (`None`) or for a band.
         let mut excess = |mu: f64, band: Option<usize>| -> Result<f64, InferenceError> {

@@ -157,9 +157,7 @@ impl Model {
         convention: Option<Convention>,
     ) -> Result<(Significance, Fit), InferenceError> {
         let poi = self.needed_poi()?;
-        let mut profile = Profile::new(self, data)?;
-        profile.latest = Some(theta.to_vec());
-        let background = profile.at(0.0)?;
+        let background = Profile::new(self, data)?.near(theta).at(0.0)?;
         let t0 = (2.0 * (background.nll - self.nll(theta, data)?)).max(0.0);
         let q0 = TestKind::Q0.one_sided(t0, 0.0, theta[poi]);
         let gradient = convention.map(|convention| {

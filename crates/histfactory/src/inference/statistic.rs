@@ -65,9 +65,9 @@ impl<'a> Profile<'a> {
         self
     }
 
-    /// With fits that start where this one ended.
-    pub(crate) fn near(mut self, fit: &Fit) -> Self {
-        self.latest = Some(fit.theta.clone());
+    /// With fits that start here.
+    pub(crate) fn near(mut self, theta: &[f64]) -> Self {
+        self.latest = Some(theta.to_vec());
         self
     }
 
@@ -112,6 +112,16 @@ impl<'a> Profile<'a> {
 }
 
 impl TestKind {
+    /// The value of the parameter of interest that is tested: discovery tests zero whatever is asked.
+    pub(crate) fn tested(self, mu: f64) -> f64 {
+        if self == Self::Q0 { 0.0 } else { mu }
+    }
+
+    /// The value that is the alternative to it.
+    pub(crate) fn alternative(self) -> f64 {
+        if self == Self::Q0 { 1.0 } else { 0.0 }
+    }
+
     /// The statistic of 2[NLL(μ) − NLL(μ̂)] and μ̂.
     pub(crate) fn one_sided(self, t: f64, mu: f64, mu_hat: f64) -> f64 {
         match self {
@@ -142,7 +152,7 @@ impl Model {
         kind: TestKind,
         mu: f64,
     ) -> Result<TestStatistic, InferenceError> {
-        let mu = if kind == TestKind::Q0 { 0.0 } else { mu };
+        let mu = kind.tested(mu);
         let mut profile = kind.profile(self, data)?;
         let free = profile.free()?;
         let conditional = profile.lowest_at(mu)?;

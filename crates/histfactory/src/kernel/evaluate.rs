@@ -21,8 +21,16 @@ struct Evaluate<'a, const GRADIENT: bool> {
     numbers: &'a Numbers,
     data: &'a [f64],
     scratch: &'a mut Scratch,
-    /// With the slopes that interpolations have on the other side of their kinks.
-    turned: bool,
+    slopes: Slopes,
+}
+
+/// On which side of their kinks interpolations have their slopes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slopes {
+    /// Where the parameter is.
+    Near,
+    /// Beyond zero: what the gradient would be there if nothing else changed.
+    Far,
 }
 
 /// −ln L without the part that only the data determine.
@@ -34,7 +42,7 @@ pub(crate) fn value(
     scratch: &mut Scratch,
 ) -> f64 {
     scratch.theta[..theta.len()].copy_from_slice(theta);
-    dispatch(Evaluate::<false> { layout, numbers, data, scratch, turned: false })
+    dispatch(Evaluate::<false> { layout, numbers, data, scratch, slopes: Slopes::Near })
 }
 
 /// The same with the gradient left in `scratch.gradient`.
@@ -43,22 +51,11 @@ pub(crate) fn value_and_gradient(
     numbers: &Numbers,
     data: &[f64],
     theta: &[f64],
+    slopes: Slopes,
     scratch: &mut Scratch,
 ) -> f64 {
     scratch.theta[..theta.len()].copy_from_slice(theta);
-    dispatch(Evaluate::<true> { layout, numbers, data, scratch, turned: false })
-}
-
-/// The value with a gradient that has the slopes of the other side in every parameter with a kink.
-pub(crate) fn value_and_turned_gradient(
-    layout: &Layout,
-    numbers: &Numbers,
-    data: &[f64],
-    theta: &[f64],
-    scratch: &mut Scratch,
-) -> f64 {
-    scratch.theta[..theta.len()].copy_from_slice(theta);
-    dispatch(Evaluate::<true> { layout, numbers, data, scratch, turned: true })
+    dispatch(Evaluate::<true> { layout, numbers, data, scratch, slopes })
 }
 
 /// Only the rates, left in `scratch.rate`.
@@ -93,9 +90,9 @@ impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let Self { layout, numbers, data, scratch, turned } = self;
+        let Self { layout, numbers, data, scratch, slopes } = self;
         parameters::<S, GRADIENT>(simd, layout, numbers, scratch);
-        if turned {
+        if slopes == Slopes::Far {
             turn(layout, numbers, scratch);
         }
         if GRADIENT {
@@ -218,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn turned_slopes_at_a_kink_are_those_of_its_other_side() {
+    fn far_slopes_at_a_kink_are_those_of_its_other_side() {
         let options =
             ModelOptions { interpolation: crate::Interpolation::PIECEWISE, ..Default::default() };
         let mut jumps = 0;
@@ -232,17 +229,18 @@ mod tests {
             };
             let [left, right] = [beside(-1e-12), beside(1e-12)];
             let mut scratch = Scratch::new(layout);
-            let mut at = |theta: &[f64], turned: bool| {
-                let evaluate = if turned { value_and_turned_gradient } else { value_and_gradient };
-                evaluate(layout, numbers, data, theta, &mut scratch);
+            let mut at = |theta: &[f64], slopes: Slopes| {
+                value_and_gradient(layout, numbers, data, theta, slopes, &mut scratch);
                 scratch.gradient.clone()
             };
-            let [of_left, of_right] = [at(&left, false), at(&right, false)];
-            for (near, far) in [(at(&left, true), &of_right), (at(&right, true), &of_left)] {
-                for (turned, far) in near.iter().zip(far) {
+            let [of_left, of_right] = [at(&left, Slopes::Near), at(&right, Slopes::Near)];
+            for (near, far) in
+                [(at(&left, Slopes::Far), &of_right), (at(&right, Slopes::Far), &of_left)]
+            {
+                for (there, far) in near.iter().zip(far) {
                     assert!(
-                        (turned - far).abs() < 1e-8 * (1.0 + far.abs()),
-                        "{seed}: {turned} {far}"
+                        (there - far).abs() < 1e-8 * (1.0 + far.abs()),
+                        "{seed}: {there} {far}"
                     );
                 }
             }
@@ -255,10 +253,10 @@ mod tests {
         let (layout, numbers, data) = (&*model.layout, &model.numbers, &model.observed.values);
         let mut scratch = Scratch::new(layout);
         let theta: Vec<f64> = model.init().iter().map(|value| value + 0.1).collect();
-        let ours = value_and_gradient(layout, numbers, data, &theta, &mut scratch);
+        let ours = value_and_gradient(layout, numbers, data, &theta, Slopes::Near, &mut scratch);
         let gradient = scratch.gradient.clone();
         let kernel =
-            Evaluate::<true> { layout, numbers, data, scratch: &mut scratch, turned: false };
+            Evaluate::<true> { layout, numbers, data, scratch: &mut scratch, slopes: Slopes::Near };
         let theirs = kernel.with_simd(simd);
         assert!((ours - theirs).abs() <= 1e-12 * theirs.abs(), "{seed}: {ours} {theirs}");
         for (ours, theirs) in gradient.iter().zip(&scratch.gradient) {

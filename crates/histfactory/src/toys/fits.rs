@@ -131,9 +131,9 @@ impl Model {
         toys: &ToyOptions,
         done: &(dyn Fn(u64) + Sync),
     ) -> Result<ToyTest, InferenceError> {
-        let mu = if kind == TestKind::Q0 { 0.0 } else { mu };
+        let mu = kind.tested(mu);
         let observed = self.test_statistic(data, kind, mu)?;
-        let mut profile = kind.profile(self, data)?.near(&observed.free);
+        let mut profile = kind.profile(self, data)?.near(&observed.free.theta);
         let alternative = profile.lowest_at(kind.alternative())?;
         let distribution = |theta: &[f64], seed: u64| {
             let toys = ToyOptions { seed, ..*toys };
