@@ -14,11 +14,13 @@ from importlib.util import MAGIC_NUMBER
 NAMES = (
     "firstlight",
     "firstlight._channel",
+    "firstlight._children",
     "firstlight._imports",
     "firstlight._hooks",
     "firstlight.adapters",
     "firstlight.adapters.dynamo",
     "firstlight.adapters.jax",
+    "firstlight.adapters.jax_calls",
     "firstlight.adapters.numba",
     "firstlight.adapters.torch",
 )

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     # Device, bytes in use, most bytes ever in use.
     DeviceMemory = tuple[str, int | None, int | None]
 
-PROTOCOL = (1, 0)
+PROTOCOL = (1, 1)
+# Waits for children that are reported one by one; later ones are merged where they follow closely.
+SINGLE_WAITS = 2000
+MERGED_GAP = 10_000_000
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -62,18 +65,30 @@ class Channel:
         "_inode",
         "_lock",
         "_threads",
+        "_waited",
+        "_waits_seen",
         "farewells",
         "keeps_programs",
+        "main",
         "memory",
         "pending",
+        "phases",
         "programs",
+        "waits",
     )
 
     def __init__(self, fd: int, pending: bytes = b"") -> None:
         self._fd = fd
         self._inode = os.fstat(fd).st_ino
         self._lock = RLock()
-        self._threads = {get_ident(): 0}
+        self.main = get_ident()
+        self._threads = {self.main: 0}
+        # Open phases of the main thread, innermost last.
+        self.phases: "list[str]" = []
+        # Whether the main thread waits for a child; the label and end of a wait not yet reported.
+        self.waits = False
+        self._waited: "tuple[str, int] | None" = None
+        self._waits_seen = 0
         self.pending = pending
         self.memory = Memory()
         # What adapters still have to tell when the process ends, such as their cache's counters.
@@ -108,6 +123,43 @@ class Channel:
     def close(self) -> None:
         self._fd = -1
 
+    def descriptor(self) -> "int | None":
+        return self._fd if self._fd >= 0 else None
+
+    def phase(self) -> "str | None":
+        """The innermost open phase of the main thread; None once the channel is closed."""
+        return self.phases[-1] if self.phases and self._fd >= 0 else None
+
+    def begin_wait(self, label: str) -> None:
+        """The main thread begins to wait for a child. No memory is read: it may happen often."""
+        now = monotonic_ns()
+        self.waits = True
+        waited, self._waited = self._waited, None
+        if waited is not None:
+            if waited[0] == label and now - waited[1] < MERGED_GAP:
+                self._waited = label, -1
+                return
+            self.write(_edge("end", "children", waited[0], waited[1], 0, ""))
+        self._waits_seen += 1
+        self.write(_edge("begin", "children", label, now, 0, ""))
+        self._waited = label, -1
+
+    def end_wait(self) -> None:
+        now = monotonic_ns()
+        self.waits = False
+        if self._waited is not None:
+            self._waited = self._waited[0], now
+            if self._waits_seen < SINGLE_WAITS:
+                self.write(self._waited_out())
+
+    def _waited_out(self) -> str:
+        """The end of a wait that is over and was not reported yet."""
+        waited = self._waited
+        if waited is None or waited[1] < 0:
+            return ""
+        self._waited = None
+        return _edge("end", "children", waited[0], waited[1], 0, "")
+
     def thread(self) -> int:
         """0 for the main thread, then 1, 2, … in order of appearance."""
         ident = get_ident()
@@ -125,9 +177,12 @@ class Channel:
         if at is None:
             at = monotonic_ns()
         thread = self.thread()
+        before = ""
         if thread == 0:
             self.memory.enter()
-        return _edge("begin", phase, label, at, thread, "")
+            self.phases.append(phase)
+            before = self._waited_out()
+        return before + _edge("begin", phase, label, at, thread, "")
 
     def end(
         self,
@@ -152,7 +207,12 @@ class Channel:
         line = _edge(
             "end", phase, label, at, thread, ',"detail":' + encode(detail) if detail else ""
         )
-        return line + self.memory.leave(phase, at) if thread == 0 else line
+        if thread != 0:
+            return line
+        if phase in self.phases:
+            while self.phases.pop() != phase:
+                pass
+        return self._waited_out() + line + self.memory.leave(phase, at)
 
     def event(self, kind: str, at: "int | None" = None, **fields: object) -> None:
         """A point event; see ``docs/guide/runner-protocol.md`` for the kinds."""
@@ -191,6 +251,7 @@ def message(kind: str, **fields: object) -> str:
 
 
 def imports(
+    thread: int,
     segments: "Iterable[tuple[str, int, int]]",
     cumulative: "Mapping[str, int]",
     sources: int,
@@ -199,8 +260,8 @@ def imports(
     """One finished outermost import, cut where the running top-level package changed."""
     cuts = ",".join("[%s,%d,%d]" % (quote(name), a, b) for name, a, b in segments)
     return (
-        '{"type":"imports","thread":0,"segments":[%s],"cumulative":%s,"sources":%d,'
-        '"sources-ns":%d}\n' % (cuts, encode(cumulative), sources, sources_ns)
+        '{"type":"imports","thread":%d,"segments":[%s],"cumulative":%s,"sources":%d,'
+        '"sources-ns":%d}\n' % (thread, cuts, encode(cumulative), sources, sources_ns)
     )
 
 

@@ -38,7 +38,19 @@ def install(entered: int, load: "Callable[[str], Any] | None" = None) -> None:
     opening = _hello("hooks" if watched else "runner", entered)
     opening += channel.beginning("probe", "hooks", entered)
     exit_ = _Exit(channel, "run" if watched else "probe")
-    _imports.install(channel, _arrivals(exit_, load or own_module))
+    load = load or own_module
+    handover = _handover(fd)
+
+    watched_children: "list[Any]" = []
+
+    def children() -> "Any":
+        if not watched_children:
+            restore()
+            watched_children.append(load("firstlight._children").Children(channel, handover))
+        return watched_children[0]
+
+    restore = _watch_starts(children)
+    _imports.install(channel, _arrivals(exit_, load, children))
     if "threading" in sys.modules:
         exit_.watch_shutdown()
     os.register_at_fork(after_in_child=channel.close)
@@ -46,6 +58,10 @@ def install(entered: int, load: "Callable[[str], Any] | None" = None) -> None:
     now = monotonic_ns()
     opening += channel.ending("probe", "hooks", at=now)
     channel.write(opening + channel.beginning(exit_.base, None if watched else "runner", now))
+    if sys.dont_write_bytecode:
+        told = os.environ.get("PYTHONDONTWRITEBYTECODE")
+        why = "PYTHONDONTWRITEBYTECODE is set" if told else "python runs with -B"
+        channel.event("no-bytecode", why=why)
 
 
 def _take(fd: int) -> "bytes | None":
@@ -97,7 +113,51 @@ def own_module(name: str) -> "Any":
         sys.dont_write_bytecode, sys.pycache_prefix = settings
 
 
-def _arrivals(exit_: "_Exit", load: "Callable[[str], Any]") -> "dict[str, Any]":
+def _handover(fd: int) -> "dict[str, str]":
+    """The variables with which a program that this process becomes loads the hooks."""
+    bootstrap = os.environ.get("PYTHONPATH", "").partition(":")[0]
+    return {
+        "FIRSTLIGHT_FD": str(fd),
+        "FIRSTLIGHT_PARENT": os.environ.get("FIRSTLIGHT_PARENT", ""),
+        "PYTHONPATH": bootstrap,
+    }
+
+
+# Functions of ``os`` that start a process or become another one.
+STARTS = ("fork", "posix_spawn", "posix_spawnp", "system", "execv", "execve")
+
+
+def _watch_starts(children: "Callable[[], Any]") -> "Callable[[], None]":
+    """Most programs start no process, so what watches children is loaded by the first start.
+
+    Returns what puts the original functions back.
+    """
+
+    def later(name: str, original: "Any") -> "Any":
+        def start(*args: "Any", **kwargs: "Any") -> "Any":
+            children()
+            return getattr(os, name)(*args, **kwargs)
+
+        start.__name__ = name
+        start.__doc__ = original.__doc__
+        return start
+
+    originals = {name: getattr(os, name) for name in STARTS if hasattr(os, name)}
+    stand_ins = {name: later(name, original) for name, original in originals.items()}
+
+    def restore() -> None:
+        for name, stand_in in stand_ins.items():
+            if getattr(os, name) is stand_in:
+                setattr(os, name, originals[name])
+
+    for name, stand_in in stand_ins.items():
+        setattr(os, name, stand_in)
+    return restore
+
+
+def _arrivals(
+    exit_: "_Exit", load: "Callable[[str], Any]", children: "Callable[[], Any]"
+) -> "dict[str, Any]":
     def adapter(name: str) -> "Any":
         return lambda channel: load("firstlight.adapters." + name).install(channel)
 
@@ -107,6 +167,8 @@ def _arrivals(exit_: "_Exit", load: "Callable[[str], Any]") -> "dict[str, Any]":
         "torch._dynamo.utils": adapter("dynamo"),
         "numba": adapter("numba"),
         "threading": lambda channel: exit_.watch_shutdown(),
+        "subprocess": lambda channel: children().watch_subprocess(channel),
+        "multiprocessing.process": lambda channel: children().watch_multiprocessing(channel),
     }
 
 

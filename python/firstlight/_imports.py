@@ -24,6 +24,7 @@ STANDARD: "frozenset[str]" = getattr(sys, "stdlib_module_names", frozenset())
 STANDARD_NAME = "standard library"
 
 
+# The main thread's.
 _watch: "_Watch | None" = None
 
 
@@ -45,17 +46,24 @@ def install(channel: "Channel", arrivals: "dict[str, Callable[[Channel], None]]"
     original: "Callable[[str, Any], Any]" = bootstrap._find_and_load
     compile_source = external.SourceLoader.source_to_code
     global _watch
-    _watch = watch = _Watch(channel, arrivals)
-    stack = watch.stack
+    _watch = main_watch = _Watch(channel, arrivals)
     main = get_ident()
+    others: "dict[int, _Watch]" = {}
 
     def find_and_load(name: str, import_: "Any") -> "Any":
         package = name.partition(".")[0]
         if package in STANDARD:
             package = STANDARD_NAME
+        watch = main_watch
+        if get_ident() != main:
+            found = others.get(get_ident())
+            if found is None:
+                found = others[get_ident()] = _Watch(channel, arrivals)
+            watch = found
+        stack = watch.stack
         # Inside its own package a module changes nothing, unless somebody waits for it.
         crossing = not stack or stack[-1] != package
-        if not (crossing or name in arrivals) or watch.paused or get_ident() != main:
+        if not (crossing or name in arrivals) or watch.paused:
             return original(name, import_)
         if crossing:
             watch.enter(package)
@@ -70,6 +78,7 @@ def install(channel: "Channel", arrivals: "dict[str, Callable[[Channel], None]]"
         return module
 
     def source_to_code(self: "Any", *args: "Any", **kwargs: "Any") -> "Any":
+        watch = main_watch if get_ident() == main else others.get(get_ident(), main_watch)
         started = monotonic_ns()
         try:
             return compile_source(self, *args, **kwargs)
@@ -90,7 +99,7 @@ def _disguised(function: "Any", file: str) -> "FunctionType":
 
 
 class _Watch:
-    """Which packages are loading each other on the main thread, innermost last."""
+    """Which packages are loading each other on one thread, innermost last."""
 
     def __init__(
         self, channel: "Channel", arrivals: "dict[str, Callable[[Channel], None]]"
@@ -136,7 +145,9 @@ class _Watch:
         self.paused = True
         channel.begin("probe", name)
         try:
-            self.arrivals.pop(name)(channel)
+            adapter = self.arrivals.pop(name, None)  # another thread may have been faster
+            if adapter is not None:
+                adapter(channel)
         except Exception as error:  # its framework goes unwatched, and the record says so
             channel.event("adapter-failed", adapter=name, error=repr(error))
         channel.end("probe", name)
@@ -146,5 +157,11 @@ class _Watch:
         segments, self._segments = self._segments, []
         cumulative, self._cumulative = self._cumulative, {}
         sources, sources_ns = self._sources_before
-        told = imports(segments, cumulative, self.sources - sources, self.sources_ns - sources_ns)
+        told = imports(
+            self.channel.thread(),
+            segments,
+            cumulative,
+            self.sources - sources,
+            self.sources_ns - sources_ns,
+        )
         self.channel.write(told + self.channel.ending("import", package, at=now))

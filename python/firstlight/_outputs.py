@@ -1,4 +1,10 @@
-"""What a workload returned, in a form that can be compared with another arm's: digests and values.
+"""What a workload returned, in a form that can be compared with another arm's: every leaf of it.
+
+A small array is described by all its elements, a larger one by a sketch: its elements are dealt
+out to blocks and summed there, each with a random sign (Charikar, Chen and Farach-Colton, Finding
+frequent items in data streams, 2002). One element that differs shows in its block, however many
+others agree; elements that all differ by a little show in all blocks alike. Block and sign depend
+on the element's place alone, so every process and every language deals alike.
 
 Imported after the clock has stopped, and only where a result is looked at. Large results are read
 piece by piece: what this takes would count as the workload's memory.
@@ -14,97 +20,235 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-SHOWN_LEAVES = 64
-SHOWN_VALUES = 16
-PIECE = 1 << 20
+# Leaves that are listed one by one; further ones count as unread.
+MOST_LEAVES = 16384
+# Arrays of up to so many numbers are told in full.
+SMALL = 64
+# Elements that are read at once, and the period of their blocks and signs.
+PIECE = 1 << 18
+# How far blocks and signs are shifted from one piece to the next.
+SHIFT = 65537
 
 
-def describe(result: Any) -> tuple[str | None, list[dict[str, object]]]:
-    """The digest of all leaves, and the first leaves in numbers.
+def describe(result: Any) -> tuple[str | None, list[dict[str, object]], int]:
+    """The digest of all leaves, the leaves one by one, and how many of them cannot be read.
 
     The digest is SHA-256 over types, shapes and bytes; there is none where a leaf is something
     whose value cannot be told, such as an object of the workload's own.
     """
     hasher = hashlib.sha256()
-    shown: list[dict[str, object]] = []
-    readable = True
-    for item in leaves(result):
+    described: list[dict[str, object]] = []
+    unread, readable = 0, True
+    found = list(leaves(result))
+    for path, item in found:
         try:
-            leaf = _leaf(item)
+            leaf = _leaf(item, blocks(len(found)))
         except Exception:  # a leaf that cannot be read has no digest
             leaf = None
         if leaf is None:
             readable = False
-            continue
-        hasher.update(str(leaf["digest"]).encode())
-        if len(shown) < SHOWN_LEAVES:
-            shown.append(leaf)
-    return ("sha256:%s" % hasher.hexdigest() if readable else None), shown
+        else:
+            hasher.update(str(leaf["digest"]).encode())
+        if leaf is None or len(described) == MOST_LEAVES:
+            unread += 1
+        else:
+            leaf["path"] = path
+            described.append(leaf)
+    return ("sha256:%s" % hasher.hexdigest() if readable else None), described, unread
 
 
-def _leaf(item: Any) -> dict[str, object] | None:
-    value = item.detach().cpu().numpy() if hasattr(item, "detach") else item
-    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
-        return _plain(value)
-    if hasattr(value, "__array__"):
-        return _array(value)
+def blocks(leaves: int) -> int:
+    """How many sums stand for a large leaf: fewer where there are many leaves."""
+    return 64 if leaves <= 256 else 16
+
+
+def _leaf(item: Any, count: int) -> dict[str, object] | None:
+    if hasattr(item, "detach"):
+        return _tensor(item, count)
+    if item is None or isinstance(item, (bool, int, float, complex, str, bytes)):
+        return _plain(item)
+    dtype = getattr(item, "dtype", None)
+    if str(dtype).startswith("key<"):
+        item = sys.modules["jax"].random.key_data(item)
+    if hasattr(item, "__array__"):
+        import numpy
+
+        array = numpy.asarray(item)
+        return None if array.dtype.hasobject else _array(array, array, array.dtype.name, count)
     return None
 
 
 def _plain(value: Any) -> dict[str, object]:
     kind = "python %s" % type(value).__name__
-    number = _finite(value) if isinstance(value, (bool, int, float)) else None
-    values = [number] if isinstance(value, (bool, int, float)) else []
     digest = hashlib.sha256(("%s %r" % (kind, value)).encode()).hexdigest()[:16]
-    return {"dtype": kind, "digest": digest, "shape": [], "norm": number, "values": values}
+    leaf: dict[str, object] = {"dtype": kind, "digest": digest, "shape": [], "values": []}
+    if isinstance(value, (bool, int, float)):
+        numbers = [float(value)]
+    elif isinstance(value, complex):
+        numbers = [value.real, value.imag]
+    else:
+        return {**leaf, "norm": None}
+    finite = [number for number in numbers if number - number == 0.0]
+    squares = sum(number * number for number in finite)
+    leaf["norm"] = (squares / len(finite)) ** 0.5 if finite else None
+    leaf["values"] = numbers
+    if len(finite) < len(numbers):
+        codes = bytes(_code(number) for number in numbers)
+        leaf["not-finite"] = _not_finite(codes.count(1), codes.count(2), codes.count(3), codes)
+    return leaf
 
 
-def _array(value: Any) -> dict[str, object] | None:
+def _code(number: float) -> int:
+    if number - number == 0.0:
+        return 0
+    if number > 0.0:
+        return 2
+    return 3 if number < 0.0 else 1
+
+
+def _not_finite(nan: int, positive: int, negative: int, codes: bytes) -> dict[str, object]:
+    digest = hashlib.sha256(b"0:" + codes).hexdigest()[:16]
+    return {"nan": nan, "positive": positive, "negative": negative, "digest": digest}
+
+
+def _tensor(tensor: Any, count: int) -> dict[str, object] | None:
+    """A tensor of PyTorch; types that NumPy does not have are read as wider ones."""
+    torch = sys.modules["torch"]
+    tensor = tensor.detach().cpu().contiguous()
+    if tensor.is_sparse or tensor.is_quantized:
+        return None
+    name = str(tensor.dtype).rpartition(".")[2]
+    try:
+        array = tensor.numpy()
+    except TypeError:
+        raw = tensor.reshape(-1).view(torch.uint8).numpy()
+        return _array(tensor.to(torch.float32).numpy(), raw, name, count)
+    return _array(array, array, name, count)
+
+
+def _array(array: Any, raw: Any, name: str, count: int) -> dict[str, object]:
+    """An array with the bytes that it stands for."""
     import numpy
 
-    array = numpy.asarray(value)
-    if array.dtype.hasobject:
-        return None
-    flat = numpy.ascontiguousarray(array).reshape(-1)
-    hasher = hashlib.sha256(("%s%s" % (array.dtype.str, array.shape)).encode())
-    squares, numeric = 0.0, array.dtype.kind in "biuf" or array.dtype.name == "bfloat16"
-    real = flat.view(flat.real.dtype) if array.dtype.kind == "c" else flat
-    numeric = numeric or array.dtype.kind == "c"
-    for start in range(0, flat.size, PIECE):
-        hasher.update(flat[start : start + PIECE].tobytes())
-    for start in range(0, real.size if numeric else 0, PIECE):
-        piece = real[start : start + PIECE].astype(numpy.float64)
-        squares += float(numpy.dot(piece, piece))
-    values: list[float | None] = []
-    norm: float | None = None
-    if numeric and real.size:
-        step = max(1, real.size // SHOWN_VALUES)
-        values = [_finite(one) for one in real[::step][:SHOWN_VALUES].astype(numpy.float64)]
-        norm = _finite((squares / real.size) ** 0.5)
-    return {
-        "dtype": array.dtype.name,
+    hasher = hashlib.sha256(("%s%s" % (name, array.shape)).encode())
+    bytes_ = numpy.ascontiguousarray(raw).reshape(-1)
+    for start in range(0, bytes_.size, PIECE):
+        hasher.update(bytes_[start : start + PIECE].tobytes())
+    leaf: dict[str, object] = {
+        "dtype": name,
         "digest": hasher.hexdigest()[:16],
         "shape": list(array.shape),
-        "norm": norm,
-        "values": values,
+        "norm": None,
+        "values": [],
     }
+    flat = numpy.ascontiguousarray(array).reshape(-1)
+    if array.dtype.kind == "c":
+        flat = flat.view(flat.real.dtype)
+    if array.dtype.kind in "biufc" or "float" in name or "int" in name:
+        leaf.update(_numbers(flat, count, array.dtype.itemsize > 4))
+    return leaf
 
 
-def _finite(value: Any) -> float | None:
-    number = float(value)
-    return number if number - number == 0.0 else None
+def _numbers(flat: Any, count: int, exact: bool) -> dict[str, object]:
+    import numpy
 
-
-def leaves(result: Any) -> Iterator[Any]:
-    """The leaves of nested containers; of any registered tree where JAX is loaded."""
-    jax = sys.modules.get("jax")
-    if jax is not None:
-        yield from jax.tree_util.tree_leaves(result, is_leaf=lambda leaf: leaf is None)
-    elif isinstance(result, dict):
-        for key in sorted(result, key=str):
-            yield from leaves(result[key])
-    elif isinstance(result, (list, tuple)):
-        for item in result:
-            yield from leaves(item)
+    squares, finite = 0.0, 0
+    kinds = [0, 0, 0]
+    hasher = hashlib.sha256()
+    sketch = _Sketch(count) if flat.size > SMALL else None
+    for start in range(0, flat.size, PIECE):
+        piece = flat[start : start + PIECE].astype(numpy.float64)
+        good = numpy.isfinite(piece)
+        if not good.all():
+            codes = numpy.where(good, 0, numpy.where(numpy.isnan(piece), 1, 3 - (piece > 0)))
+            for place in range(3):
+                kinds[place] += int((codes == place + 1).sum())
+            hasher.update(b"%d:" % start + codes.astype(numpy.uint8).tobytes())
+            piece[~good] = 0.0
+        finite += int(good.sum())
+        squares += float(numpy.dot(piece, piece))
+        if sketch is not None:
+            sketch.add(piece, start // PIECE)
+    told: dict[str, object] = {"norm": (squares / finite) ** 0.5 if finite else None}
+    if sketch is None:
+        values = flat.astype(numpy.float64)
+        told["values"] = [_short(float(value), exact) for value in values]
     else:
-        yield result
+        told["sketch"] = {"sums": [_short(value, exact) for value in sketch.sums.tolist()]}
+    if any(kinds):
+        told["not-finite"] = {
+            "nan": kinds[0],
+            "positive": kinds[1],
+            "negative": kinds[2],
+            "digest": hasher.hexdigest()[:16],
+        }
+    return told
+
+
+def _short(value: float, exact: bool) -> float:
+    """Nine digits are more than a single-precision number has."""
+    return value if exact or value - value != 0.0 else float("%.9g" % value)
+
+
+class _Sketch:
+    """Signed sums of elements that are dealt out to blocks by their places."""
+
+    _dealt: Any = None
+
+    def __init__(self, count: int) -> None:
+        import numpy
+
+        self.sums = numpy.zeros(count)
+        if _Sketch._dealt is None:
+            # SplitMix64 of each place (Steele, Lea and Flood, 2014): its highest bit is the sign.
+            z = (numpy.arange(PIECE, dtype=numpy.uint64) + numpy.uint64(1)) * numpy.uint64(
+                0x9E3779B97F4A7C15
+            )
+            z = (z ^ (z >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
+            z ^= z >> numpy.uint64(31)
+            signs = 1.0 - 2.0 * (z >> numpy.uint64(63)).astype(numpy.float64)
+            places = (z & numpy.uint64(0xFFFF)).astype(numpy.intp)
+            # Twice, so that a shifted piece is one stretch of it.
+            _Sketch._dealt = numpy.concatenate([signs, signs]), numpy.concatenate([places, places])
+
+    def add(self, piece: Any, number: int) -> None:
+        import numpy
+
+        signs, places = _Sketch._dealt
+        shift = number * SHIFT % PIECE
+        until = shift + piece.size
+        count = self.sums.size
+        blocks = places[shift:until] & (count - 1)
+        self.sums += numpy.bincount(blocks, piece * signs[shift:until], count)
+
+
+def leaves(result: Any) -> Iterator[tuple[str, Any]]:
+    """The leaves of nested containers with their places; of any tree where JAX is loaded."""
+    jax = sys.modules.get("jax")
+    if jax is None:
+        yield from _nested("", result)
+        return
+    found = jax.tree_util.tree_flatten_with_path(result, is_leaf=lambda leaf: leaf is None)[0]
+    for keys, leaf in found:
+        yield "".join(map(_key, keys)), leaf
+
+
+def _key(key: Any) -> str:
+    for name, form in (("key", "[%r]"), ("idx", "[%d]"), ("name", ".%s")):
+        if hasattr(key, name):
+            return str(form % getattr(key, name))
+    return "[%s]" % key
+
+
+def _nested(path: str, result: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(result, dict):
+        for key in sorted(result, key=str):
+            yield from _nested("%s[%r]" % (path, key), result[key])
+    elif isinstance(result, (list, tuple)):
+        names = getattr(result, "_fields", None)
+        for place, item in enumerate(result):
+            key = ".%s" % names[place] if names else "[%d]" % place
+            yield from _nested(path + key, item)
+    else:
+        yield path, result

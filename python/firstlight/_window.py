@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from time import monotonic_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._channel import Channel
+
+
+# Collections that are listed one by one.
+MOST_COLLECTIONS = 20_000
 
 
 class Watch:
@@ -25,8 +30,10 @@ class Watch:
         self.settings = dict(settings())
         self.tracers = set(tracers())
         self.read = _bytes_read()
+        self.collections = Collections()
 
     def close(self) -> None:
+        self.collections.close(self.channel)
         read = _bytes_read()
         if self.read is not None and read is not None:
             self.channel.event("window-reads", bytes=max(0, read - self.read))
@@ -38,6 +45,32 @@ class Watch:
             if before != now:
                 was, is_ = _told(name, before, now)
                 self.channel.event("config-changed", name=name, before=was, after=is_)
+
+
+class Collections:
+    """The garbage collector's work while the window is open.
+
+    Plain numbers in one list, because the collector itself counts what it has to look at.
+    """
+
+    def __init__(self) -> None:
+        self.readings: list[int] = []
+        self.unlisted = 0
+        self._began = 0
+        gc.callbacks.append(self._collected)
+
+    def _collected(self, phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            self._began = monotonic_ns()
+        elif len(self.readings) < 3 * MOST_COLLECTIONS:
+            self.readings += (info["generation"], self._began, monotonic_ns())
+        else:
+            self.unlisted += 1
+
+    def close(self, channel: Channel) -> None:
+        gc.callbacks.remove(self._collected)
+        spans = list(zip(self.readings[::3], self.readings[1::3], self.readings[2::3]))
+        channel.event("collections", spans=spans, unlisted=self.unlisted)
 
 
 def _told(name: str, before: str | None, after: str | None) -> tuple[str, str]:

@@ -15,7 +15,7 @@ LONGEST_LINE = 4 << 20
 
 PHASES = (
     "spawn launcher interpreter probe import device-init setup trace lower compile cache-read "
-    "cache-write first-run warm-up window run teardown unattributed"
+    "cache-write first-run warm-up window run children teardown unattributed"
 ).split()
 LAYERS = (
     "jax xla-autotune inductor inductor-fx-graph inductor-aot-autograd triton cuda numba bytecode "
@@ -107,6 +107,9 @@ _DETAIL = _record(
     signature_=_optional(_text),
     digest_=_optional(_text),
     changed_=_optional(_text),
+    cause_=_optional(_text),
+    source_=_optional(_text),
+    op_by_op_=_optional(_flag),
     cache_=_optional(_one_of("hit", "miss", "off")),
 )
 _EVENTS = {
@@ -126,6 +129,9 @@ _EVENTS = {
     "window-reads": _record(bytes=_integer),
     "tracer": _record(name=_text),
     "program-hash": _record(function=_text, digest_=_optional(_text), hash=_text),
+    "exec": _record(command=_text),
+    "no-bytecode": _record(why=_text),
+    "collections": _record(spans=_list_of(_row(_count, _integer, _integer)), unlisted_=_integer),
 }
 
 
@@ -145,6 +151,11 @@ _LEAF = _record(
     shape=_list_of(_integer),
     norm_=_optional(_number),
     values=_list_of(_optional(_number)),
+    path_=_optional(_text),
+    sketch_=_optional(_record(sums=_list_of(_number))),
+    not_finite_=_optional(
+        _record(nan=_integer, positive=_integer, negative=_integer, digest=_text)
+    ),
 )
 MESSAGES: dict[str, Check] = {
     "hello": _record(
@@ -192,6 +203,7 @@ MESSAGES: dict[str, Check] = {
         error_=_optional(_text),
         digest_=_optional(_text),
         leaves_=_list_of(_LEAF),
+        unread_=_integer,
     ),
     "failed": _record(at=_integer, error=_text, traceback=_text),
     "bye": _record(at=_integer),
@@ -219,6 +231,7 @@ class Conversation:
     def __init__(self) -> None:
         self._hello: dict[str, Any] | None = None
         self._gone = False
+        self._replaced = False
         self._open: list[tuple[int, str, int]] = []
         self._owed = {"ready": 0, "iterations": 0, "settled": 0, "output": 0}
 
@@ -246,17 +259,19 @@ class Conversation:
         kind = message["type"]
         if kind == "hello":
             self._greet(message)
-        elif self._hello is None:
+            return
+        self._replaced = kind == "event" and message["event"]["kind"] == "exec"
+        if self._hello is None:
             raise ProtocolError("`%s` came before hello" % kind)
-        elif self._gone:
+        if self._gone:
             raise ProtocolError("`%s` came after bye" % kind)
-        else:
-            self._check(kind, message, self._hello["role"])
+        self._check(kind, message, self._hello["role"])
 
     def _greet(self, hello: dict[str, Any]) -> None:
         if hello["protocol"]["major"] != PROTOCOL[0]:
             raise ProtocolError("another major version")
-        if self._hello is not None and not (self._gone and hello["role"] == "hooks"):
+        left = self._gone or self._replaced
+        if self._hello is not None and not (left and hello["role"] == "hooks"):
             raise ProtocolError("hello came twice")
         self._hello, self._gone, self._open = hello, False, []
         self._owed["output"] = 0

@@ -268,11 +268,13 @@ class _Session:
         [outputs] = _imports.unwatched(["firstlight._outputs"])
         try:
             compared = result if workload.output is None else workload.output(result)
-            digest, leaves = outputs.describe(compared)
+            digest, leaves, unread = outputs.describe(compared)
         except Exception as problem:
             verdict, error = "failed", "output: " + describe(problem)
-            digest, leaves = None, []
-        self.channel.send("output", check=verdict, error=error, digest=digest, leaves=leaves)
+            digest, leaves, unread = None, [], 0
+        self.channel.send(
+            "output", check=verdict, error=error, digest=digest, leaves=leaves, unread=unread
+        )
 
 
 def _deadline(within: "int | None") -> int:

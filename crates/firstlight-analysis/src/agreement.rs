@@ -1,10 +1,12 @@
 //! Whether an arm's results are those of the reference arm, and of the type that was asked for.
 
 use firstlight_schema::finding::{Finding, Reason};
-use firstlight_schema::message::{Leaf, Message, Output};
+use firstlight_schema::message::{Message, Output};
 use firstlight_schema::run::{Agreed, ArmResult, RunOptions};
 use firstlight_schema::sample::Sample;
 use firstlight_schema::suite::{Agreement, Regime};
+
+use crate::leaves::{Distance, Kind, distance, kind};
 
 /// Compares the results of two arms in every regime that both have; the worst one counts.
 pub(crate) fn agreement(arm: &ArmResult, reference: &ArmResult, options: &RunOptions) -> Agreed {
@@ -17,7 +19,7 @@ pub(crate) fn agreement(arm: &ArmResult, reference: &ArmResult, options: &RunOpt
 /// The same for any two arms, be they of different results.
 pub(crate) fn compare_arms(arm: &ArmResult, reference: &ArmResult, options: &RunOptions) -> Agreed {
     if options.outputs == Agreement::Unchecked {
-        return not("the suite does not compare results");
+        return not_compared("the suite does not compare results");
     }
     let found = arm.regimes.iter().filter_map(|regime| {
         let other = reference.regimes.iter().find(|known| known.regime == regime.regime)?;
@@ -30,7 +32,7 @@ pub(crate) fn compare_arms(arm: &ArmResult, reference: &ArmResult, options: &Run
     found
         .chain(stable(reference, options))
         .max_by(|a, b| badness(a).total_cmp(&badness(b)))
-        .unwrap_or_else(|| not("one of the two arms has no result"))
+        .unwrap_or_else(|| not_compared("one of the two arms has no result"))
 }
 
 /// Whether an arm's own results differ from process to process.
@@ -48,16 +50,17 @@ fn stable(arm: &ArmResult, options: &RunOptions) -> Option<Agreed> {
     })
 }
 
-fn not(why: &str) -> Agreed {
+fn not_compared(why: &str) -> Agreed {
     Agreed::NotCompared { why: why.to_owned() }
 }
 
 /// The order in which answers outweigh each other.
-fn badness(of: &Agreed) -> f64 {
-    match of {
+fn badness(agreed: &Agreed) -> f64 {
+    match agreed {
         Agreed::Reference => -2.0,
         Agreed::Equal => -1.0,
         Agreed::Close { difference } => difference.min(1.0),
+        Agreed::Sampled { difference } => 1.0 + difference.min(1.0) / 2.0,
         Agreed::NotCompared { .. } => 2.0,
         Agreed::Differs { .. } => 3.0,
     }
@@ -69,6 +72,7 @@ fn in_regime(agreed: Agreed, regime: Regime) -> Agreed {
         other @ (Agreed::Reference
         | Agreed::Equal
         | Agreed::Close { .. }
+        | Agreed::Sampled { .. }
         | Agreed::NotCompared { .. }) => other,
     }
 }
@@ -91,71 +95,57 @@ fn compare(found: &Output, expected: &Output, options: &RunOptions) -> Agreed {
     if options.outputs == Agreement::Equal {
         return match (&found.digest, &expected.digest) {
             (Some(_), Some(_)) => differs("the results are not equal to the last bit".to_owned()),
-            _ => not("a result cannot be read to the last bit"),
+            _ => not_compared("a result cannot be read to the last bit"),
         };
     }
-    if found.leaves.len() != expected.leaves.len() {
-        let (a, b) = (found.leaves.len(), expected.leaves.len());
-        return differs(format!("the result has {a} arrays, the reference's has {b}"));
+    if let Some(how) = other_structure(found, expected) {
+        return differs(how);
     }
     if found.leaves.is_empty() {
-        return not("the results cannot be read");
+        return not_compared("the results cannot be read");
     }
     let mut largest = 0.0_f64;
+    let mut sampled = false;
     for (place, (a, b)) in found.leaves.iter().zip(&expected.leaves).enumerate() {
+        let named = || match b.path.as_deref() {
+            Some(path) if !path.is_empty() => format!("the array {path}"),
+            _ => format!("array {place}"),
+        };
         match distance(a, b) {
-            Ok(distance) => largest = largest.max(distance),
-            Err(how) => return differs(format!("array {place} {how}")),
+            Ok(Distance { relative, from_all }) => {
+                sampled |= !from_all;
+                if relative > options.tolerance {
+                    return differs(format!(
+                        "{} differs by {relative:.1e} of its size, {:.1e} is allowed",
+                        named(),
+                        options.tolerance
+                    ));
+                }
+                largest = largest.max(relative);
+            }
+            Err(how) => return differs(format!("{} {how}", named())),
         }
     }
-    if largest > options.tolerance {
-        return differs(format!(
-            "the results differ by {largest:.1e} of their size, {:.1e} is allowed",
-            options.tolerance
-        ));
+    if found.digest.is_none() || expected.digest.is_none() || found.unread + expected.unread > 0 {
+        return not_compared("a part of the results cannot be read");
     }
-    if found.digest.is_none() || expected.digest.is_none() {
-        return not("a part of the results cannot be read");
+    if sampled {
+        return Agreed::Sampled { difference: largest };
     }
     Agreed::Close { difference: largest }
 }
 
-/// The largest difference of two arrays' values, relative to the arrays' size; how they differ
-/// where no size can be given to it.
-fn distance(a: &Leaf, b: &Leaf) -> Result<f64, String> {
-    if a.shape != b.shape {
-        return Err(format!("has shape {:?}, not {:?}", a.shape, b.shape));
+/// How two results are built differently, if they are.
+fn other_structure(found: &Output, expected: &Output) -> Option<String> {
+    let count = |output: &Output| output.leaves.len() as u64 + output.unread;
+    let (a, b) = (count(found), count(expected));
+    if a != b {
+        return Some(format!("the result has {a} arrays, the reference's has {b}"));
     }
-    if a.digest.is_some() && a.digest == b.digest {
-        return Ok(0.0);
-    }
-    if !(is_floating(a) || is_floating(b)) {
-        // Numbers that count or name something are the same or they are not.
-        return if a.values == b.values && a.norm == b.norm && !a.values.is_empty() {
-            Ok(0.0)
-        } else {
-            Err(format!("holds other values ({}, {})", a.dtype, b.dtype))
-        };
-    }
-    let size = |leaf: &Leaf| leaf.norm.unwrap_or(0.0).abs();
-    let scale = size(a).max(size(b)).max(f64::MIN_POSITIVE);
-    let norms = [(a.norm, b.norm)];
-    let values = a.values.iter().copied().zip(b.values.iter().copied());
-    let mut largest = 0.0_f64;
-    for pair in norms.into_iter().chain(values) {
-        match pair {
-            (Some(a), Some(b)) => largest = largest.max((a - b).abs() / scale),
-            (None, None) => {}
-            (Some(_), None) | (None, Some(_)) => {
-                return Err("is finite on one side only".to_owned());
-            }
-        }
-    }
-    Ok(largest)
-}
-
-fn is_floating(leaf: &Leaf) -> bool {
-    leaf.dtype.contains("float") || leaf.dtype.contains("complex")
+    let pairs = found.leaves.iter().zip(&expected.leaves);
+    let paths = pairs.map(|(a, b)| (a.path.as_deref(), b.path.as_deref()));
+    let (ours, theirs) = paths.filter_map(|(a, b)| a.zip(b)).find(|(a, b)| a != b)?;
+    Some(format!("the result has {ours} where the reference's has {theirs}"))
 }
 
 /// A result of another floating-point type than the suite asks for.
@@ -182,13 +172,14 @@ pub(crate) fn other_precision(arm: &ArmResult, reference: &ArmResult) -> Option<
 }
 
 /// The floating-point types of an arm's result, of complex numbers that of their parts. A number of
-/// Python's own says nothing of what it was computed with.
+/// Python's own does not show with which type it was computed.
 fn floating_types(arm: &ArmResult) -> Option<Vec<String>> {
     let output = arm.regimes.iter().find_map(|regime| outputs(&regime.samples).next())?;
     let mut types: Vec<String> = output
         .leaves
         .iter()
-        .filter(|leaf| is_floating(leaf) && !leaf.dtype.starts_with("python"))
+        .filter(|leaf| matches!(kind(&leaf.dtype), Kind::Floating | Kind::Complex))
+        .filter(|leaf| !leaf.dtype.starts_with("python"))
         .map(|leaf| match leaf.dtype.as_str() {
             "complex64" => "float32".to_owned(),
             "complex128" => "float64".to_owned(),

@@ -5,18 +5,26 @@
 //! its sign is judged by the signed-rank interval over the rounds; the numbers of calls for which that
 //! interval contains zero are the interval of the break-even. (Inverting a test: Hollander, Wolfe
 //! and Chicken, 3.3; for a ratio of means this is Fieller's.)
+//!
+//! The curves come from the same rounds and the same estimator: the other arm's total is the
+//! Hodges-Lehmann estimate of its totals, and the arm's total lies above it by the estimate of the
+//! differences, with their interval as its band. So the curves cross at the break-even, and the band's
+//! edges at the ends of its interval.
 
 use firstlight_schema::comparison::{BreakEven, Crossing, Pays, Total};
+use firstlight_schema::estimate::Estimate;
 use firstlight_schema::run::{ArmResult, RegimeResult};
 use firstlight_schema::suite::Regime;
 
+use crate::cheapest::Cost;
 use crate::compare::values;
+use crate::stats::limits::FEWEST_FOR_INTERVAL;
 use crate::stats::paired_difference;
 
-/// Fewer rounds have no signed-rank interval of 95 %.
-const FEWEST_ROUNDS: usize = 6;
 /// More calls than this are for ever.
 const FOR_EVER: f64 = 1e12;
+/// Points of a curve in each power of ten.
+const STEPS: u32 = 8;
 
 /// Where one arm's total cost crosses another's; none unless both have both regimes.
 pub(crate) fn break_even(cold: Regime, arm: &ArmResult, against: &ArmResult) -> Option<BreakEven> {
@@ -30,7 +38,8 @@ pub(crate) fn break_even(cold: Regime, arm: &ArmResult, against: &ArmResult) -> 
             let at =
                 |values: &[(u32, f64)]| values.iter().find(|one| one.0 == round).map(|one| one.1);
             let (c1, w0, w1) = (at(&first.1)?, at(&later.0)?, at(&later.1)?);
-            Some(Round { start: c1 - c0, call: w1 - w0 })
+            let against = Cost { first_ns: c0, call_ns: w0 };
+            Some(Round { start: c1 - c0, call: w1 - w0, against })
         })
         .collect();
     let (pays, calls) = crossing(&rounds)?;
@@ -40,7 +49,7 @@ pub(crate) fn break_even(cold: Regime, arm: &ArmResult, against: &ArmResult) -> 
         against: against.name.clone(),
         pays,
         calls,
-        curve: curve(cold, arm, against, calls.map(|calls| calls.point)),
+        curve: curve(&rounds, calls.as_ref()),
     })
 }
 
@@ -53,6 +62,14 @@ fn regime_of(arm: &ArmResult, regime: Regime) -> Option<&RegimeResult> {
 struct Round {
     start: f64,
     call: f64,
+    /// What the other arm takes.
+    against: Cost,
+}
+
+impl Round {
+    fn difference(&self, calls: f64) -> f64 {
+        self.start + (calls - 1.0) * self.call
+    }
 }
 
 /// The sign of the difference at so many calls: of the interval where it has one, and of the point.
@@ -63,9 +80,13 @@ struct Sign {
     point: f64,
 }
 
-fn sign(rounds: &[Round], of: impl Fn(&Round) -> f64) -> Option<Sign> {
-    let differences: Vec<(f64, f64)> = rounds.iter().map(|round| (0.0, of(round))).collect();
-    let estimate = paired_difference(&differences)?;
+/// The Hodges-Lehmann estimate of a figure of all rounds, with its signed-rank interval.
+fn estimate(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> Option<Estimate> {
+    paired_difference(&rounds.iter().map(|round| (0.0, figure(round))).collect::<Vec<_>>())
+}
+
+fn sign(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> Option<Sign> {
+    let estimate = estimate(rounds, figure)?;
     let sure = match estimate.interval {
         Some(interval) if interval.high < 0.0 => -1,
         Some(interval) if interval.low > 0.0 => 1,
@@ -75,7 +96,7 @@ fn sign(rounds: &[Round], of: impl Fn(&Round) -> f64) -> Option<Sign> {
 }
 
 fn at(rounds: &[Round], calls: f64) -> Option<Sign> {
-    sign(rounds, |round| round.start + (calls - 1.0) * round.call)
+    sign(rounds, |round| round.difference(calls))
 }
 
 fn crossing(rounds: &[Round]) -> Option<(Pays, Option<Crossing>)> {
@@ -93,7 +114,7 @@ fn crossing(rounds: &[Round]) -> Option<(Pays, Option<Crossing>)> {
         .then(|| smallest(|n| Some(at(rounds, n)?.sure != first.sure)))
         .map(|n| (n - 1.0).max(1.0));
     let high = (last.sure != 0).then(|| smallest(|n| Some(at(rounds, n)?.sure == last.sure)));
-    let pays = match (rounds.len() < FEWEST_ROUNDS, last.sure) {
+    let pays = match (rounds.len() < FEWEST_FOR_INTERVAL, last.sure) {
         (true, _) => Pays::TooFewRounds,
         (false, -1) => Pays::Later,
         (false, 1) => Pays::AtFirst,
@@ -118,39 +139,47 @@ fn smallest(holds: impl Fn(f64) -> Option<bool>) -> f64 {
     high
 }
 
-/// Total costs at 1, 2, 5, 10, … calls, to well past the break-even.
-fn curve(cold: Regime, arm: &ArmResult, against: &ArmResult, point: Option<f64>) -> Vec<Total> {
-    let cost = |arm: &ArmResult| {
-        let first = regime_of(arm, cold)?.summary.as_ref()?.first_result?.point;
-        let call = regime_of(arm, Regime::Warm)?.warm.as_ref()?.per_call.point;
-        Some(move |calls: f64| first + (calls - 1.0) * call)
-    };
-    let (Some(arm), Some(against)) = (cost(arm), cost(against)) else { return Vec::new() };
-    let last = (point.unwrap_or(100.0) * 10.0).clamp(1e3, FOR_EVER);
-    let mut totals = Vec::new();
+/// Total costs at growing numbers of calls, to well past the break-even, which is one of them.
+fn curve(rounds: &[Round], crossing: Option<&Crossing>) -> Vec<Total> {
+    let last = (crossing.map_or(100.0, |crossing| crossing.point) * 10.0).clamp(1e3, FOR_EVER);
+    let mut calls: Vec<f64> = Vec::new();
     let mut decade = 1.0;
     while decade <= last {
-        for step in [1.0, 2.0, 5.0] {
-            let calls = decade * step;
-            if calls <= last {
-                totals.push(Total { calls, arm_ns: arm(calls), against_ns: against(calls) });
-            }
-        }
+        let steps = (0..STEPS).map(|step| 10_f64.powf(f64::from(step) / f64::from(STEPS)));
+        calls.extend(steps.map(|step| (decade * step).round()).filter(|&calls| calls <= last));
         decade *= 10.0;
     }
-    totals
+    let ends = crossing.map(|crossing| [Some(crossing.point), crossing.low, crossing.high]);
+    calls.extend(ends.into_iter().flatten().flatten().filter(|&calls| calls <= last));
+    calls.sort_unstable_by(f64::total_cmp);
+    calls.dedup();
+    calls.into_iter().filter_map(|calls| total(rounds, calls)).collect()
+}
+
+fn total(rounds: &[Round], calls: f64) -> Option<Total> {
+    let against = estimate(rounds, |round| round.against.of(calls))?.point;
+    let difference = estimate(rounds, |round| round.difference(calls))?;
+    Some(Total {
+        calls,
+        arm_ns: against + difference.point,
+        against_ns: against,
+        arm_low_ns: difference.interval.map(|interval| against + interval.low),
+        arm_high_ns: difference.interval.map(|interval| against + interval.high),
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Round, crossing};
+    use super::{Cost, Round, crossing, curve};
     use firstlight_schema::comparison::Pays;
+
+    const AGAINST: Cost = Cost { first_ns: 5_000.0, call_ns: 20.0 };
 
     fn rounds(start: f64, call: f64, noise: f64) -> Vec<Round> {
         (0..10)
             .map(|i| {
                 let wave = noise * f64::from(i % 3 - 1);
-                Round { start: start + wave, call: call + wave / 100.0 }
+                Round { start: start + wave, call: call + wave / 100.0, against: AGAINST }
             })
             .collect()
     }
@@ -189,8 +218,9 @@ mod tests {
 
     #[test]
     fn equal_speeds_leave_it_open() {
-        let open: Vec<Round> =
-            (0..10).map(|i| Round { start: 1_000.0, call: f64::from(i % 2) * 2.0 - 1.0 }).collect();
+        let open: Vec<Round> = (0..10)
+            .map(|i| Round { start: 1_000.0, call: f64::from(i % 2) * 2.0 - 1.0, against: AGAINST })
+            .collect();
         let (pays, calls) = crossing(&open).unwrap();
         assert_eq!(pays, Pays::Undecided);
         assert_eq!(calls.unwrap().high, None);
@@ -199,7 +229,11 @@ mod tests {
     #[test]
     fn a_start_that_cannot_be_told_is_not_said_to_be_cheaper() {
         let open: Vec<Round> = (0..10)
-            .map(|i| Round { start: f64::from(i % 3 - 1) * 100.0 + 5.0, call: 10.0 })
+            .map(|i| Round {
+                start: f64::from(i % 3 - 1) * 100.0 + 5.0,
+                call: 10.0,
+                against: AGAINST,
+            })
             .collect();
         let (pays, calls) = crossing(&open).unwrap();
         let calls = calls.unwrap();
@@ -214,5 +248,31 @@ mod tests {
         assert_eq!(pays, Pays::TooFewRounds);
         assert_eq!((calls.low, calls.high), (None, None));
         assert!((calls.point - 102.0).abs() <= 1.0);
+    }
+
+    /// Rounds whose medians and means cross elsewhere than their differences do.
+    fn skewed() -> Vec<Round> {
+        (0..12)
+            .map(|i| {
+                let slow = if i % 4 == 0 { 3.0 } else { 1.0 };
+                let against = Cost { first_ns: 1_000.0 * slow, call_ns: 20.0 };
+                Round { start: 1_000.0 + 40.0 * f64::from(i), call: -10.0, against }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_curves_cross_where_the_break_even_says_and_the_band_at_its_interval() {
+        let rounds = skewed();
+        let (_, calls) = crossing(&rounds).unwrap();
+        let calls = calls.unwrap();
+        let totals = curve(&rounds, Some(&calls));
+        let first = |holds: fn(&super::Total) -> bool| {
+            totals.iter().find(|total| holds(total)).unwrap().calls
+        };
+        assert_eq!(first(|total| total.arm_ns < total.against_ns), calls.point);
+        assert_eq!(first(|total| total.arm_high_ns < Some(total.against_ns)), calls.high.unwrap());
+        let before = totals.iter().rev().find(|total| total.arm_low_ns > Some(total.against_ns));
+        assert_eq!(before.unwrap().calls, calls.low.unwrap());
     }
 }

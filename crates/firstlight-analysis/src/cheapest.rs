@@ -1,11 +1,15 @@
 //! Which arm for how many calls: the lower envelope of all arms' total costs.
 //!
-//! After n calls an arm has cost C + (n − 1) W, the medians' and means' own points. Where the cheapest
-//! arm changes, the break-even of the two arms has the interval.
+//! After n calls an arm has cost C + (n − 1) W. C and W are Hodges-Lehmann estimates over the rounds that
+//! have both, as in the break-even of two arms. Where the cheapest arm changes, that break-even has the
+//! number of calls and its interval.
 
 use firstlight_schema::comparison::{BreakEven, Pays};
 use firstlight_schema::run::{ArmResult, CaseResult};
 use firstlight_schema::suite::Regime;
+
+use crate::compare::{pairs, values};
+use crate::stats::paired_difference;
 
 /// Numbers of calls for which one arm is the cheapest.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,10 +40,17 @@ impl Cost {
 
 /// What an arm's calls cost when the first one is of this regime; none unless both were measured.
 pub fn cost(arm: &ArmResult, cold: Regime) -> Option<Cost> {
-    let of = |regime| arm.regimes.iter().find(|known| known.regime == regime);
-    let first_ns = of(cold)?.summary.as_ref()?.first_result?.point;
-    let call_ns = of(Regime::Warm)?.warm.as_ref()?.per_call.point;
-    Some(Cost { first_ns, call_ns })
+    let found = |regime| {
+        let known = arm.regimes.iter().find(|known| known.regime == regime)?;
+        Some(values(&known.samples, regime))
+    };
+    let (first, warm) = (found(cold)?, found(Regime::Warm)?);
+    let rounds: Vec<(f64, f64)> = pairs(&first, &warm);
+    let estimate = |values: Vec<(f64, f64)>| Some(paired_difference(&values)?.point);
+    Some(Cost {
+        first_ns: estimate(rounds.iter().map(|&(first, _)| (0.0, first)).collect())?,
+        call_ns: estimate(rounds.iter().map(|&(_, call)| (0.0, call)).collect())?,
+    })
 }
 
 /// The cheapest arm from one call to any number of them; empty unless two arms have both regimes.
@@ -57,32 +68,33 @@ pub fn cheapest(case: &CaseResult, cold: Regime) -> Vec<Stretch> {
     if arms.len() < 2 {
         return stretches;
     }
-    let mut from = 1.0;
-    loop {
-        let at = |cost: Cost| (cost.of(from), cost.call_ns);
-        let best = arms.iter().min_by(|a, b| {
-            let (a, b) = (at(a.1), at(b.1));
-            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
-        });
-        let Some(&(arm, best)) = best else { return stretches };
-        let next = arms
+    let at_first = |cost: Cost| (cost.of(1.0), cost.call_ns);
+    let cheaper = |a: &&(&str, Cost), b: &&(&str, Cost)| {
+        let (a, b) = (at_first(a.1), at_first(b.1));
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+    };
+    let mut next = arms.iter().min_by(cheaper).map(|&(arm, cost)| (1.0, arm, cost));
+    while let Some((from, arm, best)) = next {
+        // Each arm in turn has cheaper calls than the one before, so this ends.
+        next = arms
             .iter()
             .filter(|(_, other)| other.call_ns < best.call_ns)
-            .map(|(_, other)| crossing(best, *other).max(from + 1.0))
-            .min_by(f64::total_cmp);
+            .map(|&(name, other)| {
+                let known = between(case, cold, arm, name).and_then(|even| even.calls);
+                let point = known.map_or_else(|| crossing(best, other), |calls| calls.point);
+                (point.max(from + 1.0), name, other)
+            })
+            .min_by(|a, b| a.0.total_cmp(&b.0));
         let change = stretches.last().and_then(|last| interval(case, cold, &last.arm, arm));
         stretches.push(Stretch {
             arm: arm.to_owned(),
             from,
-            to: next.map(|next| next - 1.0),
+            to: next.map(|(next, ..)| next - 1.0),
             change,
             also: undecided(case, cold, arm, from, &arms),
         });
-        match next {
-            Some(next) => from = next,
-            None => return stretches,
-        }
     }
+    stretches
 }
 
 /// The first whole number of calls for which the one with the cheaper calls is cheaper.

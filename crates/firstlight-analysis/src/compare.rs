@@ -6,12 +6,11 @@ use firstlight_schema::run::RegimeResult;
 use firstlight_schema::sample::Sample;
 use firstlight_schema::suite::Regime;
 
-use crate::stats::{Ratio, holm, robust};
+use crate::stats::limits::{FEWEST_FOR_VERDICT, SIGNIFICANT, rarity};
+use crate::stats::{Ratio, holm, robust, short};
 
-/// A claim with a larger p value, corrected for the number of comparisons, is not made.
-const SIGNIFICANT: f64 = 0.05;
-/// Fewer pairs than this say nothing of how processes differ.
-pub const FEWEST_PAIRS: usize = 5;
+/// More processes than this are not worth proposing.
+const MOST_PROPOSED: f64 = 1e4;
 
 /// What stands for one sample: its time per call, to first result, or as a whole.
 pub fn headline(sample: &Sample, regime: Regime) -> Option<f64> {
@@ -106,24 +105,28 @@ fn judge(
         estimate.and_then(|estimate| estimate.interval).map(|interval| claim(&interval, margin));
     let (verdict, why) = match claimed {
         None if n == 0 => (Verdict::Invalid, Some("there is nothing to compare".to_owned())),
-        _ if n < FEWEST_PAIRS => {
-            let why = format!("{n} of each are too few, {FEWEST_PAIRS} are needed");
-            (Verdict::Inconclusive, Some(why))
-        }
+        _ if n < FEWEST_FOR_VERDICT => (Verdict::TooFew, None),
         None => (Verdict::Inconclusive, None),
         Some(claimed) => match robust.filter(|robust| !supports(robust, claimed, margin)) {
             Some(robust) => {
-                let why =
-                    format!("a few pairs carry it: by ranks the ratio is {:.3}", robust.point);
+                let why = format!(
+                    "a few processes cause the difference: by ranks the ratio is {:.3}",
+                    robust.point
+                );
                 (Verdict::Inconclusive, Some(why))
             }
             None => (claimed, None),
         },
     };
+    let needed = match verdict {
+        Verdict::TooFew => Some(short(FEWEST_FOR_VERDICT)),
+        Verdict::Inconclusive => ratio.as_ref().and_then(|ratio| proposed(ratio, n, margin)),
+        _ => None,
+    };
     let p = ratio.and_then(|ratio| match verdict {
         Verdict::Equivalent => ratio.p_within(margin),
         Verdict::Faster | Verdict::Slower => ratio.p_beyond(margin),
-        Verdict::Inconclusive | Verdict::Invalid => None,
+        Verdict::Inconclusive | Verdict::TooFew | Verdict::NotConfirmed | Verdict::Invalid => None,
     });
     Comparison {
         case: names.case.to_owned(),
@@ -137,7 +140,23 @@ fn judge(
         p,
         adjusted_p: None,
         why,
+        needed,
+        rarity: rarity(short(n)),
     }
+}
+
+/// How many processes would bring the interval off the margin's edge, if the ratio stays where it is.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "above zero and bounded before the cast"
+)]
+fn proposed(ratio: &Ratio, n: usize, margin: f64) -> Option<u32> {
+    let interval = ratio.estimate.interval?;
+    let half_width = (interval.high / interval.low).ln() / 2.0;
+    let distance = (ratio.log_mean.abs() - margin.ln_1p()).abs();
+    let needed = (crate::stats::count(n) * (half_width / distance).powi(2)).ceil();
+    (needed <= MOST_PROPOSED).then_some(needed as u32)
 }
 
 /// What an interval says against a margin.
@@ -158,7 +177,7 @@ fn supports(robust: &Estimate, claimed: Verdict, margin: f64) -> bool {
         Verdict::Faster => robust.point < low,
         Verdict::Slower => robust.point > high,
         Verdict::Equivalent => (low..=high).contains(&robust.point),
-        Verdict::Inconclusive | Verdict::Invalid => true,
+        Verdict::Inconclusive | Verdict::TooFew | Verdict::NotConfirmed | Verdict::Invalid => true,
     }
 }
 
@@ -173,10 +192,11 @@ pub fn correct(comparisons: &mut [&mut Comparison]) {
         comparison.adjusted_p = Some(adjusted);
         if adjusted > SIGNIFICANT {
             comparison.why = Some(format!(
-                "{} by itself, but not as one of {total} comparisons (Holm: p = {adjusted:.3})",
+                "{} alone, but not after Holm's correction for {total} comparisons (p = \
+                 {adjusted:.3})",
                 comparison.verdict,
             ));
-            comparison.verdict = Verdict::Inconclusive;
+            comparison.verdict = Verdict::NotConfirmed;
         }
     }
 }
@@ -185,5 +205,6 @@ pub fn correct(comparisons: &mut [&mut Comparison]) {
 pub fn refuse(comparison: &mut Comparison, why: String) {
     comparison.verdict = Verdict::Invalid;
     comparison.p = None;
+    comparison.needed = None;
     comparison.why = Some(why);
 }

@@ -36,6 +36,7 @@ pub(crate) fn layers(
                 after: Some(reading.after),
                 requests: None,
                 hits: None,
+                enabled: None,
             },
         );
     }
@@ -47,11 +48,34 @@ pub(crate) fn layers(
             after: None,
             requests: None,
             hits: None,
+            enabled: None,
         });
         evidence.requests = Some(counts.requests);
         evidence.hits = Some(counts.hits);
     }
+    for (layer, on) in switches(raw, compiles) {
+        if let Some(evidence) = layers.get_mut(&layer) {
+            evidence.enabled = Some(on);
+        }
+    }
     layers.into_values().collect()
+}
+
+/// Which caches the frameworks had switched on, where that is seen.
+fn switches(raw: &RawSample, compiles: &[Compile]) -> BTreeMap<Layer, bool> {
+    let mut switches: BTreeMap<Layer, bool> = BTreeMap::new();
+    for compile in compiles {
+        let layer = match compile.framework.as_deref() {
+            Some("jax") => Layer::Jax,
+            Some("torch") => Layer::Inductor,
+            Some("numba") => Layer::Numba,
+            _ => continue,
+        };
+        let on = compile.cache.is_some_and(|answer| answer != CacheAnswer::Off);
+        *switches.entry(layer).or_default() |= on;
+    }
+    switches.extend(cache_configs(raw).map(|config| (config.layer, config.enabled)));
+    switches
 }
 
 fn counts(raw: &RawSample, compiles: &[Compile]) -> BTreeMap<Layer, Counts> {
@@ -98,8 +122,14 @@ pub(crate) fn contradictions(
 ) -> Vec<Reason> {
     let mut reasons: Vec<Reason> =
         layers.iter().filter_map(|layer| contradiction(layer, compiles)).collect();
-    reasons.extend(cache_configs(raw).filter_map(|config| elsewhere(config, raw, layers)));
+    let policy = |name: Layer| layers.iter().find(|known| known.layer == name).map(|of| of.policy);
+    reasons.extend(cache_configs(raw).filter_map(|config| elsewhere(config, raw, policy)));
     reasons
+}
+
+/// A contradiction that every process of the command will show: the program handles a cache itself.
+pub(crate) fn structural(raw: &RawSample, policy: CachePolicy) -> Option<Reason> {
+    cache_configs(raw).find_map(|config| elsewhere(config, raw, |layer| Some(policy.of(layer))))
 }
 
 fn contradiction(layer: &LayerEvidence, compiles: &[Compile]) -> Option<Reason> {
@@ -115,7 +145,7 @@ fn contradiction(layer: &LayerEvidence, compiles: &[Compile]) -> Option<Reason> 
             let text = format!("{} bytes of the files were still in memory", before.bytes);
             reason(Finding::CacheNotClean, text)
         }
-        Policy::Clean | Policy::Disabled if before.entries > 0 => reason(
+        Policy::Clean | Policy::Disabled | Policy::AsConfigured if before.entries > 0 => reason(
             Finding::CacheNotClean,
             format!(
                 "the {name} cache held {} before the process started",
@@ -136,6 +166,9 @@ fn contradiction(layer: &LayerEvidence, compiles: &[Compile]) -> Option<Reason> 
                 n => format!("{n} modules were compiled from source though byte code was primed"),
             },
         ),
+        // An entry of this cache is written when a backward is compiled, so without one it cannot be
+        // served: what Inductor compiles is counted by the layer of its graphs.
+        Policy::Primed if name == Layer::InductorAotAutograd && !has_backward(compiles) => None,
         Policy::Primed if name != Layer::Bytecode && hits < requests => reason(
             Finding::CacheNeverHit,
             format!(
@@ -144,8 +177,16 @@ fn contradiction(layer: &LayerEvidence, compiles: &[Compile]) -> Option<Reason> 
                 missed(name, compiles),
             ),
         ),
-        Policy::Clean | Policy::Disabled | Policy::Primed | Policy::AsFound => None,
+        Policy::Clean
+        | Policy::Disabled
+        | Policy::Primed
+        | Policy::AsFound
+        | Policy::AsConfigured => None,
     }
+}
+
+fn has_backward(compiles: &[Compile]) -> bool {
+    compiles.iter().any(|compile| compile.function.ends_with(" (backward)"))
 }
 
 /// Names the first few programs that were not served.
@@ -175,23 +216,26 @@ fn cache_configs(raw: &RawSample) -> impl Iterator<Item = &CacheConfig> {
 }
 
 /// A program may set its own cache directory; then nothing that was declared holds.
-fn elsewhere(config: &CacheConfig, raw: &RawSample, layers: &[LayerEvidence]) -> Option<Reason> {
-    let layer = layers.iter().find(|known| known.layer == config.layer)?;
+fn elsewhere(
+    config: &CacheConfig,
+    raw: &RawSample,
+    policy: impl Fn(Layer) -> Option<Policy>,
+) -> Option<Reason> {
     let name = config.layer;
+    let policy = policy(name)?;
     let given = raw.caches.iter().find(|reading| reading.layer == name)?.directory.as_deref();
-    match layer.policy {
+    let own_directory = config.enabled && config.directory.as_deref() != given;
+    match policy {
         Policy::Clean | Policy::Primed if !config.enabled => Some(Reason::new(
             Finding::CacheNeverHit,
-            format!(
-                "the program switched the {name} cache off, which was declared {}",
-                layer.policy
-            ),
+            format!("the program switched the {name} cache off, which was declared {policy}"),
         )),
-        Policy::Clean | Policy::Primed if config.directory.as_deref() != given => {
+        Policy::Clean | Policy::Primed | Policy::AsConfigured if own_directory => {
             Some(Reason::new(
                 Finding::CacheNotClean,
                 format!(
-                    "the program keeps its {name} cache in `{}`, not where firstlight put it",
+                    "the program keeps its {name} cache in `{}`, not in the directory that \
+                     firstlight provided; `--cache as-found` measures it as it is",
                     config.directory.as_deref().unwrap_or("?"),
                 ),
             ))
@@ -200,6 +244,10 @@ fn elsewhere(config: &CacheConfig, raw: &RawSample, layers: &[LayerEvidence]) ->
             Finding::CacheNotClean,
             format!("the program switched the {name} cache on, which was declared disabled"),
         )),
-        Policy::Clean | Policy::Primed | Policy::Disabled | Policy::AsFound => None,
+        Policy::Clean
+        | Policy::Primed
+        | Policy::Disabled
+        | Policy::AsFound
+        | Policy::AsConfigured => None,
     }
 }

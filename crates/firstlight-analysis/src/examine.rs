@@ -4,15 +4,19 @@ use firstlight_schema::cache::{CachePolicy, Layer, LayerEvidence};
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::message::{Check, Event, FIRST_RESULT, Message};
 use firstlight_schema::nanos::Nanos;
+use firstlight_schema::phase::Phase;
 use firstlight_schema::reading::{Outcome, RawSample};
 use firstlight_schema::sample::{BackgroundTime, Compile, FirstResult, Package, Sample};
 
-use crate::ledger::book;
+use crate::ledger::{Span, book};
 use crate::timeline::Timeline;
 use crate::{evidence, memory, programs, window};
 
 /// Below this the kernel's ticks are too coarse to tell how busy the machine was.
 const LONG_ENOUGH_FOR_CONTENTION: Nanos = Nanos(200_000_000);
+
+/// Shorter waits for children are not worth a word.
+const WORTH_A_WORD: Nanos = Nanos(10_000_000);
 
 /// What was declared of a sample before it was taken.
 #[derive(Clone, Copy, Debug)]
@@ -95,52 +99,62 @@ fn failures(
             reasons.push(Reason::new(Finding::ProcessFailed, error));
         }
         (Outcome::Exited { .. }, None) if conditions.any_exit_code => {}
-        (Outcome::Exited { code }, None) => reasons.push(Reason::new(
+        (outcome @ Outcome::Exited { .. }, None) => reasons.push(Reason::new(
             Finding::ProcessFailed,
-            format!("exited with code {code}{}", last_words(raw)),
+            format!("{}{}", ended(outcome), last_line(raw)),
         )),
-        (Outcome::Killed { signal }, _) => {
-            reasons.push(Reason::new(Finding::ProcessFailed, format!("killed by signal {signal}")));
+        (outcome @ Outcome::Killed { .. }, _) => {
+            reasons.push(Reason::new(Finding::ProcessFailed, ended(outcome)));
         }
-        (Outcome::TimedOut { after_ns }, _) => reasons.push(Reason::new(
-            Finding::TimedOut,
-            format!("ended after {:.1} s{}", after_ns.as_seconds(), open_phase(raw)),
-        )),
-        (Outcome::Interrupted, _) => {
-            reasons.push(Reason::new(
-                Finding::Interrupted,
-                "ended because firstlight was interrupted",
-            ));
+        (outcome @ Outcome::TimedOut { .. }, _) => reasons
+            .push(Reason::new(Finding::TimedOut, format!("{}{}", ended(outcome), open_phase(raw)))),
+        (outcome @ Outcome::Interrupted, _) => {
+            reasons.push(Reason::new(Finding::Interrupted, ended(outcome)));
         }
         (Outcome::Broke { error }, _) => {
             reasons.push(Reason::new(Finding::ProtocolBroken, error.as_str()));
         }
         (Outcome::Completed, None) if conditions.job == Job::FirstCall && !has_result => reasons
-            .push(Reason::new(Finding::ProtocolBroken, "the runner ended without a first result")),
+            .push(Reason::new(Finding::ProtocolBroken, "the runner exited without a first result")),
         (Outcome::Completed, None) if conditions.job == Job::Window && !has_window => reasons
-            .push(Reason::new(Finding::ProtocolBroken, "the runner ended without measured calls")),
+            .push(Reason::new(Finding::ProtocolBroken, "the runner exited without measured calls")),
         (Outcome::Completed, None) => {}
-        (other, _) => reasons.push(Reason::new(Finding::ProcessFailed, format!("{other:?}"))),
+        (other, _) => reasons.push(Reason::new(Finding::ProcessFailed, ended(other))),
     }
     reasons.extend(raw.messages.iter().filter_map(|message| match message {
         Message::Output(output) if output.check == Check::Failed => Some(Reason::new(
             Finding::OutputDiffers,
-            output.error.as_deref().unwrap_or("the workload's check refused its result"),
+            output.error.as_deref().unwrap_or("the workload's check rejected its result"),
         )),
         _ => None,
     }));
     reasons
 }
 
+/// How a process ended, in words.
+pub fn ended(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Completed => "completed".to_owned(),
+        Outcome::Exited { code } => format!("exited with code {code}"),
+        Outcome::Killed { signal } => format!("was killed by signal {signal}"),
+        Outcome::TimedOut { after_ns } => {
+            format!("exceeded its time limit after {:.1} s and was killed", after_ns.as_seconds())
+        }
+        Outcome::Interrupted => "was killed because firstlight was interrupted".to_owned(),
+        Outcome::Broke { error } => format!("broke the protocol: {error}"),
+        _ => "ended in a way that this firstlight does not know".to_owned(),
+    }
+}
+
 /// The last line that a failed process wrote to its error stream.
-fn last_words(raw: &RawSample) -> String {
+fn last_line(raw: &RawSample) -> String {
     match raw.streams.stderr_tail.lines().rev().find(|line| !line.trim().is_empty()) {
-        Some(line) => format!(", its last words: {}", line.trim()),
+        Some(line) => format!("; last line of stderr: {}", line.trim()),
         None => String::new(),
     }
 }
 
-/// What the main thread was in the middle of when the process was ended.
+/// The phase in which the main thread was when the process was killed.
 fn open_phase(raw: &RawSample) -> String {
     use firstlight_schema::message::Edge;
     let mut open = Vec::new();
@@ -158,8 +172,8 @@ fn open_phase(raw: &RawSample) -> String {
     }
     match open.last() {
         Some(edge) => match &edge.label {
-            Some(label) => format!(", in the middle of {} ({label})", edge.name),
-            None => format!(", in the middle of {}", edge.name),
+            Some(label) => format!(", in phase {} ({label})", edge.name),
+            None => format!(", in phase {}", edge.name),
         },
         None => String::new(),
     }
@@ -170,13 +184,14 @@ fn notices(raw: &RawSample, timeline: &Timeline) -> Vec<Reason> {
     if !timeline.hooked {
         notices.push(Reason::new(
             Finding::NotHooked,
-            "no Python process loaded the hooks, so only what is seen from outside is known",
+            "no Python process loaded the hooks, so firstlight sees the process only from outside",
         ));
     }
+    notices.extend(unseen_children(timeline));
     if raw.survivors > 0 {
         notices.push(Reason::new(
             Finding::LeftProcesses,
-            format!("{} processes outlived the command and were ended", raw.survivors),
+            format!("{} processes outlived the command and were killed", raw.survivors),
         ));
     }
     for message in &raw.messages {
@@ -188,6 +203,37 @@ fn notices(raw: &RawSample, timeline: &Timeline) -> Vec<Reason> {
         }
     }
     notices
+}
+
+/// The time in which the program waited for children, and for which ones.
+fn unseen_children(timeline: &Timeline) -> Option<Reason> {
+    let mut commands: Vec<&str> = Vec::new();
+    let mut waits: Vec<&Span> = Vec::new();
+    for span in timeline.main.iter().filter(|span| span.phase == Phase::Children) {
+        waits.push(span);
+        if let Some(label) = span.label.as_deref().filter(|label| !commands.contains(label)) {
+            commands.push(label);
+        }
+    }
+    let waited: Nanos = waits.iter().map(|span| span.end.since(span.begin)).sum();
+    (waited > WORTH_A_WORD).then(|| {
+        let text = format!(
+            "{:.2} s waiting for {}, whose phases are not seen",
+            waited.as_seconds(),
+            list(&commands),
+        );
+        Reason::new(Finding::ChildrenNotSeen, text)
+    })
+}
+
+fn list(commands: &[&str]) -> String {
+    const SHOWN: usize = 3;
+    let mut names: Vec<String> =
+        commands.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    if commands.len() > SHOWN {
+        names.push(format!("{} more", commands.len() - SHOWN));
+    }
+    if names.is_empty() { "child processes".to_owned() } else { names.join(", ") }
 }
 
 fn packages(raw: &RawSample) -> Vec<Package> {

@@ -19,7 +19,9 @@ pub fn figures(document: &RunDocument) -> Vec<CaseFigures> {
         name: case.name.clone(),
         parameters: case.parameters.clone(),
         margin: case.margin,
-        figures: all(case).map(|(arm, of)| figure(document, arm, of, &failed)).collect(),
+        figures: all(case)
+            .map(|(arm, of)| figure(document, arm, of, &failed, case.margin))
+            .collect(),
     };
     document.cases.iter().map(of_case).collect()
 }
@@ -28,23 +30,31 @@ fn all(case: &CaseResult) -> impl Iterator<Item = (&ArmResult, &RegimeResult)> {
     case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |of| (arm, of)))
 }
 
-fn figure(document: &RunDocument, arm: &ArmResult, of: &RegimeResult, failed: &[Regime]) -> Figure {
+fn figure(
+    document: &RunDocument,
+    arm: &ArmResult,
+    of: &RegimeResult,
+    failed: &[Regime],
+    margin: f64,
+) -> Figure {
     let estimate = match &of.warm {
         Some(warm) => Some(warm.per_call),
         None => of.summary.as_ref().and_then(|summary| summary.first_result),
     };
     let differs = match &arm.agreement {
         Agreed::Differs { how } => Some(how.clone()),
-        Agreed::Reference | Agreed::Equal | Agreed::Close { .. } | Agreed::NotCompared { .. } => {
-            None
-        }
+        Agreed::Reference
+        | Agreed::Equal
+        | Agreed::Close { .. }
+        | Agreed::Sampled { .. }
+        | Agreed::NotCompared { .. } => None,
     };
     Figure {
         arm: arm.name.clone(),
         regime: of.regime,
         estimate,
         times: values(&of.samples, of.regime).into_iter().map(|(_, time)| time).collect(),
-        unfit: differs.or_else(|| why_not(arm, arm, of.regime, failed, &document.options)),
+        unfit: differs.or_else(|| why_not(arm, arm, of.regime, failed, &document.options, margin)),
     }
 }
 

@@ -6,14 +6,17 @@ use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::run::{
     Agreed, ArmResult, CaseResult, RegimeResult, RunDocument, RunOptions,
 };
-use firstlight_schema::suite::Regime;
+use firstlight_schema::suite::{Agreement, Regime};
 
 use crate::agreement::{agreement, asked_precision, compare_arms, other_precision};
 use crate::break_even::break_even;
 use crate::compare::{Names, correct, mark_unproved, paired, refuse, unproved};
 use crate::planted::planted;
 use crate::programs::nondeterministic;
+use crate::stats::count;
+use crate::stats::limits::MOST_UNSETTLED;
 use crate::sweep::sweeps;
+use crate::warm::{Settling, drift_of_arm, settling};
 
 /// Makes all conclusions anew.
 pub fn judge(document: &mut RunDocument) {
@@ -63,7 +66,12 @@ fn control(case: &CaseResult) -> Option<AgainResult> {
     let measured = comparisons.iter().any(|one| one.ratio.is_some());
     let mut result =
         AgainResult { case: case.name.clone(), arm: again.name.clone(), comparisons, passed: None };
-    result.passed = measured.then(|| failed_regimes(Some(&result)).is_empty());
+    let open = |one: &Comparison| one.ratio.is_some() && one.verdict != Verdict::Equivalent;
+    result.passed = match failed_regimes(Some(&result)).is_empty() {
+        false => Some(false),
+        true if !measured || result.comparisons.iter().any(open) => None,
+        true => Some(true),
+    };
     Some(result)
 }
 
@@ -114,8 +122,14 @@ fn conclude_arms(case: &mut CaseResult, options: &RunOptions) {
                 Some(wrong) => Some(wrong),
                 None => other_precision(arm, reference),
             });
-            if let Agreed::Differs { how } = &agreed {
-                findings.push(Reason::new(Finding::OutputDiffers, how.as_str()));
+            match &agreed {
+                Agreed::Differs { how } => {
+                    findings.push(Reason::new(Finding::OutputDiffers, how.as_str()));
+                }
+                Agreed::NotCompared { why } if options.outputs != Agreement::Unchecked => {
+                    findings.push(Reason::new(Finding::OutputUnread, why.as_str()));
+                }
+                _ => {}
             }
             (agreed, findings)
         })
@@ -133,8 +147,10 @@ fn blame(case: &mut CaseResult, control: Option<&AgainResult>) {
     let Some(arm) = case.arms.iter_mut().find(|arm| arm.name == control.arm) else { return };
     for one in control.comparisons.iter().filter(|one| is_different(one)) {
         let ratio = one.ratio.map_or(1.0, |ratio| ratio.point);
-        let text =
-            format!("measured twice, {} is {ratio:.3} times itself ({})", arm.name, one.regime);
+        let text = format!(
+            "the second copy of {} takes {ratio:.3} times as long as the first ({})",
+            arm.name, one.regime
+        );
         arm.findings.push(Reason::new(Finding::ControlFailed, text));
     }
 }
@@ -159,7 +175,7 @@ fn comparisons(
         .flat_map(|arm| {
             regimes(arm, reference).map(move |(a, b)| {
                 let mut comparison = compare(case, arm, reference, a, b, how);
-                if let Some(why) = why_not(arm, reference, a.regime, failed, options) {
+                if let Some(why) = why_not(arm, reference, a.regime, failed, options, case.margin) {
                     refuse(&mut comparison, why);
                 }
                 comparison
@@ -175,28 +191,47 @@ pub(crate) fn why_not(
     regime: Regime,
     failed: &[Regime],
     options: &RunOptions,
+    margin: f64,
 ) -> Option<String> {
     let wrong_type = |arm: &ArmResult| {
         asked_precision(arm, options).map(|reason| format!("{}: {}", arm.name, reason.text))
     };
-    let unsteady = |arm: &ArmResult| {
-        let of = arm.regimes.iter().find(|of| of.regime == regime)?;
-        let valid = of.samples.iter().any(|sample| sample.valid);
-        (regime == Regime::Warm && valid && of.warm.is_none())
-            .then(|| format!("{} is mostly not in a steady state", arm.name))
-    };
-    if let Agreed::Differs { how } = compare_arms(arm, reference, options) {
-        return Some(how);
+    match compare_arms(arm, reference, options) {
+        Agreed::Differs { how } => return Some(how),
+        Agreed::NotCompared { why } if options.outputs != Agreement::Unchecked => {
+            return Some(format!("the results were not compared: {why}"));
+        }
+        _ => {}
     }
     wrong_type(arm)
         .or_else(|| wrong_type(reference))
-        .or_else(|| unsteady(arm))
-        .or_else(|| unsteady(reference))
+        .or_else(|| unsettled(arm, regime, margin))
+        .or_else(|| unsettled(reference, regime, margin))
         .or_else(|| {
             failed
                 .contains(&regime)
-                .then(|| "the control failed: the reference differs from itself".to_owned())
+                .then(|| "the A/A control failed: two copies of the reference differ".to_owned())
         })
+}
+
+/// Why an arm's warm processes stand for no level: too many never settle, or they drift all alike.
+fn unsettled(arm: &ArmResult, regime: Regime, margin: f64) -> Option<String> {
+    let found = arm.regimes.iter().find(|found| found.regime == regime)?;
+    if regime != Regime::Warm {
+        return None;
+    }
+    let Settling { valid, settled, .. } = settling(&found.samples, margin);
+    if count(valid - settled) > MOST_UNSETTLED * count(valid) {
+        let name = &arm.name;
+        return Some(format!("{} of {valid} processes of {name} never settled", valid - settled));
+    }
+    let change = drift_of_arm(&found.samples)?;
+    let interval = change.interval?;
+    (interval.low > margin || interval.high < -margin).then(|| {
+        let how = if change.point > 0.0 { "slower" } else { "faster" };
+        let percent = change.point.abs() * 100.0;
+        format!("the calls of {} grow {how} by {percent:.1} % in the steady part", arm.name)
+    })
 }
 
 /// Every pair of arms that can be compared, for each cold regime.
@@ -205,7 +240,9 @@ fn break_evens(case: &CaseResult, failed: &[Regime], options: &RunOptions) -> Ve
     for cold in [Regime::ColdClean, Regime::ColdPrimed] {
         for (place, against) in case.arms.iter().enumerate() {
             for arm in &case.arms[place + 1..] {
-                let refused = |regime| why_not(arm, against, regime, failed, options).is_some();
+                let margin = case.margin;
+                let refused =
+                    |regime| why_not(arm, against, regime, failed, options, margin).is_some();
                 if !refused(cold) && !refused(Regime::Warm) {
                     found.extend(break_even(cold, arm, against));
                 }

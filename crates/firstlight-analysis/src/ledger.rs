@@ -55,8 +55,20 @@ impl Row<'_> {
     }
 }
 
-/// Cuts the window at every edge of a span and finds each piece's innermost span.
+/// How long each span is the innermost one, by its place in the list.
+pub(crate) fn owners(spans: &[Span]) -> impl Iterator<Item = (usize, Nanos)> {
+    let begin = spans.iter().map(|span| span.begin).min().unwrap_or_default();
+    let end = spans.iter().map(|span| span.end).max().unwrap_or_default();
+    indexed(begin, end, spans).into_iter().filter_map(|(owner, length)| Some((owner?, length)))
+}
+
 fn pieces(begin: Moment, end: Moment, spans: &[Span]) -> Vec<(Option<&Span>, Nanos)> {
+    let found = indexed(begin, end, spans);
+    found.into_iter().map(|(owner, length)| (owner.map(|i| &spans[i]), length)).collect()
+}
+
+/// Cuts the window at every edge of a span and finds each piece's innermost span.
+fn indexed(begin: Moment, end: Moment, spans: &[Span]) -> Vec<(Option<usize>, Nanos)> {
     let mut order: Vec<usize> =
         (0..spans.len()).filter(|&i| spans[i].begin < spans[i].end).collect();
     order.sort_by_key(|&i| (spans[i].begin, i));
@@ -78,7 +90,7 @@ fn pieces(begin: Moment, end: Moment, spans: &[Span]) -> Vec<(Option<&Span>, Nan
         while open.peek().is_some_and(|&(_, i)| spans[i].end <= from) {
             open.pop();
         }
-        pieces.push((open.peek().map(|&(_, i)| &spans[i]), to.since(from)));
+        pieces.push((open.peek().map(|&(_, i)| i), to.since(from)));
         from = to.max(from);
     }
     pieces

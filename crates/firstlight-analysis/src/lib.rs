@@ -3,15 +3,17 @@
 mod agreement;
 mod break_even;
 pub mod cheapest;
+mod collector;
 pub mod compare;
 pub mod control;
+pub mod diagnosis;
 mod evidence;
 pub mod examine;
-pub mod guide;
 pub mod health;
 pub mod history;
 pub mod import;
 pub mod judge;
+mod leaves;
 pub mod ledger;
 mod memory;
 #[cfg(test)]
@@ -27,6 +29,7 @@ pub mod results;
 pub mod rules;
 pub mod stats;
 pub mod steady;
+pub mod stopping;
 pub mod summary;
 pub mod sweep;
 mod timeline;

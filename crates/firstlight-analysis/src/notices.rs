@@ -6,18 +6,12 @@ use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::message::Message;
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::sample::Sample;
+use firstlight_schema::suite::Regime;
 use firstlight_schema::warm::{Spread, WarmSummary};
 
-/// More foreign load than this, in cores, is worth a word.
-const NOISY_CORES: f64 = 0.5;
-/// The fewest values that give the median a 95 % interval.
-const FEWEST_FOR_AN_INTERVAL: usize = 6;
+use crate::stats::limits::{FEWEST_FOR_INTERVAL, FEWEST_FOR_VERDICT, HIGH_VARIANCE, NOISY_CORES};
 
-/// The fewest processes that tell how processes differ.
-const FEWEST_PROCESSES: u32 = 5;
-const HIGH_VARIANCE: f64 = 0.2;
-
-/// Less time than this for compiling modules from source is not.
+/// Less time than this for compiling modules from source is not worth a word.
 const WORTH_A_WORD: Nanos = Nanos(10_000_000);
 
 /// Findings about the whole set: once each, with the number behind them.
@@ -26,7 +20,12 @@ pub fn notices(samples: &[Sample]) -> Vec<Reason> {
     notices.extend(too_few(samples));
     notices.extend(noisy(samples));
     notices.extend(from_source(samples));
-    for finding in [Finding::NotHooked, Finding::LeftProcesses, Finding::AdapterFailed] {
+    for finding in [
+        Finding::NotHooked,
+        Finding::ChildrenNotSeen,
+        Finding::LeftProcesses,
+        Finding::AdapterFailed,
+    ] {
         notices.extend(repeated(samples, finding));
     }
     notices
@@ -36,11 +35,11 @@ pub fn notices(samples: &[Sample]) -> Vec<Reason> {
 pub(crate) fn warm_notices(samples: &[Sample], summary: Option<&WarmSummary>) -> Vec<Reason> {
     let mut notices = Vec::new();
     let too_few = summary.and_then(|summary| match summary.per_call.method {
-        Method::BlockBootstrap => {
-            Some("there is 1 process, so what differs from run to run is not captured".to_owned())
-        }
-        _ if summary.per_call.n < FEWEST_PROCESSES => {
-            Some(format!("{} processes, {FEWEST_PROCESSES} are needed", summary.per_call.n))
+        Method::BlockBootstrap => Some(format!(
+            "1 process does not show how processes differ, {FEWEST_FOR_VERDICT} are needed"
+        )),
+        _ if usize::try_from(summary.per_call.n).is_ok_and(|n| n < FEWEST_FOR_VERDICT) => {
+            Some(format!("{} processes, {FEWEST_FOR_VERDICT} are needed", summary.per_call.n))
         }
         _ => None,
     });
@@ -58,12 +57,15 @@ pub(crate) fn warm_notices(samples: &[Sample], summary: Option<&WarmSummary>) ->
     notices
 }
 
-/// Values that differ so much that their mean says little.
-pub(crate) fn high_variance(spread: &Spread) -> Option<Reason> {
+/// Values that differ so much that their mean describes none of them.
+pub(crate) fn high_variance(spread: &Spread, regime: Regime) -> Option<Reason> {
     let share = spread.sd_ns? / spread.mean_ns;
-    (spread.n >= FEWEST_PROCESSES && share > HIGH_VARIANCE).then(|| {
+    let enough = usize::try_from(spread.n).is_ok_and(|n| n >= FEWEST_FOR_VERDICT);
+    (enough && share > HIGH_VARIANCE).then(|| {
+        let setting = if regime.is_cold() { "`--processes`" } else { "`warm.most-processes`" };
         let text = format!(
-            "the standard deviation over {} processes is {:.0} % of the mean",
+            "the standard deviation over {} processes is {:.0} % of the mean; {setting} sets how \
+             many are measured",
             spread.n,
             share * 100.0,
         );
@@ -73,8 +75,9 @@ pub(crate) fn high_variance(spread: &Spread) -> Option<Reason> {
 
 fn too_few(samples: &[Sample]) -> Option<Reason> {
     let valid = samples.iter().filter(|sample| sample.valid).count();
-    (0 < valid && valid < FEWEST_FOR_AN_INTERVAL).then(|| {
-        let text = format!("a 95 % interval takes 6 valid samples, there are {valid}");
+    (0 < valid && valid < FEWEST_FOR_INTERVAL).then(|| {
+        let text =
+            format!("a 95 % interval needs {FEWEST_FOR_INTERVAL} valid samples, there are {valid}");
         Reason::new(Finding::TooFewSamples, text)
     })
 }
@@ -85,44 +88,67 @@ fn noisy(samples: &[Sample]) -> Option<Reason> {
     (loud > 0).then(|| {
         let most = busy.fold(0.0, f64::max);
         let text = format!(
-            "during {loud} of {} samples other processes kept more than {NOISY_CORES} cores busy \
-             (at most {most:.1})",
+            "during {loud} of {} samples other processes used more than {NOISY_CORES} cores (at \
+             most {most:.1})",
             samples.len(),
         );
         Reason::new(Finding::NoisyMachine, text)
     })
 }
 
-/// Modules compiled from source, where nobody declared that byte code would be there.
+/// Modules compiled from source, process by process, where byte code was not declared to be there.
 fn from_source(samples: &[Sample]) -> Option<Reason> {
-    let found = |sample: &&Sample| {
+    let undeclared = |sample: &&Sample| {
         !sample
             .caches
             .iter()
             .any(|layer| layer.layer == Layer::Bytecode && layer.policy != Policy::AsFound)
     };
-    let mut modules = 0;
-    let mut spent = Nanos::ZERO;
-    let mut processes = 0;
-    for sample in samples.iter().filter(|sample| sample.valid).filter(found) {
-        processes += 1;
-        for message in &sample.raw.messages {
-            if let Message::Imports(imports) = message {
-                modules += imports.sources;
-                spent += imports.sources_ns;
+    let valid: Vec<(u64, Nanos)> = samples
+        .iter()
+        .filter(|sample| sample.valid)
+        .filter(undeclared)
+        .map(|sample| sources(sample))
+        .collect();
+    let longest = valid.iter().map(|&(_, spent)| spent).max().unwrap_or_default();
+    (longest >= WORTH_A_WORD).then(|| {
+        let &(modules, spent) = valid.iter().max_by_key(|(_, spent)| *spent).expect("the longest");
+        let milliseconds = spent.as_seconds() * 1e3;
+        let others = valid.len() - 1;
+        let alone = valid.iter().filter(|(_, spent)| *spent >= WORTH_A_WORD).count() == 1;
+        let text = match (alone, others) {
+            (_, 0) => format!("{modules} modules were compiled from source, {milliseconds:.0} ms"),
+            (true, _) => format!(
+                "one of {} processes compiled {modules} modules from source, {milliseconds:.0} ms, \
+                 the others hardly any; its time is part of every mean",
+                valid.len(),
+            ),
+            (false, _) => {
+                let fewest = valid.iter().map(|&(modules, _)| modules).min().unwrap_or(0);
+                let range = if fewest == modules {
+                    format!("{modules}")
+                } else {
+                    format!("{fewest} to {modules}")
+                };
+                format!(
+                    "each process compiled {range} modules from source, up to {milliseconds:.0} ms"
+                )
             }
-        }
-    }
-    let per_process = Nanos(spent.0 / processes.max(1));
-    (per_process >= WORTH_A_WORD).then(|| {
-        let text = format!(
-            "in each process {} modules were compiled from source, {:.0} ms of its imports: \
-             their byte code is not on disk; `--bytecode primed` measures with it",
-            modules / processes,
-            per_process.as_seconds() * 1e3,
-        );
+        };
         Reason::new(Finding::BytecodeNotCached, text)
     })
+}
+
+/// How many modules a process compiled from source, and the time that took.
+pub(crate) fn sources(sample: &Sample) -> (u64, Nanos) {
+    let mut found = (0, Nanos::ZERO);
+    for message in &sample.raw.messages {
+        if let Message::Imports(imports) = message {
+            found.0 += imports.sources;
+            found.1 += imports.sources_ns;
+        }
+    }
+    found
 }
 
 /// A notice that single samples carry, told once.

@@ -9,7 +9,7 @@ use firstlight_schema::suite::{Regime, Takes};
 
 use crate::compare::{pairs, values};
 use crate::stats::{Ratio, log_mean, mean, plain_mean};
-use crate::warm::overheads;
+use crate::warm::{Statistic, overheads};
 
 /// A number for each round.
 type Rounds = Vec<(u32, f64)>;
@@ -53,8 +53,8 @@ impl Both {
         Self {
             wrong: all(wrong, |sample| taken(sample, takes)),
             right: values(right, Regime::Warm),
-            wrong_overhead: all(wrong, |sample| Some(sample.window.as_ref()?.overhead?.median_ns)),
-            right_overhead: overheads(right),
+            wrong_overhead: all(wrong, |sample| Some(sample.window.as_ref()?.overhead?.mean_ns)),
+            right_overhead: overheads(right, Statistic::Mean),
         }
     }
 

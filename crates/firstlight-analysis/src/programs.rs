@@ -9,7 +9,7 @@ use firstlight_schema::phase::Phase;
 use firstlight_schema::run::ArmResult;
 use firstlight_schema::sample::Compile;
 
-use crate::ledger::book;
+use crate::ledger::{Span, owners};
 use crate::timeline::{Stretch, Timeline};
 
 const TORCH: &str = "torch";
@@ -24,24 +24,105 @@ pub(crate) struct TimedProgram {
 }
 
 /// All programs in the order in which their compilation ended.
+///
+/// Stages are exclusive: each instant of a thread belongs to the innermost stretch on it, and counts for
+/// the program whose stage that stretch is. A stretch of compiling that is no program's own stage, such
+/// as the trace of a function inside another one, counts for the program around it; any other phase,
+/// such as starting a device, counts for none.
 pub(crate) fn programs(timeline: &Timeline) -> Vec<TimedProgram> {
-    let mut programs: Vec<TimedProgram> = timeline
-        .stretches
-        .iter()
-        .enumerate()
-        .filter_map(|(index, stretch)| {
-            let program = if framework(stretch) == Some(TORCH) {
-                torch_program(timeline, stretch)
-            } else {
-                staged_program(&timeline.stretches[..index], stretch)
-            };
-            let changed = stretch.detail.as_ref().and_then(|detail| detail.changed.clone());
-            let digest = stretch.detail.as_ref().and_then(|detail| detail.digest.clone());
-            Some(TimedProgram { end: stretch.span.end, changed, digest, compile: program? })
+    let stretches = &timeline.stretches;
+    let mut owner: Vec<Option<Stage>> = vec![None; stretches.len()];
+    let mut found: Vec<usize> = Vec::new();
+    for (index, stretch) in stretches.iter().enumerate() {
+        if framework(stretch) == Some(TORCH) {
+            owner[index] = Some(Stage { program: index, phase: stretch.span.phase });
+        } else if is_program(stretch) {
+            owner[index] = Some(Stage { program: index, phase: Phase::Compile });
+            for phase in [Phase::Trace, Phase::Lower] {
+                if let Some(stage) = stage_of(&stretches[..index], stretch, phase) {
+                    owner[stage] = Some(Stage { program: index, phase });
+                }
+            }
+        } else {
+            continue;
+        }
+        found.push(index);
+    }
+    let times = exclusive(stretches, &owner);
+    let mut programs: Vec<TimedProgram> = found
+        .into_iter()
+        .filter_map(|index| {
+            let time = |phase| times.get(&Stage { program: index, phase }).copied();
+            timed_program(&stretches[index], time)
         })
         .collect();
     programs.sort_by_key(|program| program.end);
     programs
+}
+
+fn timed_program(stretch: &Stretch, time: impl Fn(Phase) -> Option<Nanos>) -> Option<TimedProgram> {
+    let detail = stretch.detail.as_ref()?;
+    Some(TimedProgram {
+        end: stretch.span.end,
+        changed: detail.changed.clone(),
+        digest: detail.digest.clone(),
+        compile: Compile {
+            function: detail.function.clone().or_else(|| stretch.span.label.clone())?,
+            signature: detail.signature.clone(),
+            framework: detail.framework.clone(),
+            trace_ns: time(Phase::Trace),
+            lower_ns: time(Phase::Lower),
+            compile_ns: time(Phase::Compile),
+            cache: detail.cache,
+            thread: stretch.thread,
+            cause: detail.cause.clone(),
+            source: detail.source.clone(),
+            op_by_op: detail.op_by_op == Some(true),
+        },
+    })
+}
+
+/// A stage of the program with this place among the stretches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Stage {
+    program: usize,
+    phase: Phase,
+}
+
+/// How long each stage of each program was the innermost thing on its thread.
+fn exclusive(stretches: &[Stretch], owner: &[Option<Stage>]) -> BTreeMap<Stage, Nanos> {
+    let mut times = BTreeMap::new();
+    let threads: BTreeSet<u32> = stretches.iter().map(|stretch| stretch.thread).collect();
+    for thread in threads {
+        let places: Vec<usize> =
+            (0..stretches.len()).filter(|&i| stretches[i].thread == thread).collect();
+        let spans: Vec<Span> = places.iter().map(|&i| stretches[i].span.clone()).collect();
+        let stages: Vec<Option<Stage>> = (0..places.len())
+            .map(|k| owner[places[k]].or_else(|| inherited(&spans, k, &places, owner)))
+            .collect();
+        for (span, length) in owners(&spans) {
+            if let Some(stage) = stages[span] {
+                *times.entry(stage).or_insert(Nanos::ZERO) += length;
+            }
+        }
+    }
+    times
+}
+
+/// What a stretch of compiling without a program of its own is to the program around it.
+fn inherited(
+    spans: &[Span],
+    inner: usize,
+    places: &[usize],
+    owner: &[Option<Stage>],
+) -> Option<Stage> {
+    let Span { phase, begin, end, .. } = spans[inner];
+    if !phase.is_compilation() {
+        return None;
+    }
+    let around = (0..inner).rev().filter(|&k| spans[k].begin <= begin && spans[k].end >= end);
+    let program = around.filter_map(|k| owner[places[k]]).next()?.program;
+    Some(Stage { program, phase })
 }
 
 /// Functions whose compiled programs are not the same in every process of an arm.
@@ -83,35 +164,26 @@ fn framework(stretch: &Stretch) -> Option<&str> {
 }
 
 /// A framework that traces, lowers and compiles one function after the other, such as JAX: the
-/// compile stretch is the program, and its nearest earlier trace and lowering belong to it.
-fn staged_program(earlier: &[Stretch], compile: &Stretch) -> Option<Compile> {
-    if !matches!(compile.span.phase, Phase::Compile | Phase::CacheRead) {
-        return None;
-    }
-    let detail = compile.detail.as_ref()?;
+/// compile stretch is the program.
+fn is_program(stretch: &Stretch) -> bool {
+    let compiles = matches!(stretch.span.phase, Phase::Compile | Phase::CacheRead);
+    compiles && stretch.detail.is_some() && stretch.span.label.is_some()
+}
+
+/// Its nearest earlier trace or lowering.
+fn stage_of(earlier: &[Stretch], compile: &Stretch, phase: Phase) -> Option<usize> {
     let label = compile.span.label.as_deref()?;
-    let stage = |phase| {
-        earlier
-            .iter()
-            .rev()
-            .filter(|stretch| {
-                stretch.thread == compile.thread && stretch.span.end <= compile.span.begin
-            })
-            // An earlier program of the same name has its own stages before it.
-            .take_while(|stretch| !is_program_of(stretch, label))
-            .find(|stretch| stretch.span.phase == phase && is_about(stretch, label))
-            .map(length)
-    };
-    Some(Compile {
-        function: label.to_owned(),
-        signature: detail.signature.clone(),
-        framework: detail.framework.clone(),
-        trace_ns: stage(Phase::Trace),
-        lower_ns: stage(Phase::Lower),
-        compile_ns: Some(length(compile)),
-        cache: detail.cache,
-        thread: compile.thread,
-    })
+    earlier
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, stretch)| {
+            stretch.thread == compile.thread && stretch.span.end <= compile.span.begin
+        })
+        // An earlier program of the same name has its own stages before it.
+        .take_while(|(_, stretch)| !is_program_of(stretch, label))
+        .find(|(_, stretch)| stretch.span.phase == phase && is_about(stretch, label))
+        .map(|(index, _)| index)
 }
 
 fn is_program_of(stretch: &Stretch, label: &str) -> bool {
@@ -131,37 +203,6 @@ fn inner_name(label: &str) -> &str {
             if plain { rest.strip_suffix(')') } else { None }
         })
         .unwrap_or(label)
-}
-
-/// torch.compile nests its stages in one stretch, which is the program; each instant of it counts
-/// for the innermost stage.
-fn torch_program(timeline: &Timeline, whole: &Stretch) -> Option<Compile> {
-    let detail = whole.detail.as_ref()?;
-    let inside: Vec<_> = timeline
-        .stretches
-        .iter()
-        .filter(|stretch| stretch.thread == whole.thread)
-        .filter(|stretch| {
-            stretch.span.begin >= whole.span.begin && stretch.span.end <= whole.span.end
-        })
-        .map(|stretch| stretch.span.clone())
-        .collect();
-    let ledger = book(whole.span.begin, whole.span.end, &inside);
-    let stage = |phase| ledger.iter().find(|row| row.name == phase).map(|row| row.ns);
-    Some(Compile {
-        function: detail.function.clone()?,
-        signature: detail.signature.clone(),
-        framework: detail.framework.clone(),
-        trace_ns: stage(Phase::Trace),
-        lower_ns: stage(Phase::Lower),
-        compile_ns: stage(Phase::Compile),
-        cache: detail.cache,
-        thread: whole.thread,
-    })
-}
-
-fn length(stretch: &Stretch) -> Nanos {
-    stretch.span.end.since(stretch.span.begin)
 }
 
 #[cfg(test)]

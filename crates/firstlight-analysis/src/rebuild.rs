@@ -1,10 +1,10 @@
 //! From raw records to results. A run and whoever checks one go through here, so that what is
 //! published is what follows from the raw readings, and nothing else.
 
+use firstlight_schema::cache::{CachePolicy, Layer, Policy};
 use firstlight_schema::comparison::PlantedResult;
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::nanos::Nanos;
-use firstlight_schema::patience::Patience;
 use firstlight_schema::reading::{Outcome, RawRecord, SampleRole, Subject};
 use firstlight_schema::run::{
     Agreed, ArmResult, CaseResult, RunDocument, RunOptions, SweepPlace, Work,
@@ -13,10 +13,16 @@ use firstlight_schema::sample::Sample;
 use firstlight_schema::snapshot::Origin;
 use firstlight_schema::suite::{CaseFile, Regime, SuiteFile};
 
+use crate::diagnosis::compare_regimes;
 use crate::examine::{Conditions, Job, examine};
 use crate::health::changes;
 use crate::judge::judge;
 use crate::regime::regime_result;
+use crate::stopping::GiveUp;
+
+/// Grows whenever the same raw readings give other numbers or verdicts. A stored result says which
+/// revision computed it.
+pub const REVISION: u32 = 2;
 
 /// The whole document of a run: from how it began, its suite as it was chosen, and its records.
 pub fn rebuild(
@@ -42,6 +48,7 @@ pub fn begin(origin: &Origin, suite: &SuiteFile) -> RunDocument {
     RunDocument {
         schema: RunDocument::schema_id(),
         firstlight: origin.firstlight.build.clone(),
+        analysis: REVISION,
         created: origin.created.clone(),
         suite: origin.suite.clone(),
         suite_digest: origin.suite_digest.clone(),
@@ -133,7 +140,7 @@ pub fn case_result(
             case: point.case.clone(),
             parameter: point.parameter.clone(),
         }),
-        margin: case.margin.unwrap_or(suite.comparison.margin),
+        margin: suite.margin_of(case),
         reference: suite.reference_of(case).unwrap_or_default().to_owned(),
         arms,
         again,
@@ -156,10 +163,11 @@ fn arm_result(
     records: Vec<RawRecord>,
     work: Option<&Work>,
 ) -> ArmResult {
-    let mut patience = Patience::default();
+    let mut give_up = GiveUp::default();
     let stopped = records.iter().find_map(|record| {
         let regime = record.subject.as_ref().and_then(|subject| subject.regime);
-        patience.after(&record.sample, regime)
+        let policy = suite.policy(name, regime.unwrap_or(Regime::ColdPrimed));
+        give_up.after(&record.sample, regime, policy)
     });
     let (priming, measured): (Vec<_>, Vec<_>) =
         records.into_iter().partition(|record| record.sample.role == SampleRole::Priming);
@@ -171,26 +179,41 @@ fn arm_result(
         };
         let (mine, others): (Vec<_>, Vec<_>) = left.into_iter().partition(of);
         left = others;
-        let policy = suite.policy(name, regime);
+        let policy = recorded(&mine, suite.policy(name, regime));
         let samples = mine.into_iter().map(|record| sample(record, regime, suite)).collect();
         let seed = suite.sampling.seed;
         regimes.push(regime_result(regime, policy, samples, work, &options(suite), seed));
     }
-    ArmResult {
+    let mut arm = ArmResult {
         name: name.to_owned(),
         regimes,
         priming: priming.into_iter().map(|record| record.sample).collect(),
         stopped,
         agreement: Agreed::NotCompared { why: "not all arms are measured yet".to_owned() },
         findings: Vec::new(),
-    }
+    };
+    compare_regimes(&mut arm);
+    arm
+}
+
+/// The policy under which processes ran: earlier versions switched the caches of a cold start on.
+fn recorded(records: &[RawRecord], declared: CachePolicy) -> CachePolicy {
+    let caches = records.iter().flat_map(|record| &record.sample.caches);
+    let earlier = caches
+        .filter(|reading| Layer::COMPILERS.contains(&reading.layer))
+        .any(|reading| reading.policy == Policy::Clean);
+    let compilers = match declared.compilers {
+        Policy::AsConfigured if earlier => Policy::Clean,
+        policy => policy,
+    };
+    CachePolicy { compilers, ..declared }
 }
 
 /// One sample of a regime, examined under what was declared of it.
 pub fn sample(record: RawRecord, regime: Regime, suite: &SuiteFile) -> Sample {
     let job = if regime.is_cold() { Job::FirstCall } else { Job::Window };
     let arm = record.subject.as_ref().map_or("", |subject| subject.arm.as_str());
-    let policy = suite.policy(arm, regime);
+    let policy = recorded(std::slice::from_ref(&record), suite.policy(arm, regime));
     let conditions = Conditions { policy, any_exit_code: false, job };
     let round = record.subject.and_then(|subject| subject.round);
     Sample { round, ..examine(record.sample, conditions) }

@@ -7,9 +7,10 @@ use firstlight_schema::sample::Sample;
 use firstlight_schema::suite::Regime;
 
 use crate::compare::values;
-use crate::notices::{notices, warm_notices};
+use crate::diagnosis::diagnose;
+use crate::notices::{high_variance, notices, warm_notices};
 use crate::stats::quantile_bound;
-use crate::summary::summarise;
+use crate::summary::{summarise, summarise_invalid};
 use crate::warm::{spread, summarise_warm};
 
 /// Makes the regime's result of its samples.
@@ -31,7 +32,7 @@ pub fn regime_result(
         Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => notices(&samples),
     };
     let spread = spread(&times);
-    notices.extend(spread.as_ref().and_then(crate::notices::high_variance));
+    notices.extend(spread.as_ref().and_then(|spread| high_variance(spread, regime)));
     let mut quantiles = Vec::new();
     if regime.is_cold() && !times.is_empty() {
         for &quantile in &options.quantiles {
@@ -55,6 +56,8 @@ pub fn regime_result(
         regime,
         policy,
         summary: summarise(&samples),
+        invalid_summary: summarise_invalid(&samples).map(Box::new),
+        diagnosis: if regime.is_cold() { diagnose(&samples) } else { Vec::new() },
         warm,
         spread,
         quantiles,

@@ -79,9 +79,11 @@ fn why_not(
     }
     let own = |arm: &ArmResult| match &arm.agreement {
         Agreed::Differs { how } => Some(how.clone()),
-        Agreed::Reference | Agreed::Equal | Agreed::Close { .. } | Agreed::NotCompared { .. } => {
-            None
-        }
+        Agreed::Reference
+        | Agreed::Equal
+        | Agreed::Close { .. }
+        | Agreed::Sampled { .. }
+        | Agreed::NotCompared { .. } => None,
     };
     let then = before.arms.iter().find(|known| known.name == arm.name)?;
     if let Agreed::Differs { how } = outputs(arm, then, &second.options) {
@@ -95,7 +97,9 @@ pub fn replication(comparisons: &[Comparison]) -> Replication {
     let any = |wanted: &[Verdict]| comparisons.iter().any(|one| wanted.contains(&one.verdict));
     if any(&[Verdict::Faster, Verdict::Slower, Verdict::Invalid]) {
         Replication::NotReplicated
-    } else if comparisons.is_empty() || any(&[Verdict::Inconclusive]) {
+    } else if comparisons.is_empty()
+        || any(&[Verdict::Inconclusive, Verdict::TooFew, Verdict::NotConfirmed])
+    {
         Replication::Inconclusive
     } else {
         Replication::Replicated

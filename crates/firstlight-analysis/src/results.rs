@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use firstlight_schema::comparison::{Comparison, Gate, Verdict};
+use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
@@ -55,7 +56,9 @@ pub fn compare_arms(
                 let names = names(case, a.regime, &arm.name, &against.name);
                 let compare = if document.imported.is_some() { unproved } else { paired };
                 let mut comparison = compare(names, a, b, margins.of(case));
-                if let Some(why) = why_not(arm, against, a.regime, &failed, &document.options) {
+                let margin = margins.of(case);
+                let options = &document.options;
+                if let Some(why) = why_not(arm, against, a.regime, &failed, options, margin) {
                     refuse(&mut comparison, why);
                 }
                 found.push(comparison);
@@ -118,7 +121,10 @@ pub fn compare_results(
                         let same = case.parameters == before.parameters;
                         (!same).then(|| "the case has other parameters".to_owned())
                     })
-                    .or_else(|| why_not(arm, against, a.regime, &failed, &second.options));
+                    .or_else(|| {
+                        let margin = margins.of(case);
+                        why_not(arm, against, a.regime, &failed, &second.options, margin)
+                    });
                 if let Some(why) = why {
                     refuse(&mut comparison, why);
                 }
@@ -231,17 +237,43 @@ fn devices(document: &RunDocument) -> Option<String> {
     (!gpus.is_empty()).then(|| told.collect::<Vec<_>>().join(", "))
 }
 
-/// Whether nothing is slower, and everything is known not to be. What is missing is not known.
-pub fn gate(comparisons: &[Comparison], missing: &[String]) -> Gate {
+/// Whether nothing is slower, and everything is known not to be. What is missing is not known, and a
+/// doubtful measurement neither fails a build nor passes it.
+pub fn gate(comparisons: &[Comparison], missing: &[String], doubts: &[String]) -> Gate {
     let any = |wanted: &[Verdict]| comparisons.iter().any(|one| wanted.contains(&one.verdict));
-    if any(&[Verdict::Slower]) {
+    let open = [Verdict::Inconclusive, Verdict::TooFew, Verdict::NotConfirmed, Verdict::Invalid];
+    if !doubts.is_empty() {
+        Gate::Inconclusive
+    } else if any(&[Verdict::Slower]) {
         Gate::Failed
-    } else if comparisons.is_empty()
-        || !missing.is_empty()
-        || any(&[Verdict::Inconclusive, Verdict::Invalid])
-    {
+    } else if comparisons.is_empty() || !missing.is_empty() || any(&open) {
         Gate::Inconclusive
     } else {
         Gate::Passed
     }
+}
+
+/// What speaks against trusting a result's comparisons: a machine that was busy or changed, and two
+/// copies of the reference that differ. `which` names the result.
+pub fn doubts(document: &RunDocument, regimes: &[Regime], which: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let noisy = |reason: &&Reason| reason.finding == Finding::NoisyMachine;
+    for case in &document.cases {
+        for arm in &case.arms {
+            for regime in arm.regimes.iter().filter(|known| wanted(regimes, known.regime)) {
+                found.extend(regime.notices.iter().filter(noisy).map(|notice| {
+                    let place = format!("{}, {}, {}", case.name, arm.name, regime.regime);
+                    format!("{which}noisy-machine in {place}: {}", notice.text)
+                }));
+            }
+        }
+    }
+    let machine = document.machine_notices.iter().filter(noisy);
+    found.extend(machine.map(|notice| format!("{which}noisy-machine: {}", notice.text)));
+    for regime in failed_regimes(document.control.as_ref()) {
+        if wanted(regimes, regime) {
+            found.push(format!("{which}control-failed in {regime}: two copies of one arm differ"));
+        }
+    }
+    found
 }

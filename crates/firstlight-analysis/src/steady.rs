@@ -9,7 +9,8 @@
 //! garbage collection would hide a plateau; with, a part that collects more often would not show.
 //! What is reported are the values as they were measured.
 //!
-//! A part that climbs or falls all through is no level, however few change points it has.
+//! A part that climbs or falls throughout is not a level, however few change points it has. Nor is a
+//! level that returns after another one: it oscillates, and its mean depends on where the window ends.
 
 use std::ops::Range;
 
@@ -50,6 +51,7 @@ pub fn steady(values: &[f64]) -> Steady {
     let mut cuts = cuts(change_points_of_clipped(&clipped), values.len());
     let levels = Levels::new(values, &clipped.values, &cuts);
     let mut first = levels.first_steady();
+    let before = first;
     let mut state = levels.state(first);
     // Slow values at the very start are outliers to the filter, but more likely a short warm-up.
     if first == 0 && clipped.slow_start > 0 {
@@ -63,8 +65,10 @@ pub fn steady(values: &[f64]) -> Steady {
     }
     let from = cuts[first].start;
     let part = values.len() - from;
-    let settled =
-        part >= MIN_SEGMENT && part * PART >= values.len() && !runs_away(&clipped.values[from..]);
+    let settled = part >= MIN_SEGMENT
+        && part * PART >= values.len()
+        && !levels.returns(before)
+        && !runs_away(&clipped.values[from..]);
     Steady {
         state: if settled { state } else { SteadyState::None },
         segments: cuts.iter().map(|cut| segment(values, cut)).collect(),
@@ -122,6 +126,14 @@ impl Levels {
             self.raw[*i].agrees(self.raw[last]) && self.clipped[*i].agrees(self.clipped[last])
         };
         (0..=last).rev().take_while(agree).last().unwrap_or(last)
+    }
+
+    /// Whether the last level was there before, with another one in between.
+    fn returns(&self, first: usize) -> bool {
+        let last = self.raw.len() - 1;
+        (0..first.saturating_sub(1)).any(|i| {
+            self.raw[i].agrees(self.raw[last]) && self.clipped[i].agrees(self.clipped[last])
+        })
     }
 
     fn state(&self, first: usize) -> SteadyState {

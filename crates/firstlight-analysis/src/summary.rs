@@ -16,6 +16,21 @@ use crate::stats::{median, middle};
 /// Summarises the valid samples; none when there is none.
 pub fn summarise(samples: &[Sample]) -> Option<Summary> {
     let valid: Vec<&Sample> = samples.iter().filter(|sample| sample.valid).collect();
+    summary(&valid, samples.len())
+}
+
+/// Summarises the samples that completed where none of them is valid.
+pub fn summarise_invalid(samples: &[Sample]) -> Option<Summary> {
+    if samples.iter().any(|sample| sample.valid) {
+        return None;
+    }
+    let failed = |sample: &&Sample| sample.reasons.iter().any(|one| one.finding.is_failure());
+    let completed: Vec<&Sample> = samples.iter().filter(|sample| !failed(sample)).collect();
+    let found = summary(&completed, samples.len())?;
+    Some(Summary { valid: 0, invalid: count(samples.len()), ..found })
+}
+
+fn summary(valid: &[&Sample], all: usize) -> Option<Summary> {
     let walls: Vec<f64> = valid.iter().map(|sample| sample.wall_ns.as_f64()).collect();
     let wall = median(&walls)?;
     let ledgers: Vec<&[PhaseTime]> = valid.iter().map(|sample| &*sample.phases).collect();
@@ -30,7 +45,7 @@ pub fn summarise(samples: &[Sample]) -> Option<Summary> {
     };
     Some(Summary {
         valid: count(valid.len()),
-        invalid: count(samples.len() - valid.len()),
+        invalid: count(all - valid.len()),
         wall,
         first_result: firsts.as_ref().and_then(|firsts| {
             median(&firsts.iter().map(|first| first.ns.as_f64()).collect::<Vec<_>>())
@@ -41,12 +56,12 @@ pub fn summarise(samples: &[Sample]) -> Option<Summary> {
         peak_rss_bytes: valid.iter().map(|sample| sample.peak_rss_bytes).max().unwrap_or(0),
         compile_peak_rss_bytes: peak_of(Phase::is_compilation),
         run_peak_rss_bytes: peak_of(is_running),
-        devices: devices(&valid),
+        devices: devices(valid),
         contention_cores: typical(valid.iter().filter_map(|sample| sample.contention_cores)),
-        caches: caches(&valid),
-        programs: programs(&valid),
-        packages: packages(&valid),
-        background: background(&valid),
+        caches: caches(valid),
+        programs: programs(valid),
+        packages: packages(valid),
+        background: background(valid),
     })
 }
 
@@ -121,6 +136,7 @@ fn caches(samples: &[&Sample]) -> Vec<LayerEvidence> {
         known.after = evidence.after.or(known.after);
         known.requests = add(known.requests, evidence.requests);
         known.hits = add(known.hits, evidence.hits);
+        known.enabled = known.enabled.or(evidence.enabled);
     }
     layers
 }
@@ -146,8 +162,13 @@ fn programs(samples: &[&Sample]) -> Vec<Program> {
             trace_ns: 0.0,
             lower_ns: 0.0,
             compile_ns: 0.0,
+            cause: None,
+            source: None,
+            op_by_op: compile.op_by_op,
         });
         let mean = |ns: Option<Nanos>| ns.map_or(0.0, Nanos::as_f64) / n;
+        program.cause = program.cause.take().or_else(|| compile.cause.clone());
+        program.source = program.source.take().or_else(|| compile.source.clone());
         program.count += 1.0 / n;
         program.hits += if compile.cache == Some(CacheAnswer::Hit) { 1.0 / n } else { 0.0 };
         program.trace_ns += mean(compile.trace_ns);

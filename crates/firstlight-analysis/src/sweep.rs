@@ -9,7 +9,7 @@ use firstlight_schema::suite::Regime;
 
 use crate::compare::values;
 use crate::stats::{line, line_by_rounds};
-use crate::warm::{mean_of_rounds, overheads, overheads_beyond_reference};
+use crate::warm::{Statistic, mean_of_rounds, overheads, overheads_beyond_reference};
 
 /// A line is doubted only where it is also this far off.
 const WORTH_A_WORD: f64 = 0.05;
@@ -91,7 +91,7 @@ pub fn beyond_reference(cases: &[CaseResult], of: &SweepResult) -> SweepResult {
     let arms = of.overheads.iter().map(|line| line.arm.as_str());
     let lines = arms.filter_map(|arm| {
         overhead_line(&points, &of.parameter, arm, |case| {
-            let rounds = overheads_beyond_reference(case, arm);
+            let rounds = overheads_beyond_reference(case, arm, Statistic::Mean);
             (mean_of_rounds(&rounds), rounds)
         })
     });
@@ -106,7 +106,7 @@ fn overhead_lines(points: &[&CaseResult], parameter: &str) -> Vec<SweepLine> {
         overhead_line(points, parameter, arm, |case| {
             let found = regime_of(&case.arms, arm, Regime::Warm);
             let mean = found.and_then(|found| found.warm.as_ref()?.overhead);
-            (mean, found.map_or_else(Vec::new, |found| overheads(&found.samples)))
+            (mean, found.map_or_else(Vec::new, |found| overheads(&found.samples, Statistic::Mean)))
         })
     };
     arms.filter_map(line).collect()

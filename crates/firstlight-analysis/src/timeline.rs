@@ -1,9 +1,12 @@
 //! From messages to spans on one axis: what the main thread did, what others did beside it.
+//!
+//! Around an interpreter lie the programs that start it: `launcher`. A process that becomes another
+//! program and is not heard of again is booked as `children`, under that program's command.
 
 use firstlight_schema::message::{CacheAnswer, Detail, Edge, Event, Hello, Message, PhaseEdge};
 use firstlight_schema::nanos::Moment;
 use firstlight_schema::phase::Phase;
-use firstlight_schema::reading::RawSample;
+use firstlight_schema::reading::{ProcessExit, RawSample};
 
 use crate::ledger::Span;
 
@@ -23,12 +26,19 @@ pub(crate) struct Timeline {
     /// Every phase that the process itself reported, on any thread.
     pub(crate) stretches: Vec<Stretch>,
     pub(crate) hooked: bool,
+    /// Whether the process became another program and was not heard of again.
+    pub(crate) unseen: bool,
     marks: Vec<(String, Moment)>,
 }
 
 impl Timeline {
     pub(crate) fn of(raw: &RawSample) -> Self {
-        let mut builder = Builder { end: raw.reaped, ..Builder::default() };
+        let mut builder = Builder {
+            end: raw.reaped,
+            exits: raw.exits.clone(),
+            opened: raw.opened.clone(),
+            ..Builder::default()
+        };
         builder.span(Phase::Spawn, None, raw.spawn, raw.exec);
         builder.quiet_since = raw.exec;
         raw.messages.iter().for_each(|message| builder.take(message));
@@ -47,6 +57,14 @@ struct Builder {
     /// When nothing of the process had been seen yet, or its predecessor had left.
     quiet_since: Moment,
     end: Moment,
+    /// Of interpreters that another program started.
+    exits: Vec<ProcessExit>,
+    /// When the interpreter's file was opened.
+    opened: Vec<Moment>,
+    /// Who speaks now.
+    pid: u32,
+    /// The program that the speaker said it becomes, if that was its last word.
+    becomes: Option<(Moment, String)>,
 }
 
 impl Builder {
@@ -56,8 +74,11 @@ impl Builder {
     }
 
     fn take(&mut self, message: &Message) {
+        if let Message::Hello(hello) = message {
+            return self.greet(hello);
+        }
+        self.becomes = None;
         match message {
-            Message::Hello(hello) => self.greet(hello),
             Message::Phase(edge) => match edge.edge {
                 Edge::Begin => self.open.push(edge.clone()),
                 Edge::End => self.close(edge),
@@ -67,11 +88,11 @@ impl Builder {
                     self.span(Phase::Import, Some(package), *begin, *end);
                 }
             }
-            Message::Event(event) => {
-                if let Event::Mark(mark) = &event.event {
-                    self.timeline.marks.push((mark.name.clone(), event.at));
-                }
-            }
+            Message::Event(event) => match &event.event {
+                Event::Mark(mark) => self.timeline.marks.push((mark.name.clone(), event.at)),
+                Event::Exec(exec) => self.becomes = Some((event.at, exec.command.clone())),
+                _ => {}
+            },
             Message::Bye(bye) => self.quiet_since = bye.at,
             _ => {}
         }
@@ -79,13 +100,36 @@ impl Builder {
 
     /// The time before hello: a launcher's, if another program started the process, then its own.
     fn greet(&mut self, hello: &Hello) {
+        self.leave();
         self.timeline.hooked = true;
-        let started =
-            hello.started.map_or(self.quiet_since, |at| at.clamp(self.quiet_since, hello.at));
-        if hello.started.is_some() {
+        self.pid = hello.pid;
+        let known = hello.started.map(|at| at.clamp(self.quiet_since, hello.at));
+        // A script that becomes the interpreter keeps its process; that the file is opened tells when.
+        let opened = self.opened.iter().rev().copied();
+        let opened = opened.into_iter().find(|at| (self.quiet_since..=hello.at).contains(at));
+        let started = opened.max(known).unwrap_or(self.quiet_since);
+        if started > self.quiet_since {
             self.span(Phase::Launcher, None, self.quiet_since, started);
         }
         self.span(Phase::Interpreter, None, started, hello.at);
+    }
+
+    /// Closes what the last speaker left open: it has become another program, or it has exited.
+    fn leave(&mut self) {
+        if let Some((at, _)) = self.becomes.take() {
+            self.close_all(at);
+            self.quiet_since = at;
+        } else if let Some(exit) = self.exits.iter().find(|exit| exit.pid == self.pid) {
+            let at = exit.at;
+            self.close_all(at);
+            self.quiet_since = self.quiet_since.max(at);
+        }
+    }
+
+    fn close_all(&mut self, end: Moment) {
+        for begun in std::mem::take(&mut self.open) {
+            self.keep(&begun, end, None);
+        }
     }
 
     fn close(&mut self, edge: &PhaseEdge) {
@@ -109,14 +153,23 @@ impl Builder {
     }
 
     fn finish(mut self) -> Timeline {
-        for begun in std::mem::take(&mut self.open) {
+        if let Some((at, command)) = self.becomes.take() {
+            self.close_all(at);
             let end = self.end;
-            self.keep(&begun, end, None);
+            self.span(Phase::Children, Some(&command), at, end);
+            self.timeline.unseen = true;
+        } else if self.exits.iter().any(|exit| exit.pid == self.pid) {
+            self.leave();
+            let (from, end) = (self.quiet_since, self.end);
+            self.span(Phase::Launcher, None, from, end);
         }
+        self.close_all(self.end);
         // Spans were kept as they closed, inner ones first; of spans that begin together the outer
         // one has to stand first.
         self.timeline.main.sort_by(|a, b| a.begin.cmp(&b.begin).then_with(|| b.end.cmp(&a.end)));
-        self.timeline.stretches.sort_by_key(|stretch| stretch.span.begin);
+        self.timeline.stretches.sort_by(|a, b| {
+            a.span.begin.cmp(&b.span.begin).then_with(|| b.span.end.cmp(&a.span.end))
+        });
         self.timeline
     }
 }

@@ -8,9 +8,12 @@ use firstlight_schema::phase::Phase;
 use firstlight_schema::run::{CaseResult, Work};
 use firstlight_schema::sample::Sample;
 use firstlight_schema::suite::Regime;
-use firstlight_schema::warm::{Spread, States, Throughput, WarmSummary, Window, WindowMemory};
+use firstlight_schema::warm::{
+    Drift, Spread, States, Throughput, WarmSummary, Window, WindowMemory,
+};
 use firstlight_schema::window::SteadyState;
 
+use crate::stats::limits::DRIFT_P;
 use crate::stats::{
     Components, SteadyPart, block_bootstrap, log_mean, mean, middle, plain_mean, variance,
 };
@@ -61,18 +64,36 @@ pub fn summarise_warm(samples: &[Sample], work: Option<&Work>, seed: u64) -> Opt
         best_calls,
         states: states(&valid),
         memory: memory(&valid),
-        overhead: mean_of_rounds(&overheads(samples)),
+        overhead: mean_of_rounds(&overheads(samples, Statistic::Mean)),
+        overhead_median: mean_of_rounds(&overheads(samples, Statistic::Median)),
+        collector: plain_mean(
+            &steady
+                .iter()
+                .filter_map(|(_, window, _)| Some(window.collector?.per_call_ns))
+                .collect::<Vec<_>>(),
+        ),
     })
 }
 
+/// Which figure of a process's calls stands for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistic {
+    Mean,
+    Median,
+}
+
 /// The rounds of the samples that count, with what their calls took beyond the baseline.
-pub(crate) fn overheads(samples: &[Sample]) -> Vec<(u32, f64)> {
+pub(crate) fn overheads(samples: &[Sample], statistic: Statistic) -> Vec<(u32, f64)> {
     samples
         .iter()
         .filter(|sample| sample.valid)
         .filter_map(|sample| {
             let overhead = sample.window.as_ref()?.overhead?;
-            Some((sample.round.unwrap_or(sample.number), overhead.median_ns))
+            let ns = match statistic {
+                Statistic::Mean => overhead.mean_ns,
+                Statistic::Median => overhead.median_ns,
+            };
+            Some((sample.round.unwrap_or(sample.number), ns))
         })
         .collect()
 }
@@ -80,13 +101,17 @@ pub(crate) fn overheads(samples: &[Sample]) -> Vec<(u32, f64)> {
 /// An arm's overhead beyond the reference arm's, in the rounds that have both; empty for the reference.
 ///
 /// How the baseline was called is in both overheads, and cancels.
-pub fn overheads_beyond_reference(case: &CaseResult, arm: &str) -> Vec<(u32, f64)> {
+pub fn overheads_beyond_reference(
+    case: &CaseResult,
+    arm: &str,
+    statistic: Statistic,
+) -> Vec<(u32, f64)> {
     if arm == case.reference {
         return Vec::new();
     }
     let of = |arm| {
         let found = regime_of(&case.arms, arm, Regime::Warm);
-        found.map_or_else(Vec::new, |found| overheads(&found.samples))
+        found.map_or_else(Vec::new, |found| overheads(&found.samples, statistic))
     };
     let reference: BTreeMap<u32, f64> = of(&case.reference).into_iter().collect();
     let pairs = of(arm).into_iter();
@@ -96,6 +121,39 @@ pub fn overheads_beyond_reference(case: &CaseResult, arm: &str) -> Vec<(u32, f64
 /// The mean over rounds with its interval.
 pub fn mean_of_rounds(rounds: &[(u32, f64)]) -> Option<Estimate> {
     plain_mean(&rounds.iter().map(|&(_, ns)| ns).collect::<Vec<_>>())
+}
+
+/// How the calls of an arm's valid processes settled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settling {
+    pub valid: usize,
+    /// With a steady part: these carry the arm's numbers.
+    pub steady: usize,
+    /// With a steady part that does not move by more than the margin.
+    pub settled: usize,
+}
+
+/// Counts them against a margin.
+pub fn settling(samples: &[Sample], margin: f64) -> Settling {
+    let windows = samples.iter().filter(|sample| sample.valid).filter_map(|s| s.window.as_ref());
+    let mut found = Settling::default();
+    for window in windows {
+        let moves = |drift: &Drift| drift.p < DRIFT_P && drift.change.abs() > margin;
+        found.valid += 1;
+        found.steady += usize::from(window.steady.is_some());
+        found.settled +=
+            usize::from(window.steady.is_some() && !window.drift.as_ref().is_some_and(moves));
+    }
+    found
+}
+
+/// By how much calls change from the first third of the steady part to the last: the mean over the
+/// processes.
+pub fn drift_of_arm(samples: &[Sample]) -> Option<Estimate> {
+    let windows = samples.iter().filter(|sample| sample.valid).filter_map(|s| s.window.as_ref());
+    plain_mean(
+        &windows.filter_map(|window| Some(window.drift.as_ref()?.change)).collect::<Vec<_>>(),
+    )
 }
 
 /// The durations of the steady part's calls, from the raw readings.

@@ -7,8 +7,10 @@ use firstlight_schema::phase::Phase;
 use firstlight_schema::reading::RawSample;
 use firstlight_schema::warm::{Drift, Overhead, SteadyPart, Window};
 
+use crate::collector::collector;
 use crate::programs::TimedProgram;
-use crate::stats::{autocorrelation_time, drift, middle};
+use crate::stats::limits::{DRIFT_CHANGE, DRIFT_P};
+use crate::stats::{autocorrelation_time, drift, mean, middle};
 use crate::steady::steady;
 use crate::timeline::Timeline;
 
@@ -17,8 +19,6 @@ const UNFINISHED_SHARE: f64 = 0.1;
 const UNFINISHED_NS: f64 = 20_000.0;
 /// Bytes read in a window that look like loading data.
 const MUCH_READ: u64 = 1 << 20;
-const DRIFT_P: f64 = 0.01;
-const DRIFT_CHANGE: f64 = 0.01;
 const SHOWN_SHAPES: usize = 20;
 const SHOWN_FUNCTIONS: usize = 3;
 
@@ -51,11 +51,12 @@ pub(crate) fn window(raw: &RawSample) -> Option<Window> {
         steady,
         unfinished_share: unfinished.map(|(share, _)| share),
         overhead: found.from.and_then(|from| overhead(raw, &durations, from)),
+        collector: collector(raw, found.from),
     })
 }
 
-/// What the calls of the steady part took beyond the baseline. The median, because what disturbs one
-/// of two calls makes a difference that belongs to neither.
+/// What the calls of the steady part took beyond the baseline: the mean, which a loop pays, and the
+/// median, which leaves out what disturbs single calls, such as the garbage collector.
 fn overhead(raw: &RawSample, durations: &[f64], from: usize) -> Option<Overhead> {
     let baseline: Vec<f64> = blocks(raw, Part::Baseline).flat_map(Iterations::per_call).collect();
     let mut differences: Vec<f64> =
@@ -64,23 +65,26 @@ fn overhead(raw: &RawSample, durations: &[f64], from: usize) -> Option<Overhead>
     if differences.is_empty() {
         return None;
     }
+    let mean_ns = mean(&differences);
     differences.sort_unstable_by(f64::total_cmp);
     steady.sort_unstable_by(f64::total_cmp);
     Some(Overhead {
         pairs: count(differences.len()),
+        mean_ns,
         median_ns: middle(&differences),
         baseline_ns: middle(&steady),
+        collector_ns: crate::collector::beyond_baseline(raw, from),
     })
 }
 
-fn blocks(raw: &RawSample, part: Part) -> impl Iterator<Item = &Iterations> {
+pub(crate) fn blocks(raw: &RawSample, part: Part) -> impl Iterator<Item = &Iterations> {
     raw.messages.iter().filter_map(move |message| match message {
         Message::Iterations(block) if block.part == part => Some(block),
         _ => None,
     })
 }
 
-fn spans(raw: &RawSample, part: Part) -> impl Iterator<Item = (Moment, Moment)> {
+pub(crate) fn spans(raw: &RawSample, part: Part) -> impl Iterator<Item = (Moment, Moment)> {
     blocks(raw, part).flat_map(|block| block.spans.iter().copied())
 }
 

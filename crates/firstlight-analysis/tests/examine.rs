@@ -39,6 +39,8 @@ fn raw(messages: &[Value]) -> RawSample {
         caches: Vec::new(),
         streams: Streams::default(),
         survivors: 0,
+        exits: Vec::new(),
+        opened: Vec::new(),
     }
 }
 
@@ -112,8 +114,8 @@ fn a_program_that_brings_its_own_cache_is_refused_as_clean_and_as_primed() {
         let sample = program(of, files, ["hit", "hit"], elsewhere);
         assert_eq!(
             only_reason(&sample),
-            "cache-not-clean: the program keeps its jax cache in `/home/me/left-over`, not where \
-             firstlight put it"
+            "cache-not-clean: the program keeps its jax cache in `/home/me/left-over`, not in \
+             the directory that firstlight provided; `--cache as-found` measures it as it is"
         );
     }
 }
@@ -227,7 +229,7 @@ fn a_runner_owes_a_first_result() {
     let conditions =
         Conditions { policy: policy(Policy::AsFound), any_exit_code: false, job: Job::FirstCall };
     let silent = examine(raw(&[hello()]), conditions);
-    assert_eq!(only_reason(&silent), "protocol-broken: the runner ended without a first result");
+    assert_eq!(only_reason(&silent), "protocol-broken: the runner exited without a first result");
     let mark =
         json!({"type": "event", "at": 500_000, "event": {"kind": "mark", "name": "first-result"}});
     let good = examine(raw(&[hello(), mark]), conditions);

@@ -7,12 +7,12 @@ mod noise;
 
 use std::collections::BTreeMap;
 
-use firstlight_analysis::guide::{calls, is_narrow_enough};
 use firstlight_analysis::judge::judge;
 use firstlight_analysis::replication::{replicate, replication};
 use firstlight_analysis::results::{
     Margins, compare_arms, compare_results, differences, gate, missing,
 };
+use firstlight_analysis::stopping::{calls, is_narrow_enough};
 use firstlight_schema::comparison::{Comparison, Gate, Replication, Verdict};
 use firstlight_schema::finding::Finding;
 use firstlight_schema::machine::Machine;
@@ -60,6 +60,7 @@ fn document(cases: Vec<CaseResult>) -> RunDocument {
     RunDocument {
         schema: RunDocument::schema_id(),
         firstlight: Build::new("0.1.0", None),
+        analysis: 2,
         created: "2026-01-01T00:00:00.000Z".to_owned(),
         suite: "made".to_owned(),
         suite_digest: "00".to_owned(),
@@ -94,7 +95,8 @@ fn samples(level: f64, rounds: u32, seed: u64, further: &[Value]) -> Vec<Sample>
             let mut noise = Noise::new(1_000 * seed + u64::from(round));
             let mut calls = noise.series(80, 1e6 * level * shared * own, 0.01, 0.2);
             noise.slow_some(&mut calls, 0.005, 3.0);
-            warm(round, &calls, further)
+            let same = [output("float32", &[1.0, 2.0, 3.0])];
+            warm(round, &calls, if further.is_empty() { &same } else { further })
         })
         .collect()
 }
@@ -138,7 +140,7 @@ fn a_failed_control_takes_all_verdicts_back_and_a_passed_one_none() {
     let failed = judged(arms(), Some(contender("a", 1.1, 30)));
     assert_eq!(failed.control.as_ref().unwrap().passed, Some(false));
     assert_eq!(verdict(&failed).verdict, Verdict::Invalid);
-    assert!(verdict(&failed).why.as_ref().unwrap().contains("the control failed"));
+    assert!(verdict(&failed).why.as_ref().unwrap().contains("the A/A control failed"));
     assert_eq!(failed.cases[0].arms[0].findings[0].finding, Finding::ControlFailed);
     let passed = judged(arms(), Some(contender("a", 1.0, 30)));
     assert_eq!(passed.control.as_ref().unwrap().passed, Some(true));
@@ -152,8 +154,8 @@ fn fewer_than_five_pairs_make_no_claim() {
         |level, seed| arm(if seed == 1 { "a" } else { "b" }, regime(samples(level, 4, seed, &[])));
     let document = judged(vec![of(1.0, 1), of(2.0, 2)], None);
     let comparison = verdict(&document);
-    assert_eq!(comparison.verdict, Verdict::Inconclusive);
-    assert_eq!(comparison.why.as_deref(), Some("4 of each are too few, 5 are needed"));
+    assert_eq!(comparison.verdict, Verdict::TooFew);
+    assert_eq!(comparison.needed, Some(5));
 }
 
 fn output(dtype: &str, values: &[f64]) -> Value {
@@ -179,7 +181,7 @@ fn results_are_equal_close_or_different_and_only_different_ones_have_no_verdict(
     assert!(matches!(agreement(&[1.0, 2.0, 3.000_01]), (Agreed::Close { .. }, false)));
     let (differs, invalid) = agreement(&[1.0, 2.0, 3.1]);
     let Agreed::Differs { how } = differs else { panic!("{differs:?}") };
-    assert!(how.starts_with("the results differ by 4.5e-2 of their size"), "{how}");
+    assert!(how.starts_with("array 0 differs by 4.5e-2 of its size"), "{how}");
     assert!(invalid);
 }
 
@@ -248,8 +250,8 @@ fn many_comparisons_are_corrected_for() {
     let mut many = document(cases);
     judge(&mut many);
     let comparison = verdict(&many);
-    assert_eq!(comparison.verdict, Verdict::Inconclusive);
-    assert!(comparison.why.as_ref().unwrap().contains("one of 201 comparisons"));
+    assert_eq!(comparison.verdict, Verdict::NotConfirmed);
+    assert!(comparison.why.as_ref().unwrap().contains("correction for 201 comparisons"));
 }
 
 #[test]
@@ -268,12 +270,12 @@ fn two_arms_of_one_result_are_compared_pair_by_pair() {
     let margins = Margins::default();
     let found = compare_arms(&result, &[("b", "a")], &margins, &[]);
     assert_eq!(found[0].verdict, Verdict::Faster);
-    assert_eq!(gate(&found, &[]), Gate::Passed);
+    assert_eq!(gate(&found, &[], &[]), Gate::Passed);
     let found = compare_arms(&result, &[("a", "b")], &margins, &[]);
-    assert_eq!(gate(&found, &[]), Gate::Failed);
+    assert_eq!(gate(&found, &[], &[]), Gate::Failed);
     let wide = Margins { cases: [("case".to_owned(), 0.5)].into(), ..Margins::default() };
     let found = compare_arms(&result, &[("a", "b")], &wide, &[]);
-    assert_eq!((found[0].verdict, gate(&found, &[])), (Verdict::Equivalent, Gate::Passed));
+    assert_eq!((found[0].verdict, gate(&found, &[], &[])), (Verdict::Equivalent, Gate::Passed));
 }
 
 #[test]
@@ -290,11 +292,11 @@ fn two_results_are_compared_unpaired_and_only_on_one_machine() {
         &Margins { all: Some(0.001), ..margins.clone() },
         &[],
     );
-    assert_eq!(gate(&narrow, &[]), Gate::Inconclusive);
+    assert_eq!(gate(&narrow, &[], &[]), Gate::Inconclusive);
     assert_eq!(missing(&before, &after), [] as [&str; 0]);
     let fewer = judged(Vec::new(), None);
     assert_eq!(missing(&before, &fewer), ["only in the first: case, a, warm"]);
-    assert_eq!(gate(&[], &missing(&before, &fewer)), Gate::Inconclusive);
+    assert_eq!(gate(&[], &missing(&before, &fewer), &[]), Gate::Inconclusive);
     after.machine.cores = Some(64);
     let found = compare_results(&before, &after, &margins, &[]);
     assert_eq!(found[0].verdict, Verdict::Invalid);

@@ -245,7 +245,7 @@ fn few_processes_are_called_too_few() {
     let one = regime(processes(&[1.0]));
     assert_eq!(
         text(&one.notices, Finding::TooFewSamples),
-        "there is 1 process, so what differs from run to run is not captured"
+        "1 process does not show how processes differ, 5 are needed"
     );
     assert!(one.warm.unwrap().per_call.interval.is_some());
     let three = regime(processes(&[1.0, 1.0, 1.01]));

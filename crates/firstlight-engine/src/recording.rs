@@ -131,6 +131,7 @@ impl Subject {
                 requests: Vec::new(),
                 timeout: *timeout,
                 show: Show::Tail,
+                interpreter: None,
             }),
             Work::Arm { plan, case, arm, hooks } => {
                 let mut target = target(plan, arm)?;
@@ -153,7 +154,8 @@ impl Subject {
             Self::Arm(target) => {
                 target.scratch.prepare(POLICY)?;
                 let mut launch = target.launch.clone();
-                launch.variables.extend(target.scratch.variables(POLICY));
+                let caches = target.scratch.variables(POLICY, &launch.variables);
+                launch.variables.extend(caches);
                 Ok(launch)
             }
         }

@@ -25,6 +25,7 @@ pub(crate) fn letter(phase: Phase) -> char {
         Phase::WarmUp => 'u',
         Phase::Window => 'W',
         Phase::Run => 'R',
+        Phase::Children => 'c',
         Phase::Teardown => 'x',
         Phase::Unattributed => '?',
     }
@@ -45,6 +46,7 @@ pub(crate) fn style(phase: Phase) -> Style {
         Phase::FirstRun | Phase::WarmUp | Phase::Window | Phase::Run => {
             (AnsiColor::Green, AnsiColor::Black)
         }
+        Phase::Children => (AnsiColor::BrightCyan, AnsiColor::Black),
         Phase::Unattributed => (AnsiColor::BrightWhite, AnsiColor::Black),
     };
     Style::new().bg_color(Some(Color::Ansi(back))).fg_color(Some(Color::Ansi(front)))

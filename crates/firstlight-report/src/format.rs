@@ -108,6 +108,7 @@ pub fn policy(policy: Policy) -> &'static str {
         Policy::Primed => "primed",
         Policy::Disabled => "disabled",
         Policy::AsFound => "as found",
+        Policy::AsConfigured => "as configured",
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod bar;
 mod chart;
+mod diagnosis;
 pub mod export;
 pub mod figure;
 pub mod findings;
@@ -14,7 +15,6 @@ pub mod markdown;
 pub mod model;
 mod plot;
 mod row;
-pub mod sentence;
 pub mod site;
 mod strip;
 mod table;

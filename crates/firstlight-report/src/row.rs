@@ -5,6 +5,7 @@ use firstlight_schema::run::{ArmResult, RegimeResult};
 use firstlight_schema::suite::Regime;
 
 use crate::format::{duration, rate};
+use crate::headline::headline;
 
 /// What a table says of one arm and regime.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,23 +30,22 @@ impl<'a> Row<'a> {
             all if all == valid => format!("{valid}"),
             all => format!("{valid} of {all} valid"),
         };
+        // The number that carries the interval is the number shown.
+        let processes = match &regime.warm {
+            Some(warm) if usize::try_from(warm.per_call.n).is_ok_and(|n| n < valid) => {
+                format!("{} of {valid} steady", warm.per_call.n)
+            }
+            _ => processes,
+        };
         let (time, interval) = match estimate {
             Some(estimate) => (duration(estimate.point), interval(&estimate)),
             None if regime.samples.is_empty() => ("none".to_owned(), String::new()),
             None if valid == 0 => ("invalid".to_owned(), String::new()),
-            None => ("not steady".to_owned(), String::new()),
+            None => ("no steady state".to_owned(), String::new()),
         };
         let what = what(regime, estimate.is_some());
         let (arm, regime) = (arm.name.as_str(), regime.regime);
         Self { arm, regime, estimate, time, interval, valid, processes, what }
-    }
-}
-
-/// The estimate that stands for a regime: per call where it is warm, else to the first result.
-pub(crate) fn headline(regime: &RegimeResult) -> Option<Estimate> {
-    match &regime.warm {
-        Some(warm) => Some(warm.per_call),
-        None => regime.summary.as_ref().and_then(|summary| summary.first_result),
     }
 }
 
@@ -62,6 +62,7 @@ fn what(regime: &RegimeResult, is_known: bool) -> String {
             || "mean per call".to_owned(),
             |of| format!("mean per call, {} {}/s", rate(of.per_second.point), of.unit),
         ),
+        None if is_known && regime.regime == Regime::Fresh => "median wall time".to_owned(),
         None if is_known => "median to first result".to_owned(),
         None => String::new(),
     }

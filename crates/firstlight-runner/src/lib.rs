@@ -23,8 +23,8 @@
 
 mod channel;
 mod memory;
+mod output;
 
-use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use firstlight_schema::message::{
@@ -34,8 +34,6 @@ use firstlight_schema::message::{
 use firstlight_schema::nanos::Moment;
 use firstlight_schema::phase::Phase;
 
-use sha2::{Digest, Sha256};
-
 pub use firstlight_schema::message::Prepare;
 pub use firstlight_schema::suite::Scalar;
 
@@ -43,8 +41,6 @@ use channel::{Channel, now};
 
 /// Calls whose readings travel together.
 const BLOCK: usize = 4096;
-/// Values of a result that are compared with other arms'.
-const SHOWN_VALUES: usize = 16;
 
 /// What went wrong, in words.
 pub type Failure = Box<dyn std::error::Error>;
@@ -212,9 +208,9 @@ impl<W: Workload> Session<'_, W> {
             Some(Err(error)) => (Check::Failed, Some(error.to_string())),
         };
         let values = self.workload.as_mut().and_then(|workload| workload.values(output));
-        let leaves: Vec<Leaf> = values.map(|values| leaf(&values)).into_iter().collect();
+        let leaves: Vec<Leaf> = values.map(|values| output::leaf(&values)).into_iter().collect();
         let digest = leaves.first().and_then(|leaf| leaf.digest.clone());
-        self.channel.send(&Message::Output(Output { check, error, digest, leaves }));
+        self.channel.send(&Message::Output(Output { check, error, digest, leaves, unread: 0 }));
     }
 }
 
@@ -231,27 +227,5 @@ impl Deadline {
 
     fn is_over(&self, made: u32, end: Moment) -> bool {
         made >= self.at_least && self.at.is_some_and(|at| end > at)
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a mean over less than 2^53 values")]
-fn leaf(values: &[f64]) -> Leaf {
-    let finite = |value: f64| value.is_finite().then_some(value);
-    let squares: f64 = values.iter().map(|value| value * value).sum();
-    let step = (values.len() / SHOWN_VALUES).max(1);
-    let mut hasher = Sha256::new();
-    for value in values {
-        hasher.update(value.to_le_bytes());
-    }
-    let digest = hasher.finalize().iter().take(8).fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string");
-        text
-    });
-    Leaf {
-        dtype: "float64".to_owned(),
-        digest: Some(digest),
-        shape: vec![values.len() as u64],
-        norm: finite((squares / values.len().max(1) as f64).sqrt()),
-        values: values.iter().step_by(step).take(SHOWN_VALUES).map(|&v| finite(v)).collect(),
     }
 }

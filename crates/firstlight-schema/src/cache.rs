@@ -81,10 +81,13 @@ pub enum Policy {
     Disabled,
     /// Left alone: whatever the user's machine holds.
     AsFound,
+    /// On or off as the user's environment has it; a cache that is on starts empty and private.
+    AsConfigured,
 }
 
 impl Policy {
-    pub const ALL: [Self; 4] = [Self::Clean, Self::Primed, Self::Disabled, Self::AsFound];
+    pub const ALL: [Self; 5] =
+        [Self::Clean, Self::Primed, Self::Disabled, Self::AsFound, Self::AsConfigured];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -92,6 +95,17 @@ impl Policy {
             Self::Primed => "primed",
             Self::Disabled => "disabled",
             Self::AsFound => "as-found",
+            Self::AsConfigured => "as-configured",
+        }
+    }
+}
+
+impl Policy {
+    /// Whether a layer under this policy starts without any entry of its own.
+    pub fn starts_empty(self) -> bool {
+        match self {
+            Self::Clean | Self::Disabled | Self::AsConfigured => true,
+            Self::Primed | Self::AsFound => false,
         }
     }
 }
@@ -106,10 +120,10 @@ impl FromStr for Policy {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|policy| policy.name() == text)
-            .ok_or_else(|| format!("`{text}` is none of clean, primed, disabled, as-found"))
+        Self::ALL.into_iter().find(|policy| policy.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("unknown cache policy `{text}`: expected one of {names}")
+        })
     }
 }
 
@@ -177,4 +191,7 @@ pub struct LayerEvidence {
     /// How often the framework asked this cache, and was served, where it tells.
     pub requests: Option<u64>,
     pub hits: Option<u64>,
+    /// Whether the framework had this cache switched on, where it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::{CachePolicy, LayerEvidence};
+use crate::diagnosis::Diagnosis;
 use crate::estimate::Estimate;
 use crate::finding::Reason;
 use crate::machine::Machine;
@@ -14,7 +15,7 @@ use crate::sample::{PartTime, Sample};
 use crate::version::{Build, SchemaId, Version};
 
 pub const NAME: &str = "cold";
-pub const VERSION: Version = Version { major: 1, minor: 0 };
+pub const VERSION: Version = Version { major: 1, minor: 1 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -38,6 +39,12 @@ pub struct ColdDocument {
     pub priming: Vec<RawSample>,
     /// Absent when no sample is valid.
     pub summary: Option<Summary>,
+    /// What the completed samples show where none of them is valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid_summary: Option<Box<Summary>>,
+    /// What dominates, largest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnosis: Vec<Diagnosis>,
     pub control: Option<Control>,
     pub notices: Vec<Reason>,
 }
@@ -96,7 +103,8 @@ pub struct PhaseMean {
     pub parts: Vec<PartTime>,
 }
 
-/// A compiled function over all samples: means per process.
+/// A compiled function over all samples: means per process. Stages are exclusive: what other programs and
+/// other phases take inside them is not in them, so programs sum to at most their phases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Program {
@@ -108,6 +116,13 @@ pub struct Program {
     pub trace_ns: f64,
     pub lower_ns: f64,
     pub compile_ns: f64,
+    /// Why it was compiled again, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub op_by_op: bool,
 }
 
 /// Imports of one top-level package: means per process.

@@ -11,7 +11,7 @@ use crate::suite::{Regime, Takes};
 use crate::version::{Build, SchemaId, Version};
 
 pub const NAME: &str = "comparison";
-pub const VERSION: Version = Version { major: 1, minor: 0 };
+pub const VERSION: Version = Version { major: 1, minor: 1 };
 
 /// What may be said of two arms, against a margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,8 +23,12 @@ pub enum Verdict {
     Slower,
     /// The whole interval lies within it.
     Equivalent,
-    /// The interval says none of these.
+    /// The interval reaches across an edge of the margin.
     Inconclusive,
+    /// There are fewer pairs of processes than a verdict needs.
+    TooFew,
+    /// Significant alone, but not after the correction for several comparisons.
+    NotConfirmed,
     /// There is nothing to compare: no valid samples, different results, a failed control.
     Invalid,
 }
@@ -36,6 +40,8 @@ impl Verdict {
             Self::Slower => "slower",
             Self::Equivalent => "equivalent",
             Self::Inconclusive => "inconclusive",
+            Self::TooFew => "too-few",
+            Self::NotConfirmed => "not-confirmed",
             Self::Invalid => "invalid",
         }
     }
@@ -67,6 +73,13 @@ pub struct Comparison {
     pub adjusted_p: Option<f64>,
     /// Why the verdict is not what the interval alone would say, or what it rests on.
     pub why: Option<String>,
+    /// How many pairs a verdict needs, where there are too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<u32>,
+    /// The rarest kind of process that so many processes show with 95 % confidence, as a share: what
+    /// happens more rarely may not be in the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rarity: Option<f64>,
 }
 
 /// From how many calls on an arm pays against another.
@@ -80,7 +93,8 @@ pub struct BreakEven {
     pub pays: Pays,
     /// Where the total costs cross, if they do.
     pub calls: Option<Crossing>,
-    /// Total times at growing numbers of calls.
+    /// Total times at growing numbers of calls, from the rounds that the estimate uses: the curves cross
+    /// where `calls` says, and the band of their difference at its interval.
     pub curve: Vec<Total>,
 }
 
@@ -119,6 +133,11 @@ pub struct Total {
     pub calls: f64,
     pub arm_ns: f64,
     pub against_ns: f64,
+    /// Where the arm's total lies with 95 % confidence, given the other's; absent for too few rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm_low_ns: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm_high_ns: Option<f64>,
 }
 
 /// The reference arm measured twice under the names of two: it must not differ from itself.
@@ -128,7 +147,8 @@ pub struct AgainResult {
     pub case: String,
     pub arm: String,
     pub comparisons: Vec<Comparison>,
-    /// Absent where no pair of processes counts.
+    /// True where every regime is equivalent, false where one differs; absent where the intervals leave
+    /// it open or no pair of processes counts.
     pub passed: Option<bool>,
 }
 
@@ -222,6 +242,9 @@ pub struct ComparisonDocument {
     /// What is not the same on both sides.
     pub differences: Vec<String>,
     pub gate: Option<Gate>,
+    /// What speaks against trusting the comparison: a noisy machine, a failed control.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
     /// Where the second result is judged as a rerun of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replication: Option<Replication>,
@@ -243,7 +266,7 @@ pub enum Gate {
     Passed,
     /// Something is slower than its margin allows.
     Failed,
-    /// Nothing is known to be slower, and not everything is known not to be.
+    /// Some comparison has no verdict, or the measurement is doubtful.
     Inconclusive,
 }
 

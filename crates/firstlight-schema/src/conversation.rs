@@ -3,7 +3,9 @@
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::message::{Edge, Hello, LONGEST_LINE, Message, PROTOCOL, PhaseEdge, Request, Role};
+use crate::message::{
+    Edge, Event, Hello, LONGEST_LINE, Message, PROTOCOL, PhaseEdge, Request, Role,
+};
 use crate::nanos::Moment;
 use crate::phase::Phase;
 use crate::version::Version;
@@ -47,6 +49,8 @@ pub enum ProtocolError {
 pub struct Conversation {
     hello: Option<Hello>,
     gone: bool,
+    /// Whether the last thing said was that the process becomes another program.
+    replaced: bool,
     open: Vec<(u32, Phase, Moment)>,
     /// What has been asked and not been answered.
     prepares: u32,
@@ -98,6 +102,7 @@ impl Conversation {
         if let Message::Hello(hello) = message {
             return self.greet(hello);
         }
+        self.replaced = is_exec(message);
         let role = match &self.hello {
             None => return Err(ProtocolError::BeforeHello(kind(message).to_owned())),
             Some(_) if self.gone => return Err(ProtocolError::AfterBye(kind(message).to_owned())),
@@ -143,7 +148,7 @@ impl Conversation {
             return Err(ProtocolError::Version(hello.protocol));
         }
         // A launcher may start one interpreter after another; each is watched in its turn.
-        let next = self.gone && hello.role == Role::Hooks;
+        let next = (self.gone || self.replaced) && hello.role == Role::Hooks;
         if self.hello.is_some() && !next {
             return Err(ProtocolError::SecondHello);
         }
@@ -173,6 +178,11 @@ impl Conversation {
             }
         }
     }
+}
+
+/// Whether a message says that its process is about to become another program.
+pub fn is_exec(message: &Message) -> bool {
+    matches!(message, Message::Event(event) if matches!(event.event, Event::Exec(_)))
 }
 
 fn answer(role: Role, message: &Message, owed: &mut u32) -> Result<(), ProtocolError> {

@@ -5,254 +5,193 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// The stable names. Each is a mistake that people really publish, or a way a process can fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Finding {
-    CompiledInWindow,
-    WarmupShorterThanTest,
-    ConfigChangedAfterWarmup,
-    LoadInsideWindow,
-    CacheNotClean,
-    CacheNeverHit,
-    NoSteadyState,
-    HighVariance,
-    Drift,
-    TooFewSamples,
-    TailNotSupported,
-    AsyncNotSynchronised,
-    OutputDiffers,
-    NondeterministicCompile,
-    TracerInflated,
-    NoisyMachine,
-    ControlFailed,
-    PrecisionDiffers,
-    BytecodeNotCached,
-    ProcessFailed,
-    TimedOut,
-    ProtocolBroken,
-    LeftProcesses,
-    Interrupted,
-    NotHooked,
-    AdapterFailed,
-    NotProved,
+/// Declares every finding once: its variant, its stable name, why it matters, and what to do about
+/// it where something can be done.
+macro_rules! findings {
+    ($($variant:ident, $name:literal, $meaning:literal, $advice:expr;)*) => {
+        /// The stable names: mistakes that people publish, ways in which a process fails, and what
+        /// dominates a start.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Finding {
+            $(#[doc = $meaning] $variant,)*
+        }
+
+        impl Finding {
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// Why it matters.
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $meaning,)*
+                }
+            }
+
+            /// What to do about it, where something can be done.
+            pub fn advice(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant => $advice,)*
+                }
+            }
+        }
+    };
 }
 
-/// A finding's name, why it matters, and what to do about it.
-type Facts = (&'static str, &'static str, Option<&'static str>);
+findings! {
+    CompiledInWindow, "compiled-in-window",
+        "a function was traced, lowered or compiled inside the window, so compiling was timed as part of a call",
+        Some("raise `warm.warm-up` in the suite until everything is compiled before the window");
+    WarmupShorterThanTest, "warmup-shorter-than-test",
+        "the window called a function with shapes that the warm-up did not cover",
+        Some("make the warm-up call the same shapes as the measured calls");
+    ConfigChangedAfterWarmup, "config-changed-after-warmup",
+        "a setting or an environment variable changed after the warm-up, so the window ran under other conditions",
+        Some("set it in `setup`");
+    LoadInsideWindow, "load-inside-window",
+        "modules were imported or many bytes were read from files inside the window",
+        Some("load in `setup`, outside the step");
+    CacheNotClean, "cache-not-clean",
+        "a cache that was declared empty or disabled held entries, served a program, or was not the directory that firstlight provided",
+        Some("let the program take its cache directory from the environment, or measure with `--cache as-found`");
+    CacheNeverHit, "cache-never-hit",
+        "a cache that was declared primed did not serve every program",
+        Some("look for a program whose cache key changes from process to process");
+    NoSteadyState, "no-steady-state",
+        "the calls never settled at one level",
+        Some("raise `warm.iterations` and `warm.within`, or find the disturbance with `firstlight doctor`");
+    HighVariance, "high-variance",
+        "processes differ so much that their mean describes none of them",
+        Some("check the machine with `firstlight doctor`, and measure more processes");
+    Drift, "drift",
+        "calls grow slower or faster throughout the steady part",
+        Some("raise `warm.iterations`, or look for something that grows");
+    TooFewSamples, "too-few-samples",
+        "a 95 % interval needs more valid samples",
+        Some("measure more processes with `--processes`");
+    TailNotSupported, "tail-not-supported",
+        "this number of processes cannot bound so high a quantile",
+        Some("measure more processes with `--processes`");
+    AsyncNotSynchronised, "async-not-synchronised",
+        "calls returned before their work was done, so the clock stopped too early",
+        Some("give the workload a `sync` that waits for its result, such as `jax.block_until_ready`");
+    OutputDiffers, "output-differs",
+        "the workload's check rejected its result, or the result differs from the reference arm's",
+        Some("fix the arm, select what is compared with `output`, or set `comparison.tolerance`");
+    OutputUnread, "output-unread",
+        "a result cannot be compared with the reference arm's, so their speeds are not compared either",
+        Some("return arrays or numbers, select them with `output`, or set `outputs = \"unchecked\"` under `[comparison]`");
+    NondeterministicCompile, "nondeterministic-compile",
+        "one function was compiled to different programs in different processes",
+        Some("report the spread over processes with the number");
+    TracerInflated, "tracer-inflated",
+        "a profiler or debugger watched the calls, which slows them down by unequal amounts",
+        Some("switch it off for the measured run");
+    NoisyMachine, "noisy-machine",
+        "other processes used much of the machine during the measurement, or the machine itself changed",
+        Some("see `firstlight doctor`");
+    ControlFailed, "control-failed",
+        "two copies of the reference arm differ, so differences measured on this machine mean nothing",
+        Some("measure again when the machine is quiet; `firstlight doctor` shows what disturbs it");
+    PrecisionDiffers, "precision-differs",
+        "a result has another floating-point type than was asked for, or than the reference arm's result",
+        Some("for JAX set `JAX_ENABLE_X64=1`, or ask for the intended type");
+    BytecodeNotCached, "bytecode-not-cached",
+        "modules were compiled from source because their byte code is not on disk",
+        Some("unset `PYTHONDONTWRITEBYTECODE`, or compile once with `python -m compileall`");
+    Recompiled, "recompiled",
+        "one function was compiled more than once in a process",
+        Some("keep its shapes, types and static arguments the same, or pad them");
+    OpByOp, "op-by-op",
+        "single operations were compiled and dispatched one by one, outside any jitted function",
+        Some("wrap the enclosing function in `jax.jit`");
+    CompilationCacheUnused, "compilation-cache-unused",
+        "programs were compiled although a compilation cache on disk could have served them",
+        Some("set `JAX_COMPILATION_CACHE_DIR` and `JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0`");
+    PrimedCacheSaves, "primed-cache-saves",
+        "a start with primed caches is faster than one with empty caches",
+        Some("keep the compilers' caches between starts");
+    SlowImport, "slow-import",
+        "one package takes a large part of the imports",
+        Some("import it where it is used");
+    SlowLauncher, "slow-launcher",
+        "programs around the interpreter take a large part of the time",
+        Some("start the interpreter directly");
+    SlowDeviceInit, "slow-device-init",
+        "starting the devices takes a large part of the time",
+        None;
+    SlowExit, "slow-exit",
+        "the process takes long to exit after the program's own code has ended",
+        None;
+    ChildrenNotSeen, "children-not-seen",
+        "the program waited for child processes, whose phases firstlight does not see",
+        Some("measure the child's command itself");
+    LargestPhase, "largest-phase",
+        "this phase takes the largest part of the time",
+        None;
+    ProcessFailed, "process-failed",
+        "the process exited with an error, raised an exception or was killed",
+        None;
+    TimedOut, "timed-out",
+        "the process exceeded its time limit and was killed",
+        None;
+    ProtocolBroken, "protocol-broken",
+        "the process wrote an invalid or truncated message, or did not answer",
+        None;
+    LeftProcesses, "left-processes",
+        "processes outlived the command and were killed",
+        None;
+    Interrupted, "interrupted",
+        "the process was killed because firstlight was interrupted",
+        None;
+    NotHooked, "not-hooked",
+        "no Python process loaded the hooks, so firstlight sees the process only from outside",
+        None;
+    AdapterFailed, "adapter-failed",
+        "an adapter could not be installed, so its framework's work is not seen",
+        None;
+    NotProved, "not-proved",
+        "another tool measured this: the state of caches, compilation during the measurement and the results are unknown",
+        Some("measure it with `firstlight run`");
+}
 
 impl Finding {
-    pub const ALL: [Self; 27] = [
-        Self::CompiledInWindow,
-        Self::WarmupShorterThanTest,
-        Self::ConfigChangedAfterWarmup,
-        Self::LoadInsideWindow,
-        Self::CacheNotClean,
-        Self::CacheNeverHit,
-        Self::NoSteadyState,
-        Self::HighVariance,
-        Self::Drift,
-        Self::TooFewSamples,
-        Self::TailNotSupported,
-        Self::AsyncNotSynchronised,
-        Self::OutputDiffers,
-        Self::NondeterministicCompile,
-        Self::TracerInflated,
-        Self::NoisyMachine,
-        Self::ControlFailed,
-        Self::PrecisionDiffers,
-        Self::BytecodeNotCached,
-        Self::ProcessFailed,
-        Self::TimedOut,
-        Self::ProtocolBroken,
-        Self::LeftProcesses,
-        Self::Interrupted,
-        Self::NotHooked,
-        Self::AdapterFailed,
-        Self::NotProved,
-    ];
-
-    pub fn name(self) -> &'static str {
-        self.facts().0
-    }
-
-    /// Why it matters.
-    pub fn meaning(self) -> &'static str {
-        self.facts().1
-    }
-
-    /// What to do about it, where there is something to do.
-    pub fn advice(self) -> Option<&'static str> {
-        self.facts().2
-    }
-
-    #[expect(clippy::too_many_lines, reason = "a table")]
-    fn facts(self) -> Facts {
-        match self {
-            Self::CompiledInWindow => (
-                "compiled-in-window",
-                "something was traced, lowered or compiled while the window was open, so \
-                 calls were timed that also compiled",
-                Some(
-                    "raise `warm.warm-up` in the suite until everything is compiled before \
-                      the window",
-                ),
-            ),
-            Self::WarmupShorterThanTest => (
-                "warmup-shorter-than-test",
-                "the window called a function with shapes that the warm-up had not called it \
-                 with",
-                Some("let the warm-up make the very calls that are measured"),
-            ),
-            Self::ConfigChangedAfterWarmup => (
-                "config-changed-after-warmup",
-                "a setting or an environment variable changed after the warm-up, so the \
-                 window ran under other conditions",
-                Some("set it in `setup`"),
-            ),
-            Self::LoadInsideWindow => (
-                "load-inside-window",
-                "modules were loaded or much was read from files while the window was open",
-                Some("load in `setup`, outside the step"),
-            ),
-            Self::CacheNotClean => (
-                "cache-not-clean",
-                "a cache that was declared clean or disabled held something, served \
-                 something, or was not the one that firstlight gave the process",
-                Some("let the program take its cache directory from the environment"),
-            ),
-            Self::CacheNeverHit => (
-                "cache-never-hit",
-                "a cache that was declared primed did not serve every program that asked it",
-                Some("look for a program whose key changes from process to process"),
-            ),
-            Self::NoSteadyState => (
-                "no-steady-state",
-                "the calls never settled at one level",
-                Some(
-                    "raise `warm.iterations` and `warm.within`, or look for what disturbs \
-                      them with `firstlight doctor`",
-                ),
-            ),
-            Self::HighVariance => (
-                "high-variance",
-                "the processes differ so much that the mean says little about any of them",
-                Some("see `firstlight doctor`, and raise `warm.most-processes`"),
-            ),
-            Self::Drift => (
-                "drift",
-                "the calls grow slower or faster all through the steady part",
-                Some("raise `warm.iterations`, or look for something that grows"),
-            ),
-            Self::TooFewSamples => (
-                "too-few-samples",
-                "there are too few valid samples for a 95 % interval",
-                Some("take more with `--processes`"),
-            ),
-            Self::TailNotSupported => (
-                "tail-not-supported",
-                "so few processes cannot bound so high a quantile",
-                Some("take more with `--processes`"),
-            ),
-            Self::AsyncNotSynchronised => (
-                "async-not-synchronised",
-                "calls returned before their work was done, so the clock stopped too early",
-                Some(
-                    "give the workload a `sync` that waits for its result, such as \
-                      `jax.block_until_ready`",
-                ),
-            ),
-            Self::OutputDiffers => (
-                "output-differs",
-                "the workload's own check refused its result, or it is not the reference \
-                 arm's",
-                Some(
-                    "mend the arm, or pick what is compared with `output`, or set \
-                      `comparison.tolerance`",
-                ),
-            ),
-            Self::NondeterministicCompile => (
-                "nondeterministic-compile",
-                "one function was compiled to different programs in different processes",
-                Some("report the spread over processes with the number"),
-            ),
-            Self::TracerInflated => (
-                "tracer-inflated",
-                "a profiler or debugger watched the calls, which makes them slower, and some \
-                 more than others",
-                Some("switch it off for the measured run"),
-            ),
-            Self::NoisyMachine => (
-                "noisy-machine",
-                "other processes kept a good part of the machine busy meanwhile, or the \
-                 machine itself changed",
-                Some("see `firstlight doctor`"),
-            ),
-            Self::ControlFailed => (
-                "control-failed",
-                "the reference arm differs from itself, so differences on this machine mean \
-                 nothing now",
-                Some(
-                    "run again when the machine is quiet; `firstlight doctor` tells what \
-                      disturbs it",
-                ),
-            ),
-            Self::PrecisionDiffers => (
-                "precision-differs",
-                "a result has another floating-point type than was asked for or than the \
-                 reference's",
-                Some("for JAX set `JAX_ENABLE_X64=1`, or ask for the type that is meant"),
-            ),
-            Self::BytecodeNotCached => (
-                "bytecode-not-cached",
-                "modules were compiled from source because their byte code is not on disk",
-                Some("in a suite, `bytecode = \"primed\"` under `[cache]` has it made first"),
-            ),
-            Self::ProcessFailed => {
-                ("process-failed", "the process exited with an error, raised or was killed", None)
-            }
-            Self::TimedOut => {
-                ("timed-out", "the process took longer than it may and was ended", None)
-            }
-            Self::ProtocolBroken => (
-                "protocol-broken",
-                "the process wrote nonsense or half a line to the descriptor, or owed an \
-                 answer",
-                None,
-            ),
-            Self::LeftProcesses => {
-                ("left-processes", "processes outlived the command and were ended", None)
-            }
-            Self::Interrupted => {
-                ("interrupted", "the process was ended because firstlight was", None)
-            }
-            Self::NotHooked => (
-                "not-hooked",
-                "no Python process loaded the hooks, so only what is seen from outside is \
-                 known",
-                None,
-            ),
-            Self::AdapterFailed => (
-                "adapter-failed",
-                "an adapter could not be installed, so its framework's work is not seen",
-                None,
-            ),
-            Self::NotProved => (
-                "not-proved",
-                "another tool measured this: that nothing was compiled meanwhile, that caches were \
-                 in a known state and that results are right is unknown",
-                Some("measure it with `firstlight run` to know"),
-            ),
-        }
-    }
-
     /// Whether the process itself failed, and not only its evidence.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::ProcessFailed | Self::TimedOut | Self::ProtocolBroken)
     }
 
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|finding| finding.name() == name)
+        Self::ALL.iter().copied().find(|finding| finding.name() == name)
+    }
+}
+
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Finding {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::from_name(&name).ok_or_else(|| de::Error::custom(format!("unknown finding `{name}`")))
+    }
+}
+
+impl JsonSchema for Finding {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Finding".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<_> = Self::ALL.iter().map(|finding| finding.name()).collect();
+        json_schema!({ "type": "string", "description": "A finding's stable name.", "enum": names })
     }
 }
 
@@ -305,7 +244,7 @@ impl JsonSchema for Reason {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<_> = Finding::ALL.into_iter().map(Finding::name).collect();
+        let names: Vec<_> = Finding::ALL.iter().map(|finding| finding.name()).collect();
         json_schema!({
             "type": "string",
             "description": "A finding's stable name, a colon, and the number behind it.",

@@ -16,7 +16,7 @@ use crate::suite::Scalar;
 use crate::version::Version;
 
 /// The version that this side speaks.
-pub const PROTOCOL: Version = Version { major: 1, minor: 0 };
+pub const PROTOCOL: Version = Version { major: 1, minor: 1 };
 
 /// The longest line either side may write.
 pub const LONGEST_LINE: usize = 4 << 20;
@@ -152,6 +152,14 @@ pub struct Detail {
     pub digest: Option<String>,
     /// The arguments that differ from the function's last program in this process.
     pub changed: Option<String>,
+    /// Why the function was compiled again, where it was: the argument with its old and its new type,
+    /// a static argument, a new function object, or the framework's own reason.
+    pub cause: Option<String>,
+    /// The line of the user's code that led to it, such as `train.py:41 (init)`.
+    pub source: Option<String>,
+    /// Whether it is a single operation that was dispatched outside any jitted function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub op_by_op: Option<bool>,
     pub cache: Option<CacheAnswer>,
 }
 
@@ -200,6 +208,9 @@ pub enum Event {
     WindowReads(WindowReads),
     Tracer(Tracer),
     ProgramHash(ProgramHash),
+    Exec(Exec),
+    NoBytecode(NoBytecode),
+    Collections(Collections),
 }
 
 /// A named point; `first-result` ends the time to first result.
@@ -284,6 +295,32 @@ pub struct ProgramHash {
     pub digest: Option<String>,
     /// Of the optimised program.
     pub hash: String,
+}
+
+/// The process is about to become another program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Exec {
+    pub command: String,
+}
+
+/// The interpreter writes no byte code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct NoBytecode {
+    /// Such as `PYTHONDONTWRITEBYTECODE is set`.
+    pub why: String,
+}
+
+/// Garbage collections while the window was open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Collections {
+    /// Generation, begin, end.
+    pub spans: Vec<(u8, Moment, Moment)>,
+    /// Collections beyond those listed.
+    #[serde(default)]
+    pub unlisted: u64,
 }
 
 /// Memory when a phase closed, and the most while it was the innermost one.
@@ -382,9 +419,17 @@ pub struct Output {
     pub error: Option<String>,
     /// Of the result's values, types and shapes, where they could be read.
     pub digest: Option<String>,
-    /// The beginning of the result, for comparison with another arm's.
+    /// Every array and number of the result, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaves: Vec<Leaf>,
+    /// Leaves that are not listed, because they cannot be read or are too many.
+    #[serde(default, skip_serializing_if = "is_none_unread")]
+    pub unread: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_none_unread(count: &u64) -> bool {
+    *count == 0
 }
 
 /// One array or number of a result.
@@ -397,10 +442,40 @@ pub struct Leaf {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     pub shape: Vec<u64>,
-    /// Root mean square over all elements; absent where it is not finite.
+    /// Where it stands in the result, such as `['w'][0]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Root mean square over the finite elements; absent where there are none or the leaf is no number.
     pub norm: Option<f64>,
-    /// Elements at equal distances; absent ones are not finite.
+    /// All elements of a small leaf; absent ones are not finite. Without `sketch` on a larger leaf these
+    /// are only elements at equal distances, as firstlight 0.1 kept them.
     pub values: Vec<Option<f64>>,
+    /// What stands for all elements of a larger leaf.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sketch: Option<Sketch>,
+    /// Elements that are not finite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_finite: Option<NotFinite>,
+}
+
+/// Sums of a leaf's finite elements, which are dealt out to blocks by their places, each with a random
+/// sign. One element that differs shows in its block; elements that all differ a little show in all
+/// blocks. The Python side's `_outputs.py` has the reference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Sketch {
+    pub sums: Vec<f64>,
+}
+
+/// How many elements are not finite, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct NotFinite {
+    pub nan: u64,
+    pub positive: u64,
+    pub negative: u64,
+    /// Of their kinds and positions.
+    pub digest: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

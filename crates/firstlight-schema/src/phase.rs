@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub enum Phase {
     /// From before the fork until the new program was in place.
     Spawn,
-    /// Programs in front of the interpreter: a shell, a wrapper, a launcher.
+    /// Programs around the interpreter: a shell, a shim, a wrapper, a launcher.
     Launcher,
     /// The interpreter's own start, until the first line of ours.
     Interpreter,
@@ -43,6 +43,8 @@ pub enum Phase {
     Window,
     /// The program's own code, and what it executes.
     Run,
+    /// The program waited for its child processes, whose phases are not seen.
+    Children,
     /// From the end of the program's own code until the process was reaped.
     Teardown,
     /// What could not be booked.
@@ -50,7 +52,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Spawn,
         Self::Launcher,
         Self::Interpreter,
@@ -67,6 +69,7 @@ impl Phase {
         Self::WarmUp,
         Self::Window,
         Self::Run,
+        Self::Children,
         Self::Teardown,
         Self::Unattributed,
     ];
@@ -89,6 +92,7 @@ impl Phase {
             Self::WarmUp => "warm-up",
             Self::Window => "window",
             Self::Run => "run",
+            Self::Children => "children",
             Self::Teardown => "teardown",
             Self::Unattributed => "unattributed",
         }

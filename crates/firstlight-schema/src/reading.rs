@@ -32,6 +32,20 @@ pub struct RawSample {
     pub streams: Streams,
     /// Processes that outlived the command and were ended by firstlight.
     pub survivors: u32,
+    /// When interpreters that said hello ended, where another program started them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exits: Vec<ProcessExit>,
+    /// When the interpreter's executable was opened, where it is known to be started by a script.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opened: Vec<Moment>,
+}
+
+/// The end of a process that the measured command started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct ProcessExit {
+    pub pid: u32,
+    pub at: Moment,
 }
 
 /// Why the process was started.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::CachePolicy;
 use crate::cold::Summary;
 use crate::comparison::{AgainResult, BreakEven, Comparison, PlantedResult, SweepResult};
+use crate::diagnosis::Diagnosis;
 use crate::finding::Reason;
 use crate::machine::Machine;
 use crate::machine_state::MachineState;
@@ -19,13 +20,16 @@ use crate::version::{Build, SchemaId, Version};
 use crate::warm::{Spread, WarmSummary};
 
 pub const NAME: &str = "run";
-pub const VERSION: Version = Version { major: 1, minor: 0 };
+pub const VERSION: Version = Version { major: 1, minor: 1 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct RunDocument {
     pub schema: SchemaId,
     pub firstlight: Build,
+    /// The revision of the analysis that computed this document from its raw readings.
+    #[serde(default = "first_revision")]
+    pub analysis: u32,
     /// UTC.
     pub created: String,
     pub suite: String,
@@ -50,6 +54,10 @@ pub struct RunDocument {
     /// Where another tool measured and firstlight only read its file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+}
+
+fn first_revision() -> u32 {
+    1
 }
 
 /// What another tool's file is, and what it does not tell.
@@ -80,8 +88,8 @@ pub struct RunOptions {
     /// Warm processes per arm, at least and at most.
     pub warm_processes: u32,
     pub most_warm_processes: u32,
-    /// The half-width that was to be reached, as a fraction.
-    pub target: f64,
+    /// The half-width that was to be reached, as a fraction; half the case's margin when absent.
+    pub target: Option<f64>,
     pub budget_ns: Nanos,
     pub outputs: Agreement,
     pub tolerance: f64,
@@ -182,6 +190,10 @@ pub enum Agreed {
     Close {
         difference: f64,
     },
+    /// Within the tolerance by the few elements that firstlight 0.1 kept; the others are unknown.
+    Sampled {
+        difference: f64,
+    },
     Differs {
         how: String,
     },
@@ -199,6 +211,12 @@ pub struct RegimeResult {
     pub samples: Vec<Sample>,
     /// Absent when no sample is valid.
     pub summary: Option<Summary>,
+    /// What the completed samples show where none of them is valid: for reading, never for comparing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid_summary: Option<Box<Summary>>,
+    /// What dominates a cold start, largest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnosis: Vec<Diagnosis>,
     /// In the warm regime, where most processes have a steady state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<WarmSummary>,

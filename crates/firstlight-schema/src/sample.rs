@@ -81,13 +81,23 @@ pub struct Compile {
     pub function: String,
     pub signature: Option<String>,
     pub framework: Option<String>,
-    /// Times of this program's own stages; absent where the framework reused one or tells none.
+    /// Times of this program's own stages, without those of other programs and other phases inside
+    /// them; absent where the framework reused one or tells none.
     pub trace_ns: Option<Nanos>,
     pub lower_ns: Option<Nanos>,
     pub compile_ns: Option<Nanos>,
     pub cache: Option<CacheAnswer>,
     /// 0 is the main thread.
     pub thread: u32,
+    /// Why the function was compiled again, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The line of the user's code that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Whether it is a single operation that was dispatched outside any jitted function.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub op_by_op: bool,
 }
 
 /// Time in one top-level package's imports.

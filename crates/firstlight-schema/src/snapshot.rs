@@ -12,7 +12,7 @@ use crate::suite::Choice;
 use crate::version::{Build, SchemaId, Version};
 
 pub const NAME: &str = "snapshot";
-pub const VERSION: Version = Version { major: 1, minor: 0 };
+pub const VERSION: Version = Version { major: 1, minor: 1 };
 
 /// Names inside a snapshot.
 pub const MANIFEST: &str = "manifest.json";
@@ -42,8 +42,22 @@ pub struct Manifest {
     pub after: Option<MachineState>,
     /// The suite's lock file, as a path in the snapshot.
     pub lock: Option<String>,
+    /// Where the result was computed anew from the raw readings of an older snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recomputed: Option<Recomputed>,
     /// Every file but the manifest, its signature and the validation, sorted by path.
     pub files: Vec<FileEntry>,
+}
+
+/// A snapshot whose result was computed anew by a later firstlight; its raw readings are untouched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Recomputed {
+    /// The identifier of the older snapshot.
+    pub from: String,
+    pub firstlight: Build,
+    /// UTC.
+    pub at: String,
 }
 
 /// What is known when a run begins.

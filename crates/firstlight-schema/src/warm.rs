@@ -26,6 +26,9 @@ pub struct Window {
     /// What a call took beyond the workload's baseline, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Overhead>,
+    /// Where the runner records collections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collector: Option<Collector>,
 }
 
 /// Calls against the baseline that was called right after each of them, in the steady part.
@@ -33,10 +36,30 @@ pub struct Window {
 #[serde(rename_all = "kebab-case")]
 pub struct Overhead {
     pub pairs: u32,
-    /// The median of the differences.
+    /// The mean of the differences: what a loop pays, collections included.
+    #[serde(default)]
+    pub mean_ns: f64,
+    /// The median of the differences: what a call without a disturbance pays.
     pub median_ns: f64,
     /// The median of the baseline.
     pub baseline_ns: f64,
+    /// Time in the garbage collector per call, less the same of the baseline; part of the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collector_ns: Option<f64>,
+}
+
+/// The garbage collector while the window was open.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Collector {
+    /// Collections of the generations 0, 1 and 2.
+    pub collections: [u32; 3],
+    /// Time of all collections.
+    pub total_ns: f64,
+    /// Per call of the steady part: the time inside measured calls.
+    pub per_call_ns: f64,
+    /// The longest collection inside a measured call.
+    pub longest_ns: f64,
 }
 
 /// The calls in a steady state.
@@ -49,7 +72,7 @@ pub struct SteadyPart {
     pub sd_ns: f64,
     pub min_ns: f64,
     pub max_ns: f64,
-    /// How many calls apart two calls must be to tell two things.
+    /// How far apart two calls must be to count as independent.
     pub autocorrelation_time: f64,
 }
 
@@ -82,9 +105,15 @@ pub struct WarmSummary {
     pub states: States,
     pub throughput: Option<Throughput>,
     pub memory: Option<WindowMemory>,
-    /// What a call takes beyond the baseline, in nanoseconds; the mean over the processes.
+    /// What a call takes beyond the baseline, in nanoseconds: the mean over calls and processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Estimate>,
+    /// The same with the median over calls, which leaves collector pauses out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead_median: Option<Estimate>,
+    /// Time in the garbage collector per call, in nanoseconds; the mean over the processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collector: Option<Estimate>,
 }
 
 /// How many processes were in which state.

@@ -65,7 +65,7 @@ fn a_refusal_names_what_was_wrong() {
     let folder = fixtures("refuse")[0].parent().unwrap().to_owned();
     let reason = |name: &str| replay(&folder.join(name)).unwrap();
     assert_eq!(reason("before-hello.txt"), "`phase` came before hello");
-    assert_eq!(reason("another-major.txt"), "the other side speaks protocol 2.0, this side 1.0");
+    assert_eq!(reason("another-major.txt"), "the other side speaks protocol 2.0, this side 1.1");
     assert_eq!(
         reason("end-without-begin.txt"),
         "phase compile ends on thread 0 where it was not begun"

@@ -125,9 +125,12 @@ fn values_of_a_sweep_whose_names_would_be_the_same_are_refused() {
 #[test]
 fn numbers_that_make_no_sense_are_refused() {
     let error = refuse("[sampling]", "[warm]\ntarget = 2.0\n[sampling]");
-    assert!(error.ends_with("`warm.target` is no fraction: 0.02 is 2 %"), "{error}");
+    assert!(error.ends_with("`warm.target` must be a fraction below 1: 0.02 is 2 %"), "{error}");
     let error = refuse("[sampling]", "[comparison]\nmargin = 5.0\n[sampling]");
-    assert!(error.ends_with("`comparison.margin` is no fraction: 0.02 is 2 %"), "{error}");
+    assert!(
+        error.ends_with("`comparison.margin` must be a fraction below 1: 0.02 is 2 %"),
+        "{error}"
+    );
     let error = refuse("environment =", "reference = \"fats\"\nenvironment =");
     assert_eq!(error, "line 3: unknown arm `fats` (did you mean `fast`?)");
 }

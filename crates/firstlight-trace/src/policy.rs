@@ -11,7 +11,7 @@ const NAMED: usize = 3;
 /// Adds what contradicts the policy to the document's findings.
 pub fn check_cache(document: &mut TraceDocument, policy: Policy) {
     let (finding, wrong, what) = match policy {
-        Policy::Clean | Policy::Disabled => {
+        Policy::Clean | Policy::Disabled | Policy::AsConfigured => {
             (Finding::CacheNotClean, Served::DiskCache, "served by a disk cache")
         }
         Policy::Primed => {

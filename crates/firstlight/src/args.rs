@@ -90,11 +90,12 @@ pub(crate) struct ColdArgs {
     /// How many fresh processes to measure
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) runs: u32,
-    /// State of the compilers' caches: clean, primed, disabled or as-found
+    /// State of the compilers' caches: as-configured, clean, primed, disabled or as-found
     ///
-    /// clean: private and empty. primed: filled by one unmeasured process, and every program must
-    /// then be served from it. disabled: switched off. as-found: left alone.
-    #[arg(long, default_value_t = Policy::Clean, value_name = "POLICY")]
+    /// as-configured: on or off as in your own environment; those that are on start private and empty.
+    /// clean: all on, private and empty. primed: all on, filled by one unmeasured process, and every
+    /// program must then be served from it. disabled: all off. as-found: left alone.
+    #[arg(long, default_value_t = Policy::AsConfigured, value_name = "POLICY")]
     pub(crate) cache: Policy,
     /// State of Python's .pyc files: as-found, clean, primed or disabled
     #[arg(long, default_value_t = Policy::AsFound, value_name = "POLICY")]
@@ -108,7 +109,7 @@ pub(crate) struct ColdArgs {
     /// Interleave runs without hooks, and print what the hooks cost
     #[arg(long)]
     pub(crate) control: bool,
-    /// Take any exit code for success
+    /// Treat any exit code as success
     #[arg(long)]
     pub(crate) ignore_exit_code: bool,
     /// Let the command's output through
@@ -263,7 +264,7 @@ fn margin(text: &str) -> Result<(Option<String>, f64), String> {
         Some((case, number)) => (Some(case.to_owned()), number),
         None => (None, text),
     };
-    let wrong = || format!("`{number}` is no margin: write 2% or 0.02");
+    let wrong = || format!("invalid margin `{number}`: expected a fraction such as 2% or 0.02");
     let value = match number.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map_err(|_| wrong())? / 100.0,
         None => number.parse::<f64>().map_err(|_| wrong())?,
@@ -278,7 +279,7 @@ fn margin(text: &str) -> Result<(Option<String>, f64), String> {
 #[derive(Debug, clap::Args)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArgs {
-    /// A result's folder, or its result.json
+    /// A result's folder, its result.json, or a snapshot's archive
     pub(crate) result: PathBuf,
     /// The file to write, `report.html` when none is given; `-` prints it
     #[arg(long, short, value_name = "FILE")]

@@ -14,6 +14,7 @@ from .._channel import guarded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .._channel import Channel
@@ -37,22 +38,36 @@ STRETCHES = {
 }
 FRAMES_TO_SEARCH = 12
 SHOWN_ARGUMENTS = 6
+LONGEST_REASON = 160
+REASONS = "get_and_maybe_log_recompilation_reasons"
 
 
 WHOLE = ("dynamo", "entire_backward_compile")
 
 
-# The function compiled last on any thread: its backward may be compiled on autograd's thread.
-_latest: list[str | None] = [None]
+class _Frame:
+    """A function that Dynamo compiles: its name, line and tensors, and why it does so again."""
+
+    def __init__(self, function: str, source: str | None, signature: str | None) -> None:
+        self.function = function
+        self.source = source
+        self.signature = signature
+        self.cause: str | None = None
+
+
+# What was compiled last on any thread: its backward may be compiled on autograd's thread.
+_latest: list[_Frame | None] = [None]
 
 
 class _Open(_local):
     """The function being compiled on one thread, and the caches' counters when it began."""
 
     def __init__(self) -> None:
-        self.function: str | None = _latest[0]
-        self.signature: str | None = None
+        self.frame: _Frame | None = _latest[0]
         self.counts: list[tuple[int, int]] = []
+
+    def label(self, part: str) -> str:
+        return "%s (%s)" % (self.frame.function, part) if self.frame else part
 
 
 def install(channel: Channel) -> None:
@@ -68,17 +83,17 @@ def install(channel: Channel) -> None:
         if stretch is None:
             return
         if event_name == "dynamo":
-            open_.function, open_.signature = _frame_being_compiled()
-            _latest[0] = open_.function
+            _wrap_reasons(channel, open_)
+            open_.frame = _latest[0] = _frame_being_compiled()
         if event_name in WHOLE:
             open_.counts.append(_counts())
-        channel.begin(stretch[0], _label(stretch[1], open_.function))
+        channel.begin(stretch[0], open_.label(stretch[1]))
 
     def finished(event_name: str) -> None:
         stretch = STRETCHES.get(event_name)
         if stretch is not None:
             detail = _detail(open_, event_name) if event_name in WHOLE else None
-            channel.end(stretch[0], _label(stretch[1], open_.function), detail)
+            channel.end(stretch[0], open_.label(stretch[1]), detail)
 
     started, finished = guarded(channel, "torch", started), guarded(channel, "torch", finished)
 
@@ -96,8 +111,37 @@ def install(channel: Channel) -> None:
     channel.farewells.append(_report_caches)
 
 
-def _label(part: str, function: str | None) -> str:
-    return "%s (%s)" % (function, part) if function else part
+def _wrap_reasons(channel: Channel, open_: _Open) -> None:
+    """Dynamo computes why it compiles a function again just after it has begun to."""
+    module: Any = sys.modules.get("torch._dynamo.convert_frame")
+    original = getattr(module, REASONS, None)
+    if original is None or hasattr(original, "by_firstlight"):
+        return
+
+    @_guarded(channel)
+    def keep(reasons: Any) -> None:
+        if reasons and open_.frame is not None:
+            open_.frame.cause = _reason(str(reasons[0]))
+
+    def reasons_of(*args: Any, **kwargs: Any) -> Any:
+        reasons = original(*args, **kwargs)
+        keep(reasons)
+        return reasons
+
+    reasons_of.by_firstlight = True  # type: ignore[attr-defined]
+    setattr(module, REASONS, reasons_of)
+
+
+def _guarded(channel: Channel) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return lambda function: guarded(channel, "torch", function)
+
+
+def _reason(text: str) -> str:
+    """``0/0: tensor 'x' size mismatch at index 0. expected 32, actual 48`` without its number."""
+    head, colon, rest = text.partition(": ")
+    reason = rest if colon and "/" in head and " " not in head else text
+    reason = " ".join(reason.split())
+    return reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1] + "…"
 
 
 def _detail(open_: _Open, event_name: str) -> dict[str, object]:
@@ -108,10 +152,13 @@ def _detail(open_: _Open, event_name: str) -> dict[str, object]:
     else:
         cache = "hit" if hits > hits_before else "off"
     backward = event_name != "dynamo"
+    frame = open_.frame or _Frame("?", None, None)
     return {
         "framework": "torch",
-        "function": (open_.function or "?") + (" (backward)" if backward else ""),
-        "signature": None if backward else open_.signature,
+        "function": frame.function + (" (backward)" if backward else ""),
+        "signature": None if backward else frame.signature,
+        "cause": None if backward else frame.cause,
+        "source": frame.source,
         "cache": cache,
     }
 
@@ -122,19 +169,35 @@ def _counts() -> tuple[int, int]:
     return counts["fxgraph_cache_hit"], counts["fxgraph_cache_miss"]
 
 
-def _frame_being_compiled() -> tuple[str | None, str | None]:
+def _frame_being_compiled() -> _Frame | None:
     """Dynamo names neither function nor shapes in its log; both are in the caller's locals."""
     frame = sys._getframe()
     for _ in range(FRAMES_TO_SEARCH):
         if frame.f_code.co_name == "_compile":
             names = frame.f_locals
             code, values = names.get("code"), names.get("locals")
-            shapes = _shapes(values) if isinstance(values, dict) else None
-            return getattr(code, "co_name", None), shapes
+            values = values if isinstance(values, dict) else {}
+            return _Frame(_name(code, values), _source(code), _shapes(values))
         if frame.f_back is None:
             break
         frame = frame.f_back
-    return None, None
+    return None
+
+
+def _name(code: Any, values: dict[str, Any]) -> str:
+    """``Encoder.forward`` for a module's method, whatever class defines it."""
+    name = str(getattr(code, "co_qualname", None) or getattr(code, "co_name", "?"))
+    owner = values.get("self")
+    module = getattr(sys.modules.get("torch.nn"), "Module", None)
+    if module is not None and isinstance(owner, module):
+        return "%s.%s" % (type(owner).__qualname__, name.rpartition(".")[2])
+    return name.rpartition("<locals>.")[2]
+
+
+def _source(code: Any) -> str | None:
+    file = str(getattr(code, "co_filename", ""))
+    name = file.rpartition("-packages/")[2] if "-packages/" in file else file.rpartition("/")[2]
+    return "%s:%d" % (name, code.co_firstlineno) if name else None
 
 
 def _shapes(values: dict[str, Any]) -> str | None:

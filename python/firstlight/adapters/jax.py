@@ -13,6 +13,7 @@ from _thread import _local
 from time import monotonic_ns
 
 from .._channel import guarded
+from . import jax_calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ PHASES = {
 }
 REQUEST = "/jax/compilation_cache/compile_requests_use_cache"
 HIT = "/jax/compilation_cache/cache_hits"
+# Stands for a trace that no event tells of.
+EAGER = "eager trace"
 SHOWN_ARGUMENTS = 6
 KEPT_PROGRAMS = 256
 
@@ -42,6 +45,8 @@ class _Open(_local):
         self.signature: str | None = None
         self.digest: str | None = None
         self.changed: str | None = None
+        self.call: jax_calls.Call | None = None
+        self.cause: str | None = None
 
 
 def install(channel: Channel) -> None:
@@ -49,7 +54,13 @@ def install(channel: Channel) -> None:
     channel.event("framework", name="jax", version=getattr(jax, "__version__", "unknown"))
     open_ = _Open()
     _listen(channel, jax.monitoring, open_)
-    for wrap in (_wrap_compile, _wrap_backends, _wrap_cache_write, _wrap_first_execution):
+    for wrap in (
+        _wrap_compile,
+        _wrap_backends,
+        _wrap_cache_write,
+        _wrap_first_execution,
+        _wrap_eager_trace,
+    ):
         try:
             wrap(channel, open_)
         except (KeyError, AttributeError) as error:
@@ -69,7 +80,7 @@ def _listen(channel: Channel, monitoring: Any, open_: _Open) -> None:
             return
         if phase == "compile":
             open_.requested = open_.hit = False
-            open_.signature = open_.digest = open_.changed = None
+            open_.signature = open_.digest = open_.changed = open_.cause = open_.call = None
             open_.function = metadata.get("fun_name")
         open_.events.append(event)
         channel.begin(phase, metadata.get("fun_name"))
@@ -102,6 +113,7 @@ def _listen(channel: Channel, monitoring: Any, open_: _Open) -> None:
 
 def _compile_detail(channel: Channel, open_: _Open) -> dict[str, object]:
     directory = _report_cache(channel)
+    call = open_.call
     if open_.hit:
         cache = "hit"
     else:
@@ -111,6 +123,9 @@ def _compile_detail(channel: Channel, open_: _Open) -> dict[str, object]:
         "signature": open_.signature,
         "digest": open_.digest,
         "changed": open_.changed,
+        "cause": open_.cause,
+        "source": None if call is None else call.source,
+        "op-by-op": None if call is None else call.op_by_op,
         "cache": cache,
     }
 
@@ -142,6 +157,7 @@ def _wrap_compile(channel: Channel, open_: _Open) -> None:
     compiler: Any = sys.modules["jax._src.compiler"]
     original = compiler.compile_or_get_cached
     last: dict[str, list[str]] = {}
+    calls: dict[str, jax_calls.Call] = {}
     compiled: list[tuple[str, str | None, Any]] = []
 
     def compile_or_get_cached(backend: Any, computation: Any, *args: Any, **kwargs: Any) -> Any:
@@ -151,6 +167,10 @@ def _wrap_compile(channel: Channel, open_: _Open) -> None:
             if open_.function is not None:
                 open_.changed = _difference(last.get(open_.function), types)
                 last[open_.function] = types
+                open_.call = call = jax_calls.current()
+                if call is not None:
+                    open_.cause = jax_calls.cause(calls.get(open_.function), call)
+                    calls[open_.function] = call
         except Exception:  # shapes are a courtesy; without them the name stands alone
             open_.signature = open_.digest = open_.changed = None
         program = original(backend, computation, *args, **kwargs)
@@ -280,3 +300,51 @@ def _wrap_first_execution(channel: Channel, open_: _Open) -> None:
             channel.end("first-run", name)
 
     executor.__call__ = call
+
+
+def _wrap_eager_trace(channel: Channel, open_: _Open) -> None:
+    """Traces outside any jitted function, such as the body of an eager ``lax.scan``."""
+    module: Any = sys.modules["jax._src.interpreters.partial_eval"]
+    for name in ("trace_to_jaxpr", "trace_to_jaxpr_dynamic"):
+        original = getattr(module, name, None)
+        if original is not None:
+            setattr(module, name, _EagerTrace(channel, open_, original))
+
+
+class _EagerTrace:
+    """A tracing function that tells when it traced; everything else is the original's."""
+
+    def __init__(self, channel: Channel, open_: _Open, original: Any) -> None:
+        self._channel = channel
+        self._open = open_
+        self._original = original
+        self._info: Any = getattr(original, "cache_info", None)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+    def __call__(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        open_ = self._open
+        if open_.events:
+            return self._original(function, *args, **kwargs)
+        misses = None if self._info is None else self._info().misses
+        began = monotonic_ns()
+        open_.events.append(EAGER)
+        try:
+            return self._original(function, *args, **kwargs)
+        finally:
+            if open_.events and open_.events[-1] == EAGER:
+                open_.events.pop()
+            if misses is None or self._info().misses != misses:
+                name = _traced_name(function, args)
+                self._channel.begin("trace", name, began)
+                self._channel.end("trace", name)
+
+
+def _traced_name(function: Any, args: Any) -> str | None:
+    for owner in (function, *args):
+        info = getattr(owner, "debug_info", owner)
+        name = getattr(info, "func_name", None)
+        if isinstance(name, str):
+            return name
+    return getattr(function, "__name__", None)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from .._channel import Channel
 
+# The fewest hexadecimal digits that are an address.
+ADDRESS = 6
+
 
 def install(channel: Channel) -> None:
     numba = sys.modules["numba"]
@@ -43,7 +46,7 @@ def _listen(channel: Channel) -> None:
     def finished(event: Any) -> None:
         dispatcher = event.data["dispatcher"]
         cache = "miss" if _caches(dispatcher) else "off"
-        detail = _detail(event.data.get("args", ()), cache)
+        detail = _detail(dispatcher, event.data.get("args", ()), cache)
         channel.end("compile", _name(dispatcher), detail)
 
     event.register("numba:compile", Compilations())
@@ -61,7 +64,7 @@ def _wrap_cache(channel: Channel) -> None:
         if served:
             # As a framework that compiles and is served instead.
             channel.begin("compile", name, began)
-            channel.end("compile", name, _detail(sig, "hit"))
+            channel.end("compile", name, _detail(cache, sig, "hit"))
         else:
             channel.begin("cache-read", name, began)
             channel.end("cache-read", name)
@@ -87,18 +90,49 @@ def _guarded(channel: Channel) -> Callable[[Callable[..., Any]], Callable[..., A
     return lambda function: guarded(channel, "numba", function)
 
 
-def _detail(args: Any, cache: str) -> dict[str, object]:
+def _detail(owner: Any, args: Any, cache: str) -> dict[str, object]:
+    signature = ", ".join(_without_addresses(str(kind)) for kind in getattr(args, "args", args))
+    name = _name(owner)
+    before, _last[name] = _last.get(name), signature
+    cause = None
+    if before is not None and before != signature:
+        cause = "its argument types changed from (%s) to (%s)" % (before, signature)
     return {
         "framework": "numba",
-        "signature": ", ".join(map(str, getattr(args, "args", args))),
+        "signature": signature,
+        "cause": cause,
+        "source": _source(owner),
         "cache": cache,
     }
 
 
+# The argument types of each function's last program.
+_last: dict[str, str] = {}
+
+
+def _without_addresses(kind: str) -> str:
+    """A jitclass is named with its address, which differs from process to process."""
+    parts = kind.split("#")
+    kept = [parts[0]]
+    for part in parts[1:]:
+        rest = part.lstrip("0123456789abcdef")
+        kept.append(rest if len(part) - len(rest) >= ADDRESS else "#" + part)
+    return "".join(kept)
+
+
+def _source(owner: Any) -> str | None:
+    code = getattr(_function(owner), "__code__", None)
+    file = str(getattr(code, "co_filename", "")).rpartition("/")[2]
+    return "%s:%d" % (file, code.co_firstlineno) if code is not None and file else None
+
+
 def _name(owner: Any) -> str:
+    return str(getattr(_function(owner), "__qualname__", "?")).rpartition("<locals>.")[2]
+
+
+def _function(owner: Any) -> Any:
     """The function of a dispatcher or of a cache."""
-    function = getattr(owner, "py_func", None) or getattr(owner, "_py_func", None)
-    return getattr(function, "__qualname__", "?")
+    return getattr(owner, "py_func", None) or getattr(owner, "_py_func", None)
 
 
 def _caches(dispatcher: Any) -> bool:

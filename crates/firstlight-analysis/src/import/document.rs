@@ -47,6 +47,7 @@ pub struct Origin {
 pub fn document(foreign: &Foreign, origin: Origin) -> RunDocument {
     let mut document = RunDocument {
         schema: RunDocument::schema_id(),
+        analysis: crate::rebuild::REVISION,
         firstlight: origin.firstlight,
         created: foreign.created.clone().unwrap_or_else(|| UNKNOWN.to_owned()),
         suite: origin.file.clone(),
@@ -102,7 +103,7 @@ fn options() -> RunOptions {
         within_ns: Nanos::ZERO,
         warm_processes: 0,
         most_warm_processes: 0,
-        target: 0.0,
+        target: None,
         budget_ns: Nanos::ZERO,
         outputs: Agreement::Unchecked,
         tolerance: 0.0,
@@ -213,6 +214,8 @@ fn raw(number: u32, process: &Process, regime: Regime) -> RawSample {
         caches: Vec::new(),
         streams: Streams::default(),
         survivors: 0,
+        exits: Vec::new(),
+        opened: Vec::new(),
     }
 }
 

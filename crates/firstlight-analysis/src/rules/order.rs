@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firstlight_schema::message::Message;
-use firstlight_schema::patience::Patience;
 use firstlight_schema::reading::{RawRecord, RawSample, SampleRole};
 use firstlight_schema::snapshot::RAW;
-use firstlight_schema::suite::{CaseFile, SuiteFile};
+use firstlight_schema::suite::{CaseFile, Regime, SuiteFile};
 use firstlight_schema::validation::{Place, Rule, RuleOutcome, RuleResult};
+
+use crate::stopping::GiveUp;
 
 /// For so many arms and rounds, whose turn it is.
 pub type Order<'a> = dyn Fn(usize, usize) -> Vec<Vec<usize>> + 'a;
@@ -102,7 +103,7 @@ fn check_case(
     let rounds = order(contenders.len(), records.len());
     let mut places = Vec::new();
     let mut last: Option<Turn> = None;
-    let mut patience = vec![Patience::default(); contenders.len()];
+    let mut give_up = vec![GiveUp::default(); contenders.len()];
     let mut gone: Vec<bool> = vec![false; contenders.len()];
     let mut seen: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     let mut owed: BTreeMap<(usize, usize), Vec<bool>> = BTreeMap::new();
@@ -120,7 +121,8 @@ fn check_case(
             continue;
         };
         let was_gone = gone[who];
-        gone[who] |= patience[who].after(&record.sample, subject.regime).is_some();
+        let policy = suite.policy(&subject.arm, subject.regime.unwrap_or(Regime::ColdPrimed));
+        gone[who] |= give_up[who].after(&record.sample, subject.regime, policy).is_some();
         if record.sample.role == SampleRole::Priming {
             if last.is_some() {
                 wrong("a priming process".to_owned(), "no priming after the first sample");

@@ -4,10 +4,9 @@ use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RunDocument};
 use firstlight_schema::suite::Regime;
 use firstlight_schema::validation::{Rule, RuleOutcome, RuleResult};
 
+use crate::stats::limits::{FEWEST_FOR_INTERVAL, FEWEST_FOR_VERDICT};
+
 const SHOWN: usize = 5;
-/// The fewest values for a 95 % interval of the median, and of the mean of warm processes.
-const FEWEST_COLD: u32 = 6;
-const FEWEST_WARM: u32 = 5;
 
 fn arms(document: &RunDocument) -> impl Iterator<Item = (&CaseResult, &ArmResult)> {
     document.cases.iter().flat_map(|case| case.arms.iter().map(move |arm| (case, arm)))
@@ -45,12 +44,14 @@ pub fn minimum_samples(document: &RunDocument) -> RuleResult {
         for of in &arm.regimes {
             sets += 1;
             let (n, needed) = match of.regime {
-                Regime::Warm => (of.warm.as_ref().map_or(0, |warm| warm.per_call.n), FEWEST_WARM),
+                Regime::Warm => {
+                    (of.warm.as_ref().map_or(0, |warm| warm.per_call.n), FEWEST_FOR_VERDICT)
+                }
                 Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
-                    (of.summary.as_ref().map_or(0, |summary| summary.valid), FEWEST_COLD)
+                    (of.summary.as_ref().map_or(0, |summary| summary.valid), FEWEST_FOR_INTERVAL)
                 }
             };
-            if n < needed {
+            if usize::try_from(n).is_ok_and(|n| n < needed) {
                 few.push(format!(
                     "{}/{} {}: {n} valid samples, {needed} are needed",
                     case.name, arm.name, of.regime
@@ -67,7 +68,7 @@ pub fn correctness(document: &RunDocument) -> RuleResult {
     for (case, arm) in arms(document) {
         match &arm.agreement {
             Agreed::Reference => {}
-            Agreed::Equal | Agreed::Close { .. } => compared += 1,
+            Agreed::Equal | Agreed::Close { .. } | Agreed::Sampled { .. } => compared += 1,
             Agreed::Differs { how } => differing.push(format!("{}/{}: {how}", case.name, arm.name)),
             Agreed::NotCompared { why } => {
                 differing.push(format!("{}/{} not compared: {why}", case.name, arm.name));
@@ -89,13 +90,17 @@ pub fn control(document: &RunDocument) -> RuleResult {
     };
     let failed = match control.passed {
         None => {
-            let evidence = "no pair of the control's processes counts";
-            return RuleResult::new(Rule::Control, RuleOutcome::NotChecked, evidence);
+            let evidence = format!(
+                "the two copies of {}/{} were not compared well enough to pass",
+                control.case, control.arm
+            );
+            return RuleResult::new(Rule::Control, RuleOutcome::Warn, evidence);
         }
         Some(true) => Vec::new(),
-        Some(false) => vec![format!("{}/{} differs from itself", control.case, control.arm)],
+        Some(false) => {
+            vec![format!("two copies of {}/{} differ", control.case, control.arm)]
+        }
     };
-    let evidence =
-        format!("{}/{} measured twice does not differ from itself", control.case, control.arm);
+    let evidence = format!("no difference between two copies of {}/{}", control.case, control.arm);
     judged(Rule::Control, &failed, evidence)
 }

@@ -7,6 +7,7 @@ mod clip;
 mod components;
 mod drift;
 mod holm;
+pub mod limits;
 mod line;
 mod log_mean;
 mod median;

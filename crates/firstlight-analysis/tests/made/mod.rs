@@ -57,6 +57,8 @@ pub(crate) fn raw(number: u32, calls: &[f64], further: &[Value]) -> RawSample {
         caches: Vec::new(),
         streams: Streams::default(),
         survivors: 0,
+        exits: Vec::new(),
+        opened: Vec::new(),
     }
 }
 
@@ -74,7 +76,7 @@ pub(crate) fn options() -> RunOptions {
         within_ns: Nanos(1_000 * MS),
         warm_processes: 6,
         most_warm_processes: 20,
-        target: 0.02,
+        target: Some(0.02),
         budget_ns: Nanos(600_000 * MS),
         outputs: Agreement::Close,
         tolerance: 1e-4,

@@ -69,8 +69,13 @@ impl Scratch {
         Ok(folder)
     }
 
-    pub fn variables(&self, policy: CachePolicy) -> Vec<(OsString, Option<OsString>)> {
-        variables(policy, &self.live())
+    /// The settings that put the caches here, beside those that the command brings along.
+    pub fn variables(
+        &self,
+        policy: CachePolicy,
+        own: &[(OsString, Option<OsString>)],
+    ) -> Vec<(OsString, Option<OsString>)> {
+        variables(policy, &self.live(), own)
     }
 
     /// Brings the directories into the declared state, and counts what is then there.

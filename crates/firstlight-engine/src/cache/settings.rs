@@ -8,6 +8,9 @@ use std::path::Path;
 
 use firstlight_schema::cache::{CachePolicy, Layer, Policy};
 
+/// Switches JAX's persistent cache on by being set.
+const JAX_DIRECTORY: &str = "JAX_COMPILATION_CACHE_DIR";
+
 /// Settings for one process: a value to set, or nothing to remove the variable.
 pub(super) type Variables = Vec<(OsString, Option<OsString>)>;
 
@@ -27,27 +30,43 @@ pub(super) fn folder(layer: Layer) -> Option<&'static str> {
 /// Inductor keeps its precompiled headers in the temporary folder, whatever else it is told.
 pub(super) const TEMPORARY: &str = "tmp";
 
-pub(super) fn variables(policy: CachePolicy, root: &Path) -> Variables {
+/// `own` are the settings that the command brings along.
+pub(super) fn variables(
+    policy: CachePolicy,
+    root: &Path,
+    own: &[(OsString, Option<OsString>)],
+) -> Variables {
     let mut variables = Vec::new();
-    compilers(policy.compilers, root, &mut variables);
+    compilers(policy.compilers, root, own, &mut variables);
     bytecode(policy.bytecode, root, &mut variables);
     variables
 }
 
-fn compilers(policy: Policy, root: &Path, variables: &mut Variables) {
+fn compilers(
+    policy: Policy,
+    root: &Path,
+    own: &[(OsString, Option<OsString>)],
+    variables: &mut Variables,
+) {
     if policy == Policy::AsFound {
         return;
     }
-    let off = policy == Policy::Disabled;
     let mut path = |name: &str, folder: &str| {
         variables.push((name.into(), Some(root.join(folder).into_os_string())));
     };
-    path("JAX_COMPILATION_CACHE_DIR", "jax");
+    // Without a directory JAX keeps no cache, and the user's own start pays for none.
+    if policy != Policy::AsConfigured || is_set(JAX_DIRECTORY, own) {
+        path(JAX_DIRECTORY, "jax");
+    }
     path("TORCHINDUCTOR_CACHE_DIR", "inductor");
     path("TRITON_CACHE_DIR", "triton");
     path("CUDA_CACHE_PATH", "cuda");
     path("NUMBA_CACHE_DIR", "numba");
     path("TMPDIR", TEMPORARY);
+    if policy == Policy::AsConfigured {
+        return;
+    }
+    let off = policy == Policy::Disabled;
     let mut set = |name: &str, value: Option<&str>| {
         variables.push((name.into(), value.map(Into::into)));
     };
@@ -61,6 +80,14 @@ fn compilers(policy: Policy, root: &Path, variables: &mut Variables) {
     set("TORCHINDUCTOR_FORCE_DISABLE_CACHES", off.then_some("1"));
     set("TRITON_ALWAYS_COMPILE", off.then_some("1"));
     set("CUDA_CACHE_DISABLE", Some(if off { "1" } else { "0" }));
+}
+
+/// Whether a process finds a variable in its environment.
+fn is_set(name: &str, own: &[(OsString, Option<OsString>)]) -> bool {
+    match own.iter().rev().find(|(known, _)| known == name) {
+        Some((_, value)) => value.is_some(),
+        None => std::env::var_os(name).is_some(),
+    }
 }
 
 fn bytecode(policy: Policy, root: &Path, variables: &mut Variables) {
@@ -79,17 +106,38 @@ mod tests {
 
     use firstlight_schema::cache::{CachePolicy, Policy};
 
-    use super::variables;
+    use super::{Variables, variables};
 
     /// What a variable is set to; `-` when it is removed.
     fn value(policy: Policy, name: &str) -> String {
         let policy =
             CachePolicy { compilers: policy, bytecode: policy, page_cache: Policy::AsFound };
-        let (_, value) = variables(policy, Path::new("/s"))
+        let (_, value) = variables(policy, Path::new("/s"), &Vec::new())
             .into_iter()
             .find(|(known, _)| known == name)
             .expect("the variable is governed");
         value.map_or("-".to_owned(), |value| value.into_string().unwrap())
+    }
+
+    #[test]
+    fn as_configured_gives_private_directories_and_switches_nothing() {
+        let policy = CachePolicy {
+            compilers: Policy::AsConfigured,
+            bytecode: Policy::AsFound,
+            page_cache: Policy::AsFound,
+        };
+        let names = |own: Variables| -> Vec<String> {
+            let set = variables(policy, Path::new("/s"), &own).into_iter();
+            set.map(|(name, _)| name.into_string().unwrap()).collect()
+        };
+        let set = names(Vec::new());
+        let private = ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "CUDA_CACHE_PATH"];
+        assert!(private.iter().all(|name| set.iter().any(|known| known == name)), "{set:?}");
+        let switches = ["JAX_ENABLE_COMPILATION_CACHE", "TORCHINDUCTOR_FX_GRAPH_CACHE"];
+        assert!(!switches.iter().any(|name| set.iter().any(|known| known == name)), "{set:?}");
+        assert!(!set.contains(&super::JAX_DIRECTORY.to_owned()), "{set:?}");
+        let on = names(vec![(super::JAX_DIRECTORY.into(), Some("/mine".into()))]);
+        assert!(on.contains(&super::JAX_DIRECTORY.to_owned()), "{on:?}");
     }
 
     #[test]
@@ -99,7 +147,7 @@ mod tests {
             bytecode: Policy::AsFound,
             page_cache: Policy::AsFound,
         };
-        assert!(variables(policy, Path::new("/s")).is_empty());
+        assert!(variables(policy, Path::new("/s"), &Vec::new()).is_empty());
     }
 
     #[test]

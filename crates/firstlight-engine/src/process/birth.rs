@@ -283,6 +283,7 @@ mod tests {
             requests: Vec::new(),
             timeout: Duration::from_secs(10),
             show: Show::Tail,
+            interpreter: None,
         }
     }
 

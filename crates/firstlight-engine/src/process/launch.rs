@@ -29,4 +29,6 @@ pub struct Launch {
     pub requests: Vec<Request>,
     pub timeout: Duration,
     pub show: Show,
+    /// The interpreter that scripts in front of it are known to start: when its file is opened is seen.
+    pub interpreter: Option<PathBuf>,
 }

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 
-use firstlight_schema::conversation::{Conversation, ProtocolError};
+use firstlight_schema::conversation::{Conversation, ProtocolError, is_exec};
 use firstlight_schema::message::{LONGEST_LINE, Message, Request};
 use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionread};
 
@@ -115,9 +115,10 @@ impl Listener {
         }
     }
 
-    /// When a watched process has said bye, the next one that its launcher starts may be watched.
+    /// When a watched process has said bye or becomes another program, the next one may be watched.
     fn offer_next_watch(&mut self) {
-        if self.watches && matches!(self.messages.last(), Some(Message::Bye(_))) {
+        let leaves = |message: &Message| matches!(message, Message::Bye(_)) || is_exec(message);
+        if self.watches && self.messages.last().is_some_and(leaves) {
             // If nobody is left to take it, that is no error.
             let _ = self.socket.write_all(&line(&Request::Watch));
         }

@@ -6,6 +6,7 @@ mod descendants;
 mod launch;
 mod listen;
 mod observe;
+mod openings;
 mod wait;
 
 pub use birth::Start;

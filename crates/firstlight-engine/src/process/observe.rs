@@ -10,16 +10,17 @@ use std::time::Duration;
 
 use firstlight_schema::message::Message;
 use firstlight_schema::nanos::{Moment, Nanos};
-use firstlight_schema::reading::{Outcome, Streams, Usage};
+use firstlight_schema::reading::{Outcome, ProcessExit, Streams, Usage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 use super::birth::{Born, Cradle, Start};
 use super::capture::Capture;
 use super::descendants::{end_survivors, signal_group};
 use super::launch::Launch;
 use super::listen::Listener;
+use super::openings::Openings;
 use super::wait::reap;
 use crate::EngineError;
 use crate::clock::now;
@@ -42,6 +43,8 @@ pub struct Observation {
     pub usage: Usage,
     pub streams: Streams,
     pub survivors: u32,
+    pub exits: Vec<ProcessExit>,
+    pub opened: Vec<Moment>,
 }
 
 /// Where processes are observed, one after the other.
@@ -72,13 +75,14 @@ impl<'a> Stage<'a> {
         let listener =
             self.listener(&start.launch).map_err(EngineError::system("open a channel"))?;
         start.name_channel(listener.as_ref().map(Listener::inherited));
+        let openings = start.launch.interpreter.as_deref().and_then(Openings::of);
         let spawn = now();
         let born = self
             .cradle
             .bear(start, streams)
             .map_err(|source| EngineError::Spawn { path: start.launch.program.clone(), source })?;
         let exec = now();
-        Watch::new(born, listener, &start.launch, spawn, self)
+        Watch::new(born, listener, openings, &start.launch, spawn, self)
             .follow(exec)
             .map_err(EngineError::system("watch a process"))
     }
@@ -99,6 +103,12 @@ struct Watch<'a, 'b> {
     pid: Pid,
     pidfd: OwnedFd,
     listener: Option<Listener>,
+    openings: Option<Openings>,
+    /// Interpreters that another program started, until they end.
+    others: Vec<(u32, OwnedFd)>,
+    exits: Vec<ProcessExit>,
+    /// Messages that were looked at for the interpreters that speak.
+    heard: usize,
     spawn: Moment,
     deadline: Moment,
     stage: &'a mut Stage<'b>,
@@ -110,13 +120,26 @@ impl<'a, 'b> Watch<'a, 'b> {
     fn new(
         born: Born,
         listener: Option<Listener>,
+        openings: Option<Openings>,
         launch: &Launch,
         spawn: Moment,
         stage: &'a mut Stage<'b>,
     ) -> Self {
         let Born { pid, pidfd } = born;
         let deadline = spawn + Nanos::from(launch.timeout);
-        Self { pid, pidfd, listener, spawn, deadline, stage, ended: None }
+        Self {
+            pid,
+            pidfd,
+            listener,
+            openings,
+            others: Vec::new(),
+            exits: Vec::new(),
+            heard: 0,
+            spawn,
+            deadline,
+            stage,
+            ended: None,
+        }
     }
 
     fn follow(mut self, exec: Moment) -> io::Result<Observation> {
@@ -135,29 +158,62 @@ impl<'a, 'b> Watch<'a, 'b> {
     }
 
     /// Waits until something happened; true when it is the end of the process.
-    fn sleep(&self) -> io::Result<bool> {
-        let mut fds = [
-            PollFd::new(&self.pidfd, PollFlags::IN),
-            PollFd::from_borrowed_fd(self.stage.interrupt.fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(self.stage.interrupt.fd(), PollFlags::empty()),
-        ];
-        let mut used = if self.ended.is_none() { 2 } else { 1 };
+    fn sleep(&mut self) -> io::Result<bool> {
+        let mut fds = vec![PollFd::new(&self.pidfd, PollFlags::IN)];
+        fds.extend(self.others.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)));
+        if let Some(openings) = &self.openings {
+            fds.push(PollFd::new(openings.fd(), PollFlags::IN));
+        }
+        if self.ended.is_none() {
+            fds.push(PollFd::from_borrowed_fd(self.stage.interrupt.fd(), PollFlags::IN));
+        }
         if let Some(listener) = self.listener.as_ref().filter(|listener| listener.error.is_none()) {
-            fds[used] = PollFd::new(listener.socket(), PollFlags::IN);
-            used += 1;
+            fds.push(PollFd::new(listener.socket(), PollFlags::IN));
         }
         let left = Duration::from(self.deadline.since(now())).min(CHECK_EVERY);
-        match poll(&mut fds[..used], Timespec::try_from(left).ok().as_ref()) {
-            Ok(_) | Err(Errno::INTR) => Ok(!fds[0].revents().is_empty()),
-            Err(error) => Err(error.into()),
+        let woken = poll(&mut fds, Timespec::try_from(left).ok().as_ref());
+        let at = now();
+        match woken {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
         }
+        let has_ended = !fds[0].revents().is_empty();
+        let gone: Vec<bool> =
+            fds[1..=self.others.len()].iter().map(|fd| !fd.revents().is_empty()).collect();
+        drop(fds);
+        self.note_exits(&gone, at);
+        if let Some(openings) = &mut self.openings {
+            openings.note(at);
+        }
+        Ok(has_ended)
+    }
+
+    fn note_exits(&mut self, gone: &[bool], at: Moment) {
+        let mut gone = gone.iter();
+        let exits = &mut self.exits;
+        self.others.retain(|&(pid, _)| {
+            let has_ended = gone.next().copied().unwrap_or(false);
+            if has_ended {
+                exits.push(ProcessExit { pid, at });
+            }
+            !has_ended
+        });
     }
 
     /// Takes the messages that are there.
     fn read(&mut self) {
-        if let Some(listener) = &mut self.listener {
-            listener.drain(&mut [0; READ_AT_ONCE]);
+        let Some(listener) = &mut self.listener else { return };
+        listener.drain(&mut [0; READ_AT_ONCE]);
+        let own = u32::try_from(self.pid.as_raw_nonzero().get()).unwrap_or(0);
+        for message in &listener.messages[self.heard..] {
+            if let Message::Hello(hello) = message
+                && hello.pid != own
+                && let Some(fd) = open(hello.pid)
+            {
+                self.others.push((hello.pid, fd));
+            }
         }
+        self.heard = listener.messages.len();
     }
 
     fn reason_to_end(&self) -> Option<Outcome> {
@@ -203,8 +259,16 @@ impl<'a, 'b> Watch<'a, 'b> {
             usage,
             streams: self.stage.capture.read(),
             survivors,
+            exits: self.exits,
+            opened: self.openings.map(|openings| openings.moments).unwrap_or_default(),
         }
     }
+}
+
+/// A descriptor that becomes readable when the process ends; none for one that is gone.
+fn open(pid: u32) -> Option<OwnedFd> {
+    let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
+    pidfd_open(pid, PidfdFlags::empty()).ok()
 }
 
 fn outcome(status: ExitStatus) -> Outcome {

@@ -17,6 +17,9 @@ pub struct CommandPlan {
     pub seed: u64,
 }
 
+/// Says after a measured process whether there is no point in another one.
+pub type IsHopeless<'a> = dyn FnMut(&RawSample) -> bool + 'a;
+
 /// All processes that were taken, in order within each role.
 #[derive(Debug, Default)]
 pub struct CommandReadings {
@@ -33,9 +36,11 @@ pub fn sample_command(
     target: &mut Target,
     plan: CommandPlan,
     observer: &mut dyn Observer,
+    is_hopeless: &mut IsHopeless<'_>,
 ) -> Result<CommandReadings, EngineError> {
     let mut readings = CommandReadings::default();
-    let mut sampler = Sampler { session, target, plan, observer, readings: &mut readings };
+    let mut sampler =
+        Sampler { session, target, plan, observer, is_hopeless, readings: &mut readings };
     let complete = sampler.take_all()?;
     readings.complete = complete;
     Ok(readings)
@@ -46,6 +51,7 @@ struct Sampler<'a, 'b> {
     target: &'a mut Target,
     plan: CommandPlan,
     observer: &'a mut dyn Observer,
+    is_hopeless: &'a mut IsHopeless<'a>,
     readings: &'a mut CommandReadings,
 }
 
@@ -85,6 +91,10 @@ impl Sampler<'_, '_> {
             sample = self.session.take(self.target, policy, role, None)?;
         }
         self.observer.taken(&sample);
+        if sample.role != role {
+            self.readings.priming.push(sample);
+            return self.take(role);
+        }
         let fine = is_fine(&sample, self.plan.any_exit_code);
         if role == SampleRole::Priming && fine {
             self.target.scratch.keep_as_primed()?;
@@ -94,14 +104,18 @@ impl Sampler<'_, '_> {
             SampleRole::Measured => &mut self.readings.measured,
             SampleRole::Control => &mut self.readings.controls,
         };
+        let hopeless = role == SampleRole::Measured && (self.is_hopeless)(&sample);
         list.push(sample);
-        Ok((fine || list.len() > 1) && !self.session.is_interrupted())
+        Ok((fine || list.len() > 1) && !hopeless && !self.session.is_interrupted())
     }
 }
 
 /// Under which the caches are filled: private and empty at first.
 pub(super) fn priming(policy: CachePolicy) -> CachePolicy {
-    let fill = |of: Policy| if of == Policy::AsFound { Policy::AsFound } else { Policy::Clean };
+    let fill = |of: Policy| match of {
+        Policy::AsFound | Policy::AsConfigured => of,
+        Policy::Clean | Policy::Primed | Policy::Disabled => Policy::Clean,
+    };
     CachePolicy {
         compilers: fill(policy.compilers),
         bytecode: fill(policy.bytecode),

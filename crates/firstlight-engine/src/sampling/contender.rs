@@ -2,14 +2,13 @@
 
 use firstlight_schema::message::{Iterate, Prepare, Request};
 use firstlight_schema::nanos::Nanos;
-use firstlight_schema::patience::Patience;
 use firstlight_schema::reading::{SampleRole, Subject};
 use firstlight_schema::suite::{ArmFile, CaseFile, EnvironmentFile, Program, Regime};
 use firstlight_schema::variables;
 
 use super::command::priming;
 use super::session::{Observer, Session, Target};
-use super::suite::{ArmReadings, RegimeReadings, SuitePlan};
+use super::suite::{ArmReadings, Guide, RegimeReadings, SuitePlan};
 use crate::EngineError;
 use crate::process::{Launch, Show};
 use crate::python::resolve;
@@ -33,7 +32,6 @@ pub(super) struct Contender<'a> {
     iterations: u32,
     target: Target,
     pub(super) readings: ArmReadings,
-    patience: Patience,
 }
 
 impl<'a> Contender<'a> {
@@ -65,7 +63,6 @@ impl<'a> Contender<'a> {
             iterations: plan.suite.file.warm.iterations,
             target: target(plan, arm)?,
             readings,
-            patience: Patience::default(),
         })
     }
 
@@ -106,14 +103,16 @@ impl<'a> Contender<'a> {
         &mut self,
         session: &mut Session<'_>,
         observer: &mut dyn Observer,
+        guide: &mut dyn Guide,
     ) -> Result<(), EngineError> {
         let policy = priming(self.plan.suite.file.policy(&self.readings.arm, Regime::ColdPrimed));
         let subject = self.subject(None, None);
         observer.starting(SampleRole::Priming, Some(&subject));
         self.target.ask(&self.requests(Regime::ColdPrimed));
-        let sample = session.take(&mut self.target, policy, SampleRole::Priming, Some(subject))?;
+        let role = SampleRole::Priming;
+        let sample = session.take(&mut self.target, policy, role, Some(subject.clone()))?;
         observer.taken(&sample);
-        self.readings.stopped = self.patience.after(&sample, None);
+        self.readings.stopped = guide.gives_up(&subject, &sample);
         if self.readings.stopped.is_none() {
             self.target.scratch.keep_as_primed()?;
         }
@@ -127,14 +126,16 @@ impl<'a> Contender<'a> {
         round: u32,
         regime: Regime,
         observer: &mut dyn Observer,
+        guide: &mut dyn Guide,
     ) -> Result<(), EngineError> {
         let policy = self.plan.suite.file.policy(&self.readings.arm, regime);
         let subject = self.subject(Some(regime), Some(round));
         observer.starting(SampleRole::Measured, Some(&subject));
         self.target.ask(&self.requests(regime));
-        let sample = session.take(&mut self.target, policy, SampleRole::Measured, Some(subject))?;
+        let role = SampleRole::Measured;
+        let sample = session.take(&mut self.target, policy, role, Some(subject.clone()))?;
         observer.taken(&sample);
-        self.readings.stopped = self.patience.after(&sample, Some(regime));
+        self.readings.stopped = guide.gives_up(&subject, &sample);
         let of_regime = self.readings.regimes.iter_mut().find(|known| known.regime == regime);
         of_regime.expect("a regime of the suite").samples.push((round, sample));
         Ok(())
@@ -190,6 +191,7 @@ pub(crate) fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, Engi
         requests: Vec::new(),
         timeout: file.sampling.timeout,
         show: Show::Tail,
+        interpreter: None,
     };
     let policy = plan.suite.file.policy(arm.name.get_ref(), file.regimes[0]);
     let mut target = Target::new(launch, hooked, policy, &[])?;

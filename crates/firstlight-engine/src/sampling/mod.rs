@@ -6,7 +6,7 @@ mod plan;
 mod session;
 mod suite;
 
-pub use command::{CommandPlan, CommandReadings, sample_command};
+pub use command::{CommandPlan, CommandReadings, IsHopeless, sample_command};
 pub(crate) use contender::{prepare, target};
 pub use plan::turns;
 pub use session::{Observer, Session, Target};

@@ -1,9 +1,10 @@
 //! A session takes processes one after the other and writes each one's readings down.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use firstlight_schema::cache::{CachePolicy, Layer, LayerReading, Policy};
-use firstlight_schema::message::Request;
+use firstlight_schema::message::{Message, Request};
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::reading::{RawRecord, RawSample, SampleRole, Subject};
 
@@ -52,7 +53,7 @@ impl Target {
         let page_cache = match policy.page_cache {
             Policy::AsFound => None,
             Policy::Clean => Some(PageCache::of(folders)),
-            other @ (Policy::Primed | Policy::Disabled) => {
+            other @ (Policy::Primed | Policy::Disabled | Policy::AsConfigured) => {
                 return Err(EngineError::PageCachePolicy(other));
             }
         };
@@ -74,6 +75,23 @@ impl Target {
             self.launch.requests = requests.to_vec();
             self.prepared.clear();
         }
+    }
+
+    /// The interpreter that spoke, where scripts in front of it started it and nobody watches its file
+    /// yet; from now on it is watched.
+    fn discover(&mut self, messages: &[Message]) -> bool {
+        let spoke = messages.iter().find_map(|message| match message {
+            Message::Hello(hello) => hello.executable.as_ref().map(PathBuf::from),
+            _ => None,
+        });
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let Some(found) = spoke.as_deref().and_then(real) else { return false };
+        if self.launch.interpreter.is_some() || real(&self.launch.program) == Some(found.clone()) {
+            return false;
+        }
+        self.launch.interpreter = Some(found);
+        self.prepared.clear();
+        true
     }
 
     /// From now on controls can import `firstlight`; false when they could already.
@@ -129,6 +147,12 @@ impl<'a> Session<'a> {
             .read()
             .zip(busy_before)
             .map(|(after, before)| Nanos(after.0.saturating_sub(before.0)));
+        // A process that tells which interpreter the command starts is not measured: the next ones also
+        // tell when it is started.
+        let discovery = role == SampleRole::Measured
+            && subject.is_none()
+            && target.discover(&observation.messages);
+        let role = if discovery { SampleRole::Priming } else { role };
         let mut caches = target.scratch.readings(policy, &before);
         if let Some((pages, before)) = target.page_cache.as_ref().zip(pages_before) {
             let (layer, policy) = (Layer::PageCache, policy.page_cache);
@@ -165,7 +189,8 @@ impl<'a> Session<'a> {
 
     fn launch(&self, target: &Target, policy: CachePolicy, role: SampleRole) -> Launch {
         let mut launch = target.launch.clone();
-        launch.variables.extend(target.scratch.variables(policy));
+        let caches = target.scratch.variables(policy, &launch.variables);
+        launch.variables.extend(caches);
         match role {
             // As the user would start it, unless it would fail for want of `firstlight`.
             SampleRole::Control => {
@@ -209,5 +234,7 @@ fn assemble(
         caches,
         streams: seen.streams,
         survivors: seen.survivors,
+        exits: seen.exits,
+        opened: seen.opened,
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use firstlight_schema::cache::CachePolicy;
+use firstlight_schema::finding::Reason;
 use firstlight_schema::reading::{RawRecord, RawSample, Subject};
 use firstlight_schema::suite::{CaseFile, Regime};
 
@@ -35,7 +36,7 @@ pub struct ArmReadings {
     pub priming: Vec<RawSample>,
     pub regimes: Vec<RegimeReadings>,
     /// Why it was given up.
-    pub stopped: Option<firstlight_schema::finding::Reason>,
+    pub stopped: Option<Reason>,
 }
 
 #[derive(Debug)]
@@ -83,8 +84,14 @@ pub struct Guidance {
     pub iterations: Vec<Option<u32>>,
 }
 
-/// Looks at the warm processes after a block of rounds.
-pub type Guide<'a> = dyn FnMut(&[&ArmReadings]) -> Guidance + 'a;
+/// Decides how a case goes on, from what was read so far.
+pub trait Guide {
+    /// Why the arm of this process is given up after it, if it is.
+    fn gives_up(&mut self, subject: &Subject, sample: &RawSample) -> Option<Reason>;
+
+    /// Looks at the warm processes after a block of rounds.
+    fn guide(&mut self, arms: &[&ArmReadings]) -> Guidance;
+}
 
 impl SuitePlan<'_> {
     /// How many processes will be started if nothing fails and nothing needs more.
@@ -117,7 +124,7 @@ pub fn sample_case(
     plan: &SuitePlan<'_>,
     case: &CaseFile,
     observer: &mut dyn Observer,
-    guide: &mut Guide<'_>,
+    guide: &mut dyn Guide,
 ) -> Result<CaseReadings, EngineError> {
     let mut sampler = CaseSampler::new(session, plan, case, observer)?;
     sampler.take_all(guide)?;
@@ -155,13 +162,13 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
         Ok(Self { session, plan, case, observer, contenders, rounds, has_control })
     }
 
-    fn take_all(&mut self, guide: &mut Guide<'_>) -> Result<(), EngineError> {
+    fn take_all(&mut self, guide: &mut dyn Guide) -> Result<(), EngineError> {
         let began = now();
         let regimes = self.plan.suite.file.regimes_of(self.case);
         if self.plan.needs_priming(self.case) {
             for contender in &mut self.contenders {
                 if !self.session.is_interrupted() {
-                    contender.prime(self.session, self.observer)?;
+                    contender.prime(self.session, self.observer, guide)?;
                 }
             }
         }
@@ -177,7 +184,7 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
             if regimes.is_empty() || self.is_over() {
                 return Ok(());
             }
-            self.take_round(round, &regimes)?;
+            self.take_round(round, &regimes, guide)?;
             if wants_more && round >= warm.processes {
                 let spent = Duration::from(now().since(began));
                 wants_more = if self.rounds.is_balanced() {
@@ -200,13 +207,18 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
     }
 
     /// Every arm once in each regime; the arms of one regime follow each other.
-    fn take_round(&mut self, round: u32, regimes: &[Regime]) -> Result<(), EngineError> {
+    fn take_round(
+        &mut self,
+        round: u32,
+        regimes: &[Regime],
+        guide: &mut dyn Guide,
+    ) -> Result<(), EngineError> {
         let order = self.rounds.next_round();
         for &regime in regimes {
             for &turn in &order {
                 let contender = &mut self.contenders[turn];
                 if contender.readings.stopped.is_none() && !self.session.is_interrupted() {
-                    contender.sample(self.session, round, regime, self.observer)?;
+                    contender.sample(self.session, round, regime, self.observer, guide)?;
                 }
             }
         }
@@ -214,14 +226,14 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
     }
 
     /// Whether another block of warm processes is to be taken.
-    fn ask(&mut self, guide: &mut Guide<'_>, round: u32, spent: Duration) -> bool {
+    fn ask(&mut self, guide: &mut dyn Guide, round: u32, spent: Duration) -> bool {
         const BLOCK: u32 = 2;
         let warm = &self.plan.suite.file.warm;
         if round + BLOCK > warm.most_processes || spent >= warm.budget {
             return false;
         }
         let readings: Vec<&ArmReadings> = self.contenders.iter().map(|one| &one.readings).collect();
-        let guidance = guide(&readings);
+        let guidance = guide.guide(&readings);
         if guidance.enough {
             return false;
         }

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::snapshot::{
-    CITATION, FileEntry, MANIFEST, Manifest, ORIGIN, Origin, SCHEMAS, SUITE, VALIDATION, ZENODO,
-    is_inventoried,
+    CITATION, FileEntry, MANIFEST, Manifest, ORIGIN, Origin, Recomputed, SCHEMAS, SUITE,
+    VALIDATION, ZENODO, is_inventoried,
 };
 use sha2::{Digest, Sha256};
 
@@ -47,7 +47,11 @@ pub fn is_sealed(folder: &Path) -> bool {
 }
 
 /// Makes a snapshot of a run that has ended.
-pub fn seal(folder: &Path, after: Option<MachineState>) -> Result<Manifest, EngineError> {
+pub fn seal(
+    folder: &Path,
+    after: Option<MachineState>,
+    recomputed: Option<Recomputed>,
+) -> Result<Manifest, EngineError> {
     let origin = read_origin(folder)?;
     for (name, content) in SCHEMA_FILES.iter().filter(|(name, _)| DESCRIBED.contains(name)) {
         write_below(folder, &format!("{SCHEMAS}{name}"), content)?;
@@ -55,7 +59,7 @@ pub fn seal(folder: &Path, after: Option<MachineState>) -> Result<Manifest, Engi
     write_whole(&folder.join(CITATION), &citation::cff(&origin))?;
     write_whole(&folder.join(ZENODO), &citation::zenodo(&origin))?;
     let files = Files::read(folder)?;
-    let manifest = vouch(&files, origin, after);
+    let manifest = vouch(&files, origin, after, recomputed);
     write_whole(&folder.join(MANIFEST), &json(&manifest))?;
     let path = folder.join(ORIGIN);
     fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
@@ -64,12 +68,18 @@ pub fn seal(folder: &Path, after: Option<MachineState>) -> Result<Manifest, Engi
 }
 
 /// The manifest that vouches for these files.
-pub fn vouch(files: &Files, origin: Origin, after: Option<MachineState>) -> Manifest {
+pub fn vouch(
+    files: &Files,
+    origin: Origin,
+    after: Option<MachineState>,
+    recomputed: Option<Recomputed>,
+) -> Manifest {
     let mut manifest = Manifest {
         schema: Manifest::schema_id(),
         id: None,
         origin,
         after,
+        recomputed,
         lock: locks(files).into_iter().next(),
         files: entries(files),
     };

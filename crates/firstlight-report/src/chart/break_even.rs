@@ -35,6 +35,9 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
             (below(&x.numbers(5), &x, PLOT))
             (beside(&y.durations(4), &y, PLOT))
             (stretched(PLOT, &html! {
+                @if let Some(area) = area(&curve, &x, &y) {
+                    path class={ "interval " (classes[0]) } d=(area) {}
+                }
                 path class={ "curve " (classes[1]) " against" } d=(path(|total| total.against_ns)) {}
                 path class={ "curve " (classes[0]) } d=(path(|total| total.arm_ns)) {}
             }))
@@ -57,6 +60,19 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
     ))
 }
 
+/// Where the arm's total lies, given the other's: out along its upper edge and back along the lower.
+fn area(curve: &[Total], x: &Scale, y: &Scale) -> Option<String> {
+    let edge = |value: fn(&Total) -> Option<f64>| -> Option<Vec<(f64, f64)>> {
+        let place =
+            |total: &Total| Some((x.at(total.calls), up(y.at(value(total)?.max(1.0)), PLOT)));
+        curve.iter().map(place).collect()
+    };
+    let mut lower = edge(|total| total.arm_low_ns)?;
+    lower.reverse();
+    let outline = edge(|total| total.arm_high_ns)?.into_iter().chain(lower);
+    Some(line(outline) + "Z")
+}
+
 /// Between two points totals grow in a straight line, which is bent on logarithmic axes.
 fn bent(curve: &[Total]) -> Vec<Total> {
     let between = |pair: &[Total], share: f64| {
@@ -67,6 +83,8 @@ fn bent(curve: &[Total]) -> Vec<Total> {
             calls,
             arm_ns: at(pair[0].arm_ns, pair[1].arm_ns),
             against_ns: at(pair[0].against_ns, pair[1].against_ns),
+            arm_low_ns: pair[0].arm_low_ns.zip(pair[1].arm_low_ns).map(|(a, b)| at(a, b)),
+            arm_high_ns: pair[0].arm_high_ns.zip(pair[1].arm_high_ns).map(|(a, b)| at(a, b)),
         }
     };
     let pieces = (0..PIECES).map(|piece| real(piece) / real(PIECES));

@@ -77,7 +77,7 @@ pub(crate) fn verdict_class(verdict: Verdict) -> &'static str {
         Verdict::Faster => "v-faster",
         Verdict::Slower => "v-slower",
         Verdict::Equivalent => "v-equivalent",
-        Verdict::Inconclusive => "v-inconclusive",
+        Verdict::Inconclusive | Verdict::TooFew | Verdict::NotConfirmed => "v-inconclusive",
         Verdict::Invalid => "v-invalid",
     }
 }

@@ -69,7 +69,7 @@ pub(crate) fn swatch(phase: Phase) -> Markup {
 /// The class that gives a phase its colour, which it shares with phases like it.
 pub(crate) fn phase_class(phase: Phase) -> &'static str {
     match phase {
-        Phase::Spawn | Phase::Launcher => "p-outside",
+        Phase::Spawn | Phase::Launcher | Phase::Children => "p-outside",
         Phase::Interpreter | Phase::Probe | Phase::Teardown => "p-own",
         Phase::Import => "p-import",
         Phase::DeviceInit | Phase::Setup => "p-setup",

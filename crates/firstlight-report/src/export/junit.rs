@@ -93,9 +93,11 @@ fn tests(case: &CaseResult) -> Vec<Test> {
 fn measurement(arm: &ArmResult, of: &RegimeResult) -> Test {
     let wrong = match &arm.agreement {
         Agreed::Differs { how } => Some(how.clone()),
-        Agreed::Reference | Agreed::Equal | Agreed::Close { .. } | Agreed::NotCompared { .. } => {
-            None
-        }
+        Agreed::Reference
+        | Agreed::Equal
+        | Agreed::Close { .. }
+        | Agreed::Sampled { .. }
+        | Agreed::NotCompared { .. } => None,
     };
     let reason = || of.samples.iter().flat_map(|sample| &sample.reasons).chain(&of.notices).next();
     let outcome = match (&arm.stopped, wrong, headline(of)) {
@@ -114,7 +116,7 @@ fn comparison(of: &Comparison) -> Test {
     let outcome = match of.verdict {
         Verdict::Faster | Verdict::Equivalent => Outcome::Passed,
         Verdict::Slower => Outcome::Failed(said),
-        Verdict::Inconclusive => Outcome::Skipped(said),
+        Verdict::Inconclusive | Verdict::TooFew | Verdict::NotConfirmed => Outcome::Skipped(said),
         Verdict::Invalid => Outcome::Error(said),
     };
     Test { name: format!("{}, {}: is not slower than {}", of.arm, of.regime, of.against), outcome }

@@ -23,7 +23,7 @@ fn colour(phase: Option<Phase>) -> &'static str {
     match phase {
         None => "#eaeef2",
         Some(phase) => match phase {
-            Phase::Spawn | Phase::Launcher => "#c9d1d9",
+            Phase::Spawn | Phase::Launcher | Phase::Children => "#c9d1d9",
             Phase::Interpreter | Phase::Probe | Phase::Teardown => "#6e7781",
             Phase::Import => "#0072b2",
             Phase::DeviceInit => "#2f4b7c",

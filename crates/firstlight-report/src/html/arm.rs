@@ -29,11 +29,14 @@ pub(super) fn arms(case: &CaseResult) -> Markup {
 
 fn agreement(of: &Agreed) -> String {
     match of {
-        Agreed::Reference => "are what the other arms are held against".to_owned(),
+        Agreed::Reference => "are what the other arms are compared with".to_owned(),
         Agreed::Equal => "equal the reference's to the last bit".to_owned(),
         Agreed::Close { difference } => {
             format!("are the reference's within the tolerance; largest difference {difference:.1e}")
         }
+        Agreed::Sampled { difference } => format!(
+            "are the reference's in the sampled elements; largest difference {difference:.1e}"
+        ),
         Agreed::Differs { how } => format!("differ from the reference's: {how}"),
         Agreed::NotCompared { why } => format!("were not compared: {why}"),
     }

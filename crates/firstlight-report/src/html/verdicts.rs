@@ -73,13 +73,13 @@ fn control(of: &AgainResult) -> Markup {
         .collect();
     html! {
         p {
-            strong { "Control: " } (name(&of.arm)) " in " (name(&of.case)) ", measured twice, "
+            strong { "A/A control " }
             @match of.passed {
-                None => "could not be measured twice",
-                Some(true) => "is not told from itself",
-                Some(false) => strong { "differs from itself" },
+                None => "inconclusive: two copies of ",
+                Some(true) => "passed: no difference between two copies of ",
+                Some(false) => { strong { "failed" } ": a difference between two copies of " },
             }
-            " (" (ratios.join(", ")) ")."
+            (name(&of.arm)) " in " (name(&of.case)) " (" (ratios.join(", ")) ")."
         }
     }
 }

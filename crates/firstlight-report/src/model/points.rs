@@ -5,7 +5,7 @@ use firstlight_schema::run::RegimeResult;
 use firstlight_schema::sample::Sample;
 use firstlight_schema::suite::Regime;
 
-use crate::row::headline;
+use crate::headline::headline;
 
 #[derive(Debug)]
 pub struct Points<'a> {

@@ -14,7 +14,8 @@ pub fn cheapest(case: &CaseResult, cold: Regime) -> Option<Table> {
     if stretches.is_empty() {
         return None;
     }
-    let mut table = Table::new(&["calls", "cheapest", "changes within", "not known to be dearer"]);
+    let mut table =
+        Table::new(&["calls", "cheapest", "95 % CI of the change", "possibly as cheap"]);
     for stretch in &stretches {
         let from = counted(stretch.from);
         let calls = match stretch.to {
@@ -26,7 +27,7 @@ pub fn cheapest(case: &CaseResult, cold: Regime) -> Option<Table> {
             Some((Some(low), Some(high))) => format!("{low:.0} to {}", counted(high)),
             Some((None, Some(high))) => format!("up to {}", counted(high)),
             Some((Some(low), None)) => format!("{} or more", counted(low)),
-            Some((None, None)) => "cannot be told".to_owned(),
+            Some((None, None)) => "unknown".to_owned(),
             None => String::new(),
         };
         table.rows.push(vec![calls, stretch.arm.clone(), change, stretch.also.join(", ")]);

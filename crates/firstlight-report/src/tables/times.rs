@@ -92,6 +92,7 @@ fn agreement(of: &firstlight_schema::run::Agreed) -> String {
         Agreed::Reference => "reference".to_owned(),
         Agreed::Equal => "equal".to_owned(),
         Agreed::Close { difference } => format!("close: {difference:.0e}"),
+        Agreed::Sampled { difference } => format!("sampled: {difference:.0e}"),
         Agreed::Differs { .. } => "differ".to_owned(),
         Agreed::NotCompared { .. } => "not compared".to_owned(),
     }

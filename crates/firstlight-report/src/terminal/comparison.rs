@@ -84,7 +84,9 @@ fn rerun(of: &Comparison) -> String {
     let said = match of.verdict {
         Verdict::Equivalent => "the same within the margin of",
         Verdict::Faster | Verdict::Slower => "not the same within the margin of",
-        Verdict::Inconclusive | Verdict::Invalid => "no verdict against the margin of",
+        Verdict::Inconclusive | Verdict::TooFew | Verdict::NotConfirmed | Verdict::Invalid => {
+            "no verdict against the margin of"
+        }
     };
     let why = of.why.as_ref().map_or_else(String::new, |why| format!("; {why}"));
     let margin = of.margin * 100.0;

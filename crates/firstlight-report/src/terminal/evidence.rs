@@ -30,7 +30,8 @@ pub(super) fn evidence(page: &mut Page, summary: &Summary) {
         facts.push(("other threads", format!("{}; part of no sum", phases.join(", "))));
     }
     if let Some(cores) = summary.contention_cores {
-        facts.push(("machine", format!("others kept {cores:.2} cores busy")));
+        let percent = cores * 100.0;
+        facts.push(("machine", format!("other processes used {percent:.0} % of one core")));
     }
     let samples = match summary.invalid {
         0 => format!("{} valid", summary.valid),

@@ -47,6 +47,9 @@ pub(super) fn beside(page: &mut Page, case: &CaseResult) {
             Agreed::Reference | Agreed::Differs { .. } => continue,
             Agreed::Equal => "equal to the reference's".to_owned(),
             Agreed::Close { difference } => format!("close, {difference:.1e} of their size apart"),
+            Agreed::Sampled { difference } => {
+                format!("close in the sampled elements, {difference:.1e} of their size apart")
+            }
             Agreed::NotCompared { why } => format!("not compared: {why}"),
         };
         let name = if facts.is_empty() { "results" } else { "" };

@@ -12,7 +12,7 @@ use super::sheet::{Depth, headline, sheet};
 use super::sweeps::sweep;
 use super::verdicts::{break_evens, control, verdicts};
 use super::windows::windows;
-use crate::sentence;
+use crate::diagnosis;
 
 /// How much is told of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +60,9 @@ pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
         page.gap();
         facts(page, document);
     }
-    page.gap();
     for case in &document.cases {
         for arm in &case.arms {
-            if let Some(sentence) = closing(case, arm) {
-                page.sentence(&sentence);
-            }
+            diagnosed(page, case, arm);
         }
     }
 }
@@ -89,19 +86,24 @@ fn sheets(page: &mut Page, case: &CaseResult) {
 fn regime_(page: &mut Page, arm: &ArmResult, regime: &RegimeResult, longest: f64) {
     page.gap();
     page.line(&format!("{BOLD}{}{BOLD:#}, {}", arm.name, regime.regime));
-    match &regime.summary {
-        Some(summary) => sheet(page, summary, &regime.samples, longest, Depth::Usual),
-        None => page.line("  no valid sample"),
+    match (&regime.summary, &regime.invalid_summary) {
+        (Some(summary), _) => sheet(page, summary, &regime.samples, longest, Depth::Usual),
+        (None, Some(summary)) => {
+            page.line(&format!("  {BOLD}INVALID{BOLD:#}: for reading only"));
+            sheet(page, summary, &regime.samples, longest, Depth::Usual);
+        }
+        (None, None) => page.line("  no valid sample"),
     }
 }
 
-/// What the evidence says of one arm, in a sentence or two.
-fn closing(case: &CaseResult, arm: &ArmResult) -> Option<String> {
-    let summary_of =
-        |regime: Regime| arm.regimes.iter().find(|known| known.regime == regime)?.summary.as_ref();
-    let (clean, primed) = (summary_of(Regime::ColdClean), summary_of(Regime::ColdPrimed));
-    let first = sentence::largest(clean.or(primed)?);
-    let second = clean.zip(primed).and_then(|(a, b)| sentence::primed_against_clean(a, b));
-    let words = [Some(first), second].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    Some(format!("{}, {}: {words}", case.name, arm.name))
+/// What dominates an arm's cold start: of the first regime that has a diagnosis.
+fn diagnosed(page: &mut Page, case: &CaseResult, arm: &ArmResult) {
+    let Some(regime) = arm.regimes.iter().find(|regime| !regime.diagnosis.is_empty()) else {
+        return;
+    };
+    page.gap();
+    page.line(&format!("{BOLD}{}, {}{BOLD:#}, {}", case.name, arm.name, regime.regime));
+    for line in &regime.diagnosis {
+        page.sentence(&format!("  {}", diagnosis::line(line)));
+    }
 }

@@ -3,9 +3,9 @@
 use firstlight_schema::comparison::{AgainResult, BreakEven, Comparison};
 use firstlight_schema::run::CaseResult;
 
-use super::page::{BOLD, Page};
+use super::page::{BOLD, DIM, Page};
 use crate::plot::{Draw, Series, plot};
-use crate::verdict::{answer, verdict};
+use crate::verdict::{answer, coverage, verdict};
 
 const WIDEST_PLOT: usize = 76;
 
@@ -15,6 +15,9 @@ pub(super) fn verdicts(page: &mut Page, comparisons: &[Comparison]) {
     }
     for comparison in comparisons {
         page.sentence(&format!("{BOLD}{}{BOLD:#}: {}", comparison.regime, verdict(comparison)));
+    }
+    if let Some(note) = coverage(comparisons) {
+        page.sentence(&format!("{DIM}{note}{DIM:#}"));
     }
 }
 
@@ -27,12 +30,16 @@ pub(super) fn control(page: &mut Page, control: &AgainResult) {
         .filter_map(|one| Some(format!("{} {:.3}", one.regime, one.ratio?.point)))
         .collect();
     let ratios = ratios.join(", ");
+    let (arm, case) = (&control.arm, &control.case);
     let said = match control.passed {
-        None => "could not be measured twice".to_owned(),
-        Some(true) => format!("is not told from itself ({ratios})"),
-        Some(false) => format!("DIFFERS from itself ({ratios})"),
+        None if ratios.is_empty() => format!("not measured: no pair of two copies of {arm} counts"),
+        None => format!("inconclusive: two copies of {arm} in {case} ({ratios})"),
+        Some(true) => {
+            format!("passed: no difference between two copies of {arm} in {case} ({ratios})")
+        }
+        Some(false) => format!("FAILED: two copies of {arm} in {case} differ ({ratios})"),
     };
-    page.sentence(&format!("{BOLD}control{BOLD:#}: {} in {} {said}", control.arm, control.case));
+    page.sentence(&format!("{BOLD}A/A control{BOLD:#} {said}"));
 }
 
 /// Break-evens in words, and the first crossing as a picture.

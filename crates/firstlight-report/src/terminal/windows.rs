@@ -52,6 +52,10 @@ fn facts(warm: &WarmSummary) -> Vec<(&'static str, String)> {
     facts.push(("deviation", format!("{} between calls, {process}", share(warm.call_sd))));
     let time = format!("{:.1} calls", warm.autocorrelation_time);
     facts.push(("autocorrelation", time));
+    if let Some(collector) = &warm.collector {
+        let per_call = duration(collector.point);
+        facts.push(("collector", format!("{per_call} per call in garbage collections")));
+    }
     if let Some(best) = warm.best_calls {
         facts.push(("next time", format!("{best} calls per process would be most precise")));
     }

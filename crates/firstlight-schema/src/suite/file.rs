@@ -280,6 +280,17 @@ impl SuiteFile {
         }
     }
 
+    /// The margin of a case: a smaller difference does not matter.
+    pub fn margin_of(&self, case: &CaseFile) -> f64 {
+        case.margin.unwrap_or(self.comparison.margin)
+    }
+
+    /// The half-width that a case's intervals are to have: half its margin unless the suite sets one, so
+    /// that identical arms are found equivalent.
+    pub fn target_of(&self, case: &CaseFile) -> f64 {
+        self.warm.target.unwrap_or(self.margin_of(case) / 2.0)
+    }
+
     /// The fewest processes per arm.
     pub fn least(&self, regime: Regime) -> u32 {
         if regime.is_cold() { self.sampling.processes } else { self.warm.processes }
@@ -327,9 +338,15 @@ impl SuiteFile {
             (warm.iterations < 10, "`warm.iterations` is below 10, the fewest for a steady state"),
             (warm.processes == 0, "`warm.processes` is 0"),
             (warm.most_processes < warm.processes, "`warm.most-processes` is below `processes`"),
-            (!fraction(warm.target), "`warm.target` is no fraction: 0.02 is 2 %"),
-            (!fraction(comparison.margin), "`comparison.margin` is no fraction: 0.02 is 2 %"),
-            (!fraction(comparison.tolerance), "`comparison.tolerance` is no fraction"),
+            (
+                !warm.target.is_none_or(fraction),
+                "`warm.target` must be a fraction below 1: 0.02 is 2 %",
+            ),
+            (
+                !fraction(comparison.margin),
+                "`comparison.margin` must be a fraction below 1: 0.02 is 2 %",
+            ),
+            (!fraction(comparison.tolerance), "`comparison.tolerance` must be a fraction below 1"),
             (
                 !comparison.quantiles.iter().all(|&q| fraction(q) && q > 0.0),
                 "`comparison.quantiles` are between 0 and 1: 0.9 is the 90th percentile",
@@ -381,7 +398,9 @@ impl SuiteFile {
             Err(SuiteError::at(text, case.name.span().start, message))
         };
         if case.margin.is_some_and(|margin| !(0.0..1.0).contains(&margin)) {
-            return problem("has a `margin` that is no fraction: 0.02 is 2 %".to_owned());
+            return problem(
+                "has an invalid `margin`: expected a fraction below 1, 0.02 is 2 %".to_owned(),
+            );
         }
         if let Some(sweep) = &case.sweep {
             let names: BTreeSet<String> = sweep.values.iter().map(Scalar::to_string).collect();

@@ -22,13 +22,15 @@ pub struct WarmFile {
     #[serde(deserialize_with = "duration")]
     #[schemars(with = "String")]
     pub within: Duration,
-    /// Processes per arm, at least.
+    /// Processes per arm, at least. The default shows with 95 % confidence what happens in one of five
+    /// processes.
     #[schemars(range(min = 1))]
     pub processes: u32,
     /// Processes per arm, at most: more than the least are taken until `target` is met.
     pub most_processes: u32,
-    /// The half-width that the interval of every ratio is to have, as a fraction.
-    pub target: f64,
+    /// The half-width that the interval of every ratio is to have, as a fraction; half the margin of the
+    /// case when absent.
+    pub target: Option<f64>,
     /// No further processes are started for a case after so long.
     #[serde(deserialize_with = "duration")]
     #[schemars(with = "String")]
@@ -41,9 +43,9 @@ impl Default for WarmFile {
             warm_up: 10,
             iterations: 1000,
             within: Duration::from_secs(1),
-            processes: 6,
-            most_processes: 20,
-            target: 0.02,
+            processes: 14,
+            most_processes: 30,
+            target: None,
             budget: Duration::from_mins(10),
         }
     }
@@ -61,6 +63,8 @@ pub struct ComparisonFile {
     pub tolerance: f64,
     /// The floating-point type that results must have, such as `"float64"`.
     pub precision: Option<String>,
+    /// Whether arms are compared; without it fewer processes than a verdict needs are allowed.
+    pub verdicts: bool,
     /// Whether the reference arm of the first case is measured twice, as a control.
     pub control: bool,
     /// Quantiles of the time to first result to bound, such as `[0.9]`.
@@ -74,6 +78,7 @@ impl Default for ComparisonFile {
             outputs: Agreement::Close,
             tolerance: 1e-4,
             precision: None,
+            verdicts: true,
             control: true,
             quantiles: Vec::new(),
         }

@@ -14,7 +14,7 @@ use crate::cache::Policy;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Regime {
-    /// A fresh process, empty compiler caches.
+    /// A fresh process; compiler caches are off or empty, as the environment configures them.
     ColdClean,
     /// A fresh process, compiler caches filled by an unmeasured run.
     ColdPrimed,
@@ -48,7 +48,7 @@ impl Regime {
         match self {
             // Every warm process compiles for itself: what differs from one compilation to the next
             // is part of what differs from process to process.
-            Self::ColdClean | Self::Warm => Policy::Clean,
+            Self::ColdClean | Self::Warm => Policy::AsConfigured,
             Self::ColdPrimed => Policy::Primed,
             Self::Fresh => Policy::AsFound,
         }

@@ -1,9 +1,11 @@
 //! `firstlight cold`: the ledger of any command.
 
 use firstlight_analysis::control::price;
-use firstlight_analysis::examine::{Conditions, Job, examine};
+use firstlight_analysis::diagnosis::diagnose;
+use firstlight_analysis::examine::{Conditions, Job, ended, examine};
 use firstlight_analysis::notices::notices;
-use firstlight_analysis::summary::summarise;
+use firstlight_analysis::stopping::GiveUp;
+use firstlight_analysis::summary::{summarise, summarise_invalid};
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::machine;
 use firstlight_engine::process::{Launch, adopt_orphans};
@@ -43,6 +45,7 @@ pub(crate) fn cold(settings: &ColdSettings, printer: &mut Printer) -> Result<Exi
         requests: Vec::new(),
         timeout: settings.timeout,
         show: settings.show,
+        interpreter: None,
     };
     let mut target = Target::new(launch, true, settings.policy, &folders)?;
     let store = RunFolder::create(
@@ -60,11 +63,18 @@ pub(crate) fn cold(settings: &ColdSettings, printer: &mut Printer) -> Result<Exi
         any_exit_code: settings.any_exit_code,
         seed: settings.seed,
     };
-    let readings = sample_command(&mut session, &mut target, plan, &mut progress)?;
+    let mut give_up = GiveUp::default();
+    // A failure that is no contradiction is the sampler's own affair.
+    let mut is_hopeless = |sample: &RawSample| {
+        let why = give_up.after(sample, None, settings.policy);
+        why.is_some_and(|why| !why.finding.is_failure())
+    };
+    let readings =
+        sample_command(&mut session, &mut target, plan, &mut progress, &mut is_hopeless)?;
     progress.finish();
 
     let complete = readings.complete;
-    let words = last_words(&readings);
+    let words = failure(&readings);
     let document = document(settings, resolved.program.display().to_string(), readings);
     let json = output::save(&document, &session.store, &settings.destination)?;
     let text = |width| Terminal::new(width).cold(&document);
@@ -100,6 +110,8 @@ fn document(settings: &ColdSettings, program: String, readings: CommandReadings)
         seed: settings.seed,
         complete: readings.complete,
         summary: summarise(&samples),
+        invalid_summary: summarise_invalid(&samples).map(Box::new),
+        diagnosis: diagnose(&samples),
         control: settings.control.then(|| price(&samples, readings.controls)),
         notices: notices(&samples),
         priming: readings.priming,
@@ -107,8 +119,8 @@ fn document(settings: &ColdSettings, program: String, readings: CommandReadings)
     }
 }
 
-/// The end of what a failing command wrote, so that nobody has to look for it.
-fn last_words(readings: &CommandReadings) -> Option<String> {
+/// How a command failed, with the end of what it wrote.
+fn failure(readings: &CommandReadings) -> Option<String> {
     const SHOWN_LINES: usize = 15;
     let all = readings.priming.iter().chain(&readings.measured).chain(&readings.controls);
     let failed: &RawSample = all.rev().find(|raw| raw.outcome != Outcome::Completed)?;
@@ -117,20 +129,14 @@ fn last_words(readings: &CommandReadings) -> Option<String> {
     }
     let lines: Vec<&str> = failed.streams.stderr_tail.trim_end().lines().collect();
     let tail = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
-    let what = match &failed.outcome {
-        Outcome::Exited { code } => format!("the command exited with code {code}"),
-        Outcome::Killed { signal } => format!("the command was killed by signal {signal}"),
-        Outcome::TimedOut { after_ns } => {
-            format!("the command took longer than {:.0} s and was ended", after_ns.as_seconds())
-        }
-        other => format!("the command failed: {other:?}"),
-    };
+    let what = format!("the command {}", ended(&failed.outcome));
     let hint = match &failed.outcome {
-        Outcome::Exited { .. } => "\n\nhint: --ignore-exit-code measures it all the same",
+        Outcome::Exited { .. } => "\n\nhint: --ignore-exit-code treats any exit code as success",
         Outcome::TimedOut { .. } => "\n\nhint: --timeout gives it more time",
         _ => "",
     };
-    let said = if tail.is_empty() { String::new() } else { format!("; its last words:\n\n{tail}") };
+    let said =
+        if tail.is_empty() { String::new() } else { format!("; last lines of stderr:\n\n{tail}") };
     Some(format!("\nerror: {what}, so it was not started again{said}{hint}"))
 }
 

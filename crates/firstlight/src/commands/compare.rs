@@ -2,7 +2,7 @@
 
 use firstlight_analysis::replication::{replicate, replication};
 use firstlight_analysis::results::{
-    compare_arms, compare_results, compare_with_reference, differences, gate, missing,
+    compare_arms, compare_results, compare_with_reference, differences, doubts, gate, missing,
 };
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::comparison::{Comparison, ComparisonDocument, Gate, Replication, Side};
@@ -38,9 +38,7 @@ pub(crate) fn compare(settings: &CompareSettings, printer: &mut Printer) -> Resu
 fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
     let (margins, regimes) = (&settings.margins, &settings.regimes);
     let known_margins = |documents: &[&RunDocument]| match margins.unknown(documents) {
-        Some(case) => {
-            Err(Error::Usage(format!("--margin names a case `{case}` that there is not")))
-        }
+        Some(case) => Err(Error::Usage(format!("--margin: no case named `{case}`"))),
         None => Ok(()),
     };
     Ok(match &settings.sides {
@@ -53,12 +51,14 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
                 compare_results(&first, &second, margins, regimes)
             };
             let missing = if regimes.is_empty() { missing(&first, &second) } else { Vec::new() };
-            let gate = settings.gate.then(|| gate(&comparisons, &missing));
+            let mut doubtful = doubts(&first, regimes, "first result: ");
+            doubtful.extend(doubts(&second, regimes, "second result: "));
+            let gate = settings.gate.then(|| gate(&comparisons, &missing, &doubtful));
             let differences = missing.into_iter().chain(differences(&first, &second)).collect();
             let replication = settings.replication.then(|| replication(&comparisons));
             let (first, second) = (side(&first, None), side(&second, None));
             let document = assemble(first, second, false, comparisons, differences, gate);
-            ComparisonDocument { replication, ..document }
+            ComparisonDocument { replication, doubts: doubtful, ..document }
         }
         Sides::Arms(result, first, second) => {
             let result = opening::run(result)?;
@@ -67,17 +67,23 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
                 known(&result, name)?;
             }
             let comparisons = compare_arms(&result, &[(first, second)], margins, regimes);
-            let gate = settings.gate.then(|| gate(&comparisons, &[]));
+            let doubtful = doubts(&result, regimes, "");
+            let gate = settings.gate.then(|| gate(&comparisons, &[], &doubtful));
             let (first, second) = (side(&result, Some(first)), side(&result, Some(second)));
-            assemble(first, second, is_paired(&result), comparisons, Vec::new(), gate)
+            let document =
+                assemble(first, second, is_paired(&result), comparisons, Vec::new(), gate);
+            ComparisonDocument { doubts: doubtful, ..document }
         }
         Sides::Reference(result) => {
             let result = opening::run(result)?;
             known_margins(&[&result])?;
             let comparisons = compare_with_reference(&result, margins, regimes);
-            let gate = settings.gate.then(|| gate(&comparisons, &[]));
+            let doubtful = doubts(&result, regimes, "");
+            let gate = settings.gate.then(|| gate(&comparisons, &[], &doubtful));
             let (first, second) = (side(&result, None), side(&result, None));
-            assemble(first, second, is_paired(&result), comparisons, Vec::new(), gate)
+            let document =
+                assemble(first, second, is_paired(&result), comparisons, Vec::new(), gate);
+            ComparisonDocument { doubts: doubtful, ..document }
         }
     })
 }
@@ -121,6 +127,7 @@ fn assemble(
         second,
         paired,
         replication: None,
+        doubts: Vec::new(),
         comparisons,
         differences,
         gate,

@@ -1,6 +1,6 @@
 //! `firstlight report`: a stored result as one HTML file, or as Markdown for a pull request.
 
-use firstlight_engine::store::{read_run, write_whole};
+use firstlight_engine::store::write_whole;
 use firstlight_report::html::page_below;
 use firstlight_report::markdown::markdown;
 use firstlight_schema::exit_code::Exit;
@@ -11,7 +11,7 @@ use crate::printer::Printer;
 use crate::settings::{ReportSettings, Wanted};
 
 pub(crate) fn report(settings: &ReportSettings, printer: &mut Printer) -> Result<Exit, Error> {
-    let document = read_run(&settings.result)?;
+    let document = opening::run(&settings.result)?;
     let traced = opening::traced(&settings.result)?;
     let page = || page_below(None, &document, traced.as_ref());
     match &settings.wanted {

@@ -1,27 +1,53 @@
-//! Whether a case has been measured enough: from what the engine took to what the analysis says.
+//! How a case goes on: from what the engine took to what the analysis says of it.
 
-use firstlight_analysis::guide::{calls, is_narrow_enough};
+use std::collections::BTreeMap;
+
 use firstlight_analysis::rebuild::sample;
-use firstlight_engine::sampling::{ArmReadings, Guidance, RegimeReadings};
-use firstlight_schema::reading::{RawRecord, Subject};
+use firstlight_analysis::stopping::{GiveUp, calls, is_narrow_enough};
+use firstlight_engine::sampling::{ArmReadings, Guidance, Guide, RegimeReadings};
+use firstlight_schema::finding::Reason;
+use firstlight_schema::reading::{RawRecord, RawSample, Subject};
 use firstlight_schema::sample::Sample;
-use firstlight_schema::suite::{CaseFile, SuiteFile};
+use firstlight_schema::suite::{CaseFile, Regime, SuiteFile};
 
-/// Whether a case needs more warm processes, and how many calls they are to make.
-pub(super) fn guidance(arms: &[&ArmReadings], suite: &SuiteFile, case: &CaseFile) -> Guidance {
-    let mut samples: Vec<(bool, Vec<Sample>)> = arms
-        .iter()
-        .map(|arm| {
-            let is_reference = suite.reference_of(case) == Some(&arm.arm);
-            let warm = |of| warm_samples(of, &arm.arm, suite, case);
-            (is_reference, arm.regimes.iter().flat_map(warm).collect())
-        })
-        .collect();
-    let iterations = samples.iter().map(|(_, samples)| calls(samples)).collect();
-    // The reference stands first; its control, which has its name, comes after it.
-    samples.sort_by_key(|&(is_reference, _)| !is_reference);
-    let samples: Vec<Vec<Sample>> = samples.into_iter().map(|(_, samples)| samples).collect();
-    Guidance { enough: is_narrow_enough(&samples, suite.warm.target), iterations }
+/// Follows the analysis' rules for one case.
+pub(super) struct CaseGuide<'a> {
+    suite: &'a SuiteFile,
+    case: &'a CaseFile,
+    /// By arm, its second measurement as a control apart.
+    give_up: BTreeMap<(String, bool), GiveUp>,
+}
+
+impl<'a> CaseGuide<'a> {
+    pub(super) fn new(suite: &'a SuiteFile, case: &'a CaseFile) -> Self {
+        Self { suite, case, give_up: BTreeMap::new() }
+    }
+}
+
+impl Guide for CaseGuide<'_> {
+    fn gives_up(&mut self, subject: &Subject, sample: &RawSample) -> Option<Reason> {
+        let policy = self.suite.policy(&subject.arm, subject.regime.unwrap_or(Regime::ColdPrimed));
+        let arm = (subject.arm.clone(), subject.again);
+        self.give_up.entry(arm).or_default().after(sample, subject.regime, policy)
+    }
+
+    /// Whether the case needs more warm processes, and how many calls they are to make.
+    fn guide(&mut self, arms: &[&ArmReadings]) -> Guidance {
+        let mut samples: Vec<(bool, Vec<Sample>)> = arms
+            .iter()
+            .map(|arm| {
+                let is_reference = self.suite.reference_of(self.case) == Some(&arm.arm);
+                let warm = |of| warm_samples(of, &arm.arm, self.suite, self.case);
+                (is_reference, arm.regimes.iter().flat_map(warm).collect())
+            })
+            .collect();
+        let iterations = samples.iter().map(|(_, samples)| calls(samples)).collect();
+        // The reference stands first; its control, which has its name, comes after it.
+        samples.sort_by_key(|&(is_reference, _)| !is_reference);
+        let samples: Vec<Vec<Sample>> = samples.into_iter().map(|(_, samples)| samples).collect();
+        let target = self.suite.target_of(self.case);
+        Guidance { enough: is_narrow_enough(&samples, target), iterations }
+    }
 }
 
 fn warm_samples(of: &RegimeReadings, arm: &str, suite: &SuiteFile, case: &CaseFile) -> Vec<Sample> {

@@ -11,7 +11,7 @@ use firstlight_engine::machine;
 use firstlight_engine::process::adopt_orphans;
 use firstlight_engine::provision::provision;
 use firstlight_engine::python::{Hooks, Interpreter};
-use firstlight_engine::sampling::{ArmReadings, Session, SuitePlan, sample_case};
+use firstlight_engine::sampling::{Session, SuitePlan, sample_case};
 use firstlight_engine::snapshot;
 use firstlight_engine::store::{RunFolder, now_utc, write_whole};
 use firstlight_engine::suites::{self, Suite};
@@ -24,7 +24,7 @@ use firstlight_schema::suite_trace::SuiteTraceDocument;
 use firstlight_trace::Limits;
 
 use super::harness;
-use super::results::guidance;
+use super::results::CaseGuide;
 use super::snapshot::finish;
 use super::suite_trace::Recorder;
 use crate::args::Format;
@@ -68,7 +68,7 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
     let mut session = Session::new(store, hooks, &interrupt)?;
     output::save(&document, &session.store, &settings.destination)?;
     for case in &suite.file.cases {
-        let mut guide = |arms: &[&ArmReadings]| guidance(arms, &suite.file, case);
+        let mut guide = CaseGuide::new(&suite.file, case);
         let readings = sample_case(&mut session, &plan, case, &mut progress, &mut guide)?;
         document.cases.extend(case_result(&suite.file, case, readings.into_records(case)));
         conclude(&mut document, &suite.file);

@@ -94,7 +94,7 @@ pub(super) fn finish(
     after: Option<MachineState>,
 ) -> Result<ValidationDocument, Error> {
     remove_leftovers(folder)?;
-    seal(folder, after)?;
+    seal(folder, after, None)?;
     let files = Files::read(folder)?;
     let document = validate(&files, folder, None)?;
     write_validation(folder, &(serde_json::to_string(&document)? + "\n"))?;

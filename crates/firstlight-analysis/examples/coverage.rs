@@ -1,0 +1,66 @@
+//! The coverage table: how often nominal 95 % intervals cover a truth that is known, how often identical
+//! arms are called different, and which scenarios end in no verdict. `cargo xtask coverage` prints it.
+
+#![expect(clippy::print_stdout, reason = "it prints a table")]
+
+#[path = "../tests/fake_runner/mod.rs"]
+mod fake_runner;
+#[path = "../tests/noise/mod.rs"]
+mod noise;
+#[path = "../tests/fake_runner/scenarios.rs"]
+mod scenarios;
+
+use std::process::ExitCode;
+use std::thread;
+
+use fake_runner::{Expected, Tally};
+
+fn main() -> ExitCode {
+    let runs = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(2_000);
+    println!("{runs} runs of each scenario, margin 2 %, nominal 95 % intervals\n");
+    println!(
+        "{:42} {:>6} {:>9} {:>6} {:>9} {:>11} {:>8} {:>6}",
+        "scenario", "truth", "covered", "wrong", "different", "equivalent", "refused", "pairs"
+    );
+    let scenarios = scenarios::scenarios();
+    let tallies: Vec<Tally> = thread::scope(|scope| {
+        let halves = scenarios.iter().map(|one| scope.spawn(move || Tally::of(one, runs)));
+        let threads: Vec<_> = halves.collect();
+        threads.into_iter().map(|one| one.join().expect("a scenario runs")).collect()
+    });
+    let mut sound = true;
+    for (scenario, tally) in scenarios.iter().zip(tallies) {
+        let covered = Tally::share(tally.covered, tally.intervals);
+        let wrong = Tally::share(tally.wrong, tally.runs);
+        let refused = Tally::share(tally.refused, tally.runs);
+        let meets = match scenario.expected {
+            Expected::Covered => (0.93..=0.97).contains(&covered) && wrong < 0.05,
+            Expected::NoVerdict => {
+                Tally::share(tally.decided + tally.equivalent, tally.runs) < 0.05
+            }
+            Expected::TooRare => true,
+        };
+        sound &= meets;
+        let note = match (meets, scenario.expected) {
+            (false, _) => "FALLS SHORT",
+            (true, Expected::TooRare) => "rarer than the interval covers, and said so",
+            (true, Expected::NoVerdict) => "no verdict, as it must be",
+            (true, Expected::Covered) => "",
+        };
+        let percent = |share: f64| {
+            if share.is_nan() { "-".to_owned() } else { format!("{:.1} %", share * 100.0) }
+        };
+        println!(
+            "{:42} {:>6.3} {:>9} {:>6} {:>9} {:>11} {:>8} {:>6.1}  {note}",
+            scenario.name,
+            scenario.truth,
+            percent(covered),
+            percent(wrong),
+            percent(Tally::share(tally.decided, tally.runs)),
+            percent(Tally::share(tally.equivalent, tally.runs)),
+            percent(refused),
+            Tally::share(tally.pairs, tally.intervals),
+        );
+    }
+    if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

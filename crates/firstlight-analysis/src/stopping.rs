@@ -1,0 +1,146 @@
+//! When measuring stops: an arm that cannot work is given up, a case with narrow intervals is done.
+//!
+//! Whether a case is done follows from widths only, never from a p value: stopping when something is
+//! significant would find a difference between identical arms in one run of four.
+
+use std::collections::BTreeMap;
+
+use firstlight_schema::cache::CachePolicy;
+use firstlight_schema::estimate::Estimate;
+use firstlight_schema::finding::{Finding, Reason};
+use firstlight_schema::message::Message;
+use firstlight_schema::reading::{Outcome, RawSample, SampleRole};
+use firstlight_schema::sample::Sample;
+use firstlight_schema::suite::Regime;
+
+use crate::compare::{pairs, values};
+use crate::evidence::structural;
+use crate::examine::ended;
+use crate::stats::limits::FEWEST_CALLS_PLANNED;
+use crate::stats::{Ratio, log_mean};
+use crate::warm::summarise_warm;
+
+/// An arm that fails this often in a row is given up.
+const FAILURES_IN_A_ROW: u32 = 2;
+
+/// Errors that the next process would raise again.
+const ALWAYS_RAISED: [&str; 2] = ["ModuleNotFoundError", "ImportError"];
+
+/// Intervals of runs that stop by width cover a little less than they say, so they are made a
+/// little narrower than was asked.
+const TIGHTER: f64 = 0.95;
+
+/// Looks at an arm's processes as they come, and says when there is no point in going on. A run
+/// follows it, and a stored run is checked against it.
+#[derive(Clone, Debug, Default)]
+pub struct GiveUp {
+    /// In a row, regime by regime: one that always fails is not excused by another that works.
+    failures: BTreeMap<Option<Regime>, u32>,
+}
+
+impl GiveUp {
+    /// Why the arm is given up after this process, if it is.
+    pub fn after(
+        &mut self,
+        sample: &RawSample,
+        regime: Option<Regime>,
+        policy: CachePolicy,
+    ) -> Option<Reason> {
+        let failures = self.failures.entry(regime).or_default();
+        let Some(why) = failure(sample) else {
+            *failures = 0;
+            let measured = sample.role == SampleRole::Measured;
+            return structural(sample, policy).filter(|_| measured);
+        };
+        let always = ALWAYS_RAISED.iter().any(|name| why.starts_with(name));
+        let text = match sample.role {
+            SampleRole::Priming => {
+                format!("the process that was to fill the caches failed: {why}")
+            }
+            SampleRole::Measured | SampleRole::Control if always => why,
+            SampleRole::Measured | SampleRole::Control => {
+                *failures += 1;
+                if *failures < FAILURES_IN_A_ROW {
+                    return None;
+                }
+                format!("failed {FAILURES_IN_A_ROW} times in a row: {why}")
+            }
+        };
+        Some(Reason::new(Finding::ProcessFailed, text))
+    }
+}
+
+/// What a process raised, with the line that raised it, or how it ended; none if all went well.
+fn failure(sample: &RawSample) -> Option<String> {
+    let raised = sample.messages.iter().find_map(|message| match message {
+        Message::Failed(failed) => Some(failed),
+        _ => None,
+    });
+    match raised {
+        Some(failed) => Some(match line(&failed.traceback) {
+            Some(line) => format!("{} ({line})", failed.error),
+            None => failed.error.clone(),
+        }),
+        None if sample.outcome == Outcome::Completed => None,
+        None => Some(ended(&sample.outcome)),
+    }
+}
+
+/// The innermost line of a Python traceback that lies in no installed package: `train.py:12`.
+fn line(traceback: &str) -> Option<String> {
+    let frames: Vec<(&str, &str)> = traceback
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("File \"")?.split_once("\", line "))
+        .collect();
+    let own = frames.iter().rev().find(|(file, _)| {
+        !file.contains("-packages/") && !file.contains("/firstlight/") && !file.starts_with('<')
+    });
+    let (file, rest) = own.or(frames.last())?;
+    let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    Some(format!("{}:{number}", file.rsplit('/').next().unwrap_or(file)))
+}
+
+/// Whether the interval of every ratio to the reference, the first arm, is as narrow as asked.
+pub fn is_narrow_enough(arms: &[Vec<Sample>], target: f64) -> bool {
+    let times: Vec<Vec<(u32, f64)>> =
+        arms.iter().map(|samples| values(samples, Regime::Warm)).collect();
+    let Some((reference, others)) = times.split_first() else { return true };
+    if others.is_empty() {
+        let means: Vec<f64> = reference.iter().map(|&(_, value)| value).collect();
+        return means.is_empty() || log_mean(&means).is_some_and(|e| is_narrow(&e, target));
+    }
+    others
+        .iter()
+        .map(|other| pairs(reference, other))
+        // More of what is always invalid would change nothing.
+        .filter(|pairs| !pairs.is_empty())
+        .all(|pairs| Ratio::paired(&pairs).is_some_and(|r| is_narrow(&r.estimate, target)))
+}
+
+fn is_narrow(estimate: &Estimate, target: f64) -> bool {
+    estimate.interval.is_some_and(|interval| {
+        (interval.high / interval.low).ln() / 2.0 <= target.ln_1p() * TIGHTER
+    })
+}
+
+/// How many calls the next processes of an arm are to make, from how calls and processes differ.
+pub fn calls(samples: &[Sample]) -> Option<u32> {
+    let summary = summarise_warm(samples, None, 0)?;
+    let settling =
+        samples.iter().filter_map(|sample| sample.window.as_ref()?.steady_from).max().unwrap_or(0);
+    Some(summary.best_calls?.max(FEWEST_CALLS_PLANNED).saturating_add(settling))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+
+    #[test]
+    fn the_line_of_a_traceback_is_the_innermost_one_of_the_users_own() {
+        let text = "Traceback (most recent call last):\n  File \"/x/firstlight/runner.py\", line 41, in serve\n\
+                    \x20   session.answer(request)\n  File \"/suite/in_jax.py\", line 3, in setup\n    import jax\n\
+                    \x20 File \"/venv/lib/python3.11/site-packages/jax/__init__.py\", line 9, in <module>\n";
+        assert_eq!(line(text).as_deref(), Some("in_jax.py:3"));
+        assert_eq!(line("nothing"), None);
+    }
+}

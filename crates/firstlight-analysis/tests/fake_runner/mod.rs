@@ -1,0 +1,238 @@
+//! A fake runner: processes whose calls take times that are known exactly, measured as `firstlight run`
+//! measures real ones. It follows the same stopping rule and goes through the same `rebuild`.
+
+use std::collections::BTreeMap;
+
+use firstlight_analysis::rebuild::{rebuild, sample};
+use firstlight_analysis::stopping::is_narrow_enough;
+use firstlight_schema::comparison::{Comparison, Verdict};
+use firstlight_schema::machine::Machine;
+use firstlight_schema::machine_state::MachineState;
+use firstlight_schema::message::{Iterations, Message, Part};
+use firstlight_schema::nanos::Moment;
+use firstlight_schema::reading::{
+    Outcome, RawRecord, RawSample, SampleRole, Streams, Subject, Usage,
+};
+use firstlight_schema::run::{EnvironmentKind, EnvironmentRecord};
+use firstlight_schema::sample::Sample;
+use firstlight_schema::snapshot::{Harness, Origin};
+use firstlight_schema::suite::{Choice, Regime, SuiteFile};
+use firstlight_schema::version::Build;
+use serde_json::json;
+
+use crate::noise::Noise;
+
+const MS: u64 = 1_000_000;
+const OPEN: u64 = 2_000 * MS;
+/// Calls in a window.
+pub(crate) const CALLS: usize = 200;
+
+/// The arms `a`, the reference, and `b`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arm {
+    A,
+    B,
+}
+
+/// What one process is given: the machine's slowness in its round, and the run's own noise.
+pub(crate) struct Process<'a> {
+    pub(crate) arm: Arm,
+    pub(crate) machine: f64,
+    pub(crate) noise: &'a mut Noise,
+}
+
+impl Process<'_> {
+    /// Calls around a level, which differs by one per cent from process to process.
+    pub(crate) fn calls(&mut self, level: f64) -> Vec<f64> {
+        let own = 1.0 + 0.01 * self.noise.normal();
+        let level = 1e6 * level * own * self.machine;
+        let mut calls = self.noise.series(CALLS, level, 0.02, 0.5);
+        self.noise.slow_some(&mut calls, 0.01, 4.0);
+        calls
+    }
+}
+
+/// Truths that are known, and what may be concluded of them.
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    /// The ratio of `b` to `a` that an interval has to cover: of the geometric means over processes.
+    pub(crate) truth: f64,
+    pub(crate) expected: Expected,
+    /// Lines of `[warm]` in the suite.
+    pub(crate) settings: &'static str,
+    pub(crate) machine: fn(&mut Noise, u32) -> Vec<f64>,
+    pub(crate) calls: fn(&mut Process<'_>) -> Vec<f64>,
+}
+
+/// What a run of a scenario has to end in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// Verdicts may be given; intervals cover the truth.
+    Covered,
+    /// The processes stand for no level, so no verdict may be given.
+    NoVerdict,
+    /// Rarer than so many processes show: the comparison says so.
+    TooRare,
+}
+
+/// One run of a scenario: its comparison of `b` with `a`.
+pub(crate) fn run(scenario: &Scenario, seed: u64) -> Comparison {
+    let suite = suite(scenario.settings);
+    let mut noise = Noise::new(seed);
+    let machine = (scenario.machine)(&mut noise, suite.warm.most_processes);
+    let mut records: Vec<RawRecord> = Vec::new();
+    let mut examined: [Vec<Sample>; 2] = [Vec::new(), Vec::new()];
+    for round in 1..=suite.warm.most_processes {
+        for (arm, taken) in [Arm::A, Arm::B].into_iter().zip(&mut examined) {
+            let slowness = machine[usize::try_from(round - 1).expect("a few rounds")];
+            let mut process = Process { arm, machine: slowness, noise: &mut noise };
+            let calls = (scenario.calls)(&mut process);
+            let record = record(&mut records, arm, round, &calls);
+            taken.push(sample(record.clone(), Regime::Warm, &suite));
+            records.push(record);
+        }
+        // As the engine does: from the least number on, after every block of two rounds.
+        let asks = round >= suite.warm.processes && round % 2 == 0;
+        if asks && is_narrow_enough(&examined, suite.target_of(&suite.cases[0])) {
+            break;
+        }
+    }
+    let document = rebuild(&origin(), &suite, None, records);
+    document.cases[0].comparisons[0].clone()
+}
+
+fn suite(settings: &str) -> SuiteFile {
+    let text = format!(
+        "name = \"fake\"\nregimes = [\"warm\"]\n[comparison]\ncontrol = false\n[warm]\n{settings}\n\
+         [[case]]\nname = \"case\"\n[[arm]]\nname = \"a\"\ncommand = [\"x\"]\n\
+         [[arm]]\nname = \"b\"\ncommand = [\"x\"]\n"
+    );
+    SuiteFile::parse(&text).expect("the fake suite is sound")
+}
+
+fn record(records: &mut [RawRecord], arm: Arm, round: u32, calls: &[f64]) -> RawRecord {
+    let name = if arm == Arm::A { "a" } else { "b" };
+    let subject = Subject {
+        case: "case".to_owned(),
+        arm: name.to_owned(),
+        regime: Some(Regime::Warm),
+        round: Some(round),
+        again: false,
+    };
+    let number = u32::try_from(records.len() + 1).expect("a few processes");
+    RawRecord { subject: Some(subject), sample: raw(number, calls) }
+}
+
+/// A process whose measured calls took exactly these times.
+fn raw(number: u32, calls: &[f64]) -> RawSample {
+    let mut at = OPEN;
+    let spans: Vec<(Moment, Moment)> = calls
+        .iter()
+        .map(|&length| {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+            let end = at + length as u64;
+            let span = (Moment(at), Moment(end));
+            at = end + 100;
+            span
+        })
+        .collect();
+    let said = |json| serde_json::from_value(json).expect("a message");
+    let hello = json!({"type": "hello", "protocol": {"major": 1, "minor": 1}, "role": "runner",
+        "pid": 1, "language": "python", "runtime": "x", "executable": null, "started": null,
+        "at": 3_000});
+    let output = json!({"type": "output", "check": "passed", "digest": "sha256:1",
+        "leaves": [{"dtype": "float32", "digest": "1", "shape": [], "norm": 1.0, "values": [1.0]}]});
+    let window = Message::Iterations(Iterations::single(Part::Window, true, spans));
+    RawSample {
+        number,
+        role: SampleRole::Measured,
+        started: String::new(),
+        spawn: Moment(0),
+        exec: Moment(MS),
+        reaped: Moment(at + 1_000 * MS),
+        outcome: Outcome::Completed,
+        messages: vec![said(hello), window, said(output)],
+        usage: Usage::default(),
+        machine_busy_ns: None,
+        caches: Vec::new(),
+        streams: Streams::default(),
+        survivors: 0,
+        exits: Vec::new(),
+        opened: Vec::new(),
+    }
+}
+
+fn origin() -> Origin {
+    let build = Build::new("0", None);
+    Origin {
+        created: String::new(),
+        suite: "fake".to_owned(),
+        suite_digest: String::new(),
+        firstlight: Harness { build, dirty: None, binary_sha256: None },
+        argv: Vec::new(),
+        choice: Choice::default(),
+        variables: BTreeMap::new(),
+        machine: Machine { cpu: None, cores: None, memory_bytes: None, kernel: None },
+        before: MachineState::default(),
+        environment: EnvironmentRecord {
+            kind: EnvironmentKind::NotNeeded,
+            python: None,
+            lock_digest: None,
+            installer: None,
+            packages: BTreeMap::new(),
+        },
+    }
+}
+
+/// What many runs of a scenario ended in.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) runs: u32,
+    /// With an interval that the comparison stands by, whatever its verdict.
+    pub(crate) intervals: u32,
+    pub(crate) covered: u32,
+    /// Called faster or slower where the truth lies within the margin, or on its other side.
+    pub(crate) wrong: u32,
+    pub(crate) decided: u32,
+    pub(crate) equivalent: u32,
+    pub(crate) refused: u32,
+    pub(crate) pairs: u32,
+}
+
+impl Tally {
+    pub(crate) fn of(scenario: &Scenario, runs: u32) -> Self {
+        let mut tally = Self { runs, ..Self::default() };
+        for seed in 0..runs {
+            tally.add(&run(scenario, u64::from(seed)), scenario.truth);
+        }
+        tally
+    }
+
+    fn add(&mut self, comparison: &Comparison, truth: f64) {
+        if comparison.verdict == Verdict::Invalid {
+            self.refused += 1;
+            return;
+        }
+        let Some(interval) = comparison.ratio.and_then(|ratio| ratio.interval) else { return };
+        self.intervals += 1;
+        self.pairs += comparison.ratio.map_or(0, |ratio| ratio.n);
+        self.covered += u32::from((interval.low..=interval.high).contains(&truth));
+        let edge = 1.0 + comparison.margin;
+        match comparison.verdict {
+            Verdict::Faster | Verdict::Slower => {
+                self.decided += 1;
+                let right = match comparison.verdict {
+                    Verdict::Faster => truth < 1.0 / edge,
+                    _ => truth > edge,
+                };
+                self.wrong += u32::from(!right);
+            }
+            Verdict::Equivalent => self.equivalent += 1,
+            _ => {}
+        }
+    }
+
+    pub(crate) fn share(part: u32, whole: u32) -> f64 {
+        if whole == 0 { f64::NAN } else { f64::from(part) / f64::from(whole) }
+    }
+}

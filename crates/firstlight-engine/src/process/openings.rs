@@ -1,0 +1,38 @@
+//! When the interpreter's file is opened: the moment at which a script in front of it starts it.
+//!
+//! The kernel keeps no time of `execve`, and a shim that becomes the interpreter keeps its process
+//! number. What can be seen is that the executable is opened, by anybody.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use firstlight_schema::nanos::Moment;
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+
+/// A watch on one file.
+#[derive(Debug)]
+pub(super) struct Openings {
+    fd: OwnedFd,
+    pub(super) moments: Vec<Moment>,
+}
+
+impl Openings {
+    /// None where the file cannot be watched.
+    pub(super) fn of(file: &Path) -> Option<Self> {
+        let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
+        inotify::add_watch(&fd, file, WatchFlags::OPEN).ok()?;
+        Some(Self { fd, moments: Vec::new() })
+    }
+
+    pub(super) fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
+    /// Takes what has happened until now.
+    pub(super) fn note(&mut self, at: Moment) {
+        let mut buffer = [0; 1024];
+        while rustix::io::read(&self.fd, &mut buffer).is_ok_and(|read| read > 0) {
+            self.moments.push(at);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! A diagnosis: what dominates a start, each line with its number, its share and what changes it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::finding::Finding;
+
+/// One line of a diagnosis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Diagnosis {
+    pub finding: Finding,
+    /// Such as `jit(step) compiled twice`.
+    pub what: String,
+    /// The mean per process.
+    pub cost_ns: f64,
+    /// Of the whole ledger, from 0 to 1.
+    pub share: f64,
+    /// Why, where it is known: `argument x changed from f32[64] to f32[48]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// What changes it, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+}
