@@ -43,6 +43,12 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Print how often intervals cover truths that are known, scenario by scenario
+    Coverage {
+        /// Simulated runs of each scenario
+        #[arg(default_value_t = 2000)]
+        runs: u32,
+    },
     /// Measure firstlight itself, beside its peers; needs a quiet machine and some minutes
     Bench {
         /// Which ones: spawn, hooks, ledger, memory, arms, analysis, report, verify, publish, histfactory,
@@ -51,12 +57,21 @@ enum Chore {
     },
 }
 
+/// The fake runner of the analysis' tests, with enough runs for digits.
+fn coverage(runs: u32) -> shell::Result {
+    let mut command = shell::cargo();
+    command.args(["run", "--release", "--quiet", "--package", "firstlight-analysis"]);
+    command.args(["--example", "coverage", &runs.to_string()]);
+    shell::step("coverage of the intervals", &mut command)
+}
+
 fn main() -> ExitCode {
     let result = match Args::parse().chore {
         Chore::Test => test::test(),
         Chore::Generate { check } => generate::generate(check),
         Chore::Wheel => wheel::build("release").map(|path| println!("{}", path.display())),
         Chore::Suite { arguments } => suite::suite(&arguments),
+        Chore::Coverage { runs } => coverage(runs),
         Chore::Bench { names } => bench::bench(&names),
     };
     match result {

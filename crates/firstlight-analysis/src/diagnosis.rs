@@ -54,7 +54,7 @@ pub fn diagnose(samples: &[Sample]) -> Vec<Diagnosis> {
 }
 
 /// What a primed cache changed, where both regimes were measured and their intervals lie apart.
-pub(crate) fn primed_saves(arm: &ArmResult) -> Option<Diagnosis> {
+fn primed_saves(arm: &ArmResult) -> Option<Diagnosis> {
     let of = |regime: Regime| {
         let found = arm.regimes.iter().find(|known| known.regime == regime)?;
         let summary = found.summary.as_ref()?;
@@ -74,7 +74,7 @@ pub(crate) fn primed_saves(arm: &ArmResult) -> Option<Diagnosis> {
 }
 
 /// Puts what a primed cache saves in front of an arm's cold start, in the place of what it could save.
-pub(crate) fn compare_regimes(arm: &mut ArmResult) {
+pub fn compare_regimes(arm: &mut ArmResult) {
     let Some(line) = primed_saves(arm) else { return };
     let clean = arm.regimes.iter_mut().find(|known| known.regime == Regime::ColdClean);
     let lines = &mut clean.expect("it was compared").diagnosis;

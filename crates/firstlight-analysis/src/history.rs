@@ -10,7 +10,8 @@ use firstlight_schema::site::{CaseFigures, Figure, Published, Step};
 use firstlight_schema::suite::Regime;
 
 use crate::compare::{Names, correct, refuse, unpaired, values};
-use crate::judge::{failed_regimes, why_not};
+use crate::judge::failed_regimes;
+use crate::withhold::{Terms, why_not};
 
 /// What a history needs of every case of a run.
 pub fn figures(document: &RunDocument) -> Vec<CaseFigures> {
@@ -41,6 +42,7 @@ fn figure(
         Some(warm) => Some(warm.per_call),
         None => of.summary.as_ref().and_then(|summary| summary.first_result),
     };
+    let terms = Terms { regime: of.regime, failed, options: &document.options, margin };
     let differs = match &arm.agreement {
         Agreed::Differs { how } => Some(how.clone()),
         Agreed::Reference
@@ -54,7 +56,7 @@ fn figure(
         regime: of.regime,
         estimate,
         times: values(&of.samples, of.regime).into_iter().map(|(_, time)| time).collect(),
-        unfit: differs.or_else(|| why_not(arm, arm, of.regime, failed, &document.options, margin)),
+        unfit: differs.or_else(|| why_not(arm, arm, terms)),
     }
 }
 

@@ -8,15 +8,13 @@ use firstlight_schema::run::{
 };
 use firstlight_schema::suite::{Agreement, Regime};
 
-use crate::agreement::{agreement, asked_precision, compare_arms, other_precision};
+use crate::agreement::{agreement, asked_precision, other_precision};
 use crate::break_even::break_even;
-use crate::compare::{Names, correct, mark_unproved, paired, refuse, unproved};
+use crate::compare::{Names, correct, mark_unproved, paired, unproved};
 use crate::planted::planted;
 use crate::programs::nondeterministic;
-use crate::stats::count;
-use crate::stats::limits::MOST_UNSETTLED;
 use crate::sweep::sweeps;
-use crate::warm::{Settling, drift_of_arm, settling};
+use crate::withhold::{Terms, why_not, withhold};
 
 /// Makes all conclusions anew.
 pub fn judge(document: &mut RunDocument) {
@@ -29,7 +27,9 @@ pub fn judge(document: &mut RunDocument) {
         if case.planted.is_some() {
             continue;
         }
-        case.comparisons = comparisons(case, &failed, &document.options, imported);
+        if document.options.verdicts {
+            case.comparisons = comparisons(case, &failed, &document.options, imported);
+        }
         case.break_evens = break_evens(case, &failed, &document.options);
     }
     judge_planted(&mut document.cases);
@@ -126,7 +126,9 @@ fn conclude_arms(case: &mut CaseResult, options: &RunOptions) {
                 Agreed::Differs { how } => {
                     findings.push(Reason::new(Finding::OutputDiffers, how.as_str()));
                 }
-                Agreed::NotCompared { why } if options.outputs != Agreement::Unchecked => {
+                Agreed::NotCompared { why }
+                    if options.outputs != Agreement::Unchecked && has_valid_sample(arm) =>
+                {
                     findings.push(Reason::new(Finding::OutputUnread, why.as_str()));
                 }
                 _ => {}
@@ -137,6 +139,10 @@ fn conclude_arms(case: &mut CaseResult, options: &RunOptions) {
     for (arm, (agreement, findings)) in case.arms.iter_mut().zip(conclusions) {
         (arm.agreement, arm.findings) = (agreement, findings);
     }
+}
+
+fn has_valid_sample(arm: &ArmResult) -> bool {
+    arm.regimes.iter().flat_map(|regime| &regime.samples).any(|sample| sample.valid)
 }
 
 /// A failed control is a finding about the arm that was measured twice.
@@ -175,63 +181,12 @@ fn comparisons(
         .flat_map(|arm| {
             regimes(arm, reference).map(move |(a, b)| {
                 let mut comparison = compare(case, arm, reference, a, b, how);
-                if let Some(why) = why_not(arm, reference, a.regime, failed, options, case.margin) {
-                    refuse(&mut comparison, why);
-                }
+                let terms = Terms { regime: a.regime, failed, options, margin: case.margin };
+                withhold(&mut comparison, arm, reference, terms);
                 comparison
             })
         })
         .collect()
-}
-
-/// Why two arms cannot be compared in a regime though both have numbers.
-pub(crate) fn why_not(
-    arm: &ArmResult,
-    reference: &ArmResult,
-    regime: Regime,
-    failed: &[Regime],
-    options: &RunOptions,
-    margin: f64,
-) -> Option<String> {
-    let wrong_type = |arm: &ArmResult| {
-        asked_precision(arm, options).map(|reason| format!("{}: {}", arm.name, reason.text))
-    };
-    match compare_arms(arm, reference, options) {
-        Agreed::Differs { how } => return Some(how),
-        Agreed::NotCompared { why } if options.outputs != Agreement::Unchecked => {
-            return Some(format!("the results were not compared: {why}"));
-        }
-        _ => {}
-    }
-    wrong_type(arm)
-        .or_else(|| wrong_type(reference))
-        .or_else(|| unsettled(arm, regime, margin))
-        .or_else(|| unsettled(reference, regime, margin))
-        .or_else(|| {
-            failed
-                .contains(&regime)
-                .then(|| "the A/A control failed: two copies of the reference differ".to_owned())
-        })
-}
-
-/// Why an arm's warm processes stand for no level: too many never settle, or they drift all alike.
-fn unsettled(arm: &ArmResult, regime: Regime, margin: f64) -> Option<String> {
-    let found = arm.regimes.iter().find(|found| found.regime == regime)?;
-    if regime != Regime::Warm {
-        return None;
-    }
-    let Settling { valid, settled, .. } = settling(&found.samples, margin);
-    if count(valid - settled) > MOST_UNSETTLED * count(valid) {
-        let name = &arm.name;
-        return Some(format!("{} of {valid} processes of {name} never settled", valid - settled));
-    }
-    let change = drift_of_arm(&found.samples)?;
-    let interval = change.interval?;
-    (interval.low > margin || interval.high < -margin).then(|| {
-        let how = if change.point > 0.0 { "slower" } else { "faster" };
-        let percent = change.point.abs() * 100.0;
-        format!("the calls of {} grow {how} by {percent:.1} % in the steady part", arm.name)
-    })
 }
 
 /// Every pair of arms that can be compared, for each cold regime.
@@ -240,9 +195,10 @@ fn break_evens(case: &CaseResult, failed: &[Regime], options: &RunOptions) -> Ve
     for cold in [Regime::ColdClean, Regime::ColdPrimed] {
         for (place, against) in case.arms.iter().enumerate() {
             for arm in &case.arms[place + 1..] {
-                let margin = case.margin;
-                let refused =
-                    |regime| why_not(arm, against, regime, failed, options, margin).is_some();
+                let refused = |regime| {
+                    let terms = Terms { regime, failed, options, margin: case.margin };
+                    why_not(arm, against, terms).is_some()
+                };
                 if !refused(cold) && !refused(Regime::Warm) {
                     found.extend(break_even(cold, arm, against));
                 }

@@ -35,3 +35,4 @@ pub mod sweep;
 mod timeline;
 pub mod warm;
 mod window;
+mod withhold;

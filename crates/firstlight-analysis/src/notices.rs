@@ -104,12 +104,8 @@ fn from_source(samples: &[Sample]) -> Option<Reason> {
             .iter()
             .any(|layer| layer.layer == Layer::Bytecode && layer.policy != Policy::AsFound)
     };
-    let valid: Vec<(u64, Nanos)> = samples
-        .iter()
-        .filter(|sample| sample.valid)
-        .filter(undeclared)
-        .map(|sample| sources(sample))
-        .collect();
+    let valid: Vec<(u64, Nanos)> =
+        samples.iter().filter(|sample| sample.valid).filter(undeclared).map(sources).collect();
     let longest = valid.iter().map(|&(_, spent)| spent).max().unwrap_or_default();
     (longest >= WORTH_A_WORD).then(|| {
         let &(modules, spent) = valid.iter().max_by_key(|(_, spent)| *spent).expect("the longest");

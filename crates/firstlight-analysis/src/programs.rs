@@ -121,7 +121,7 @@ fn inherited(
         return None;
     }
     let around = (0..inner).rev().filter(|&k| spans[k].begin <= begin && spans[k].end >= end);
-    let program = around.filter_map(|k| owner[places[k]]).next()?.program;
+    let program = around.into_iter().find_map(|k| owner[places[k]])?.program;
     Some(Stage { program, phase })
 }
 

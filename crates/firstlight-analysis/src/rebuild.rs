@@ -93,6 +93,7 @@ fn options(suite: &SuiteFile) -> RunOptions {
         most_warm_processes: warm.most_processes,
         target: warm.target,
         budget_ns: Nanos::from(warm.budget),
+        verdicts: comparison.verdicts,
         outputs: comparison.outputs,
         tolerance: comparison.tolerance,
         precision: comparison.precision.clone(),

@@ -8,7 +8,8 @@ use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
 use crate::compare::{Names, correct, mark_unproved, paired, refuse, times, unpaired, unproved};
-use crate::judge::{failed_regimes, why_not};
+use crate::judge::failed_regimes;
+use crate::withhold::{Terms, withhold};
 
 /// Margins that were typed: one for all cases, and some for single ones.
 #[derive(Clone, Debug, Default)]
@@ -56,11 +57,10 @@ pub fn compare_arms(
                 let names = names(case, a.regime, &arm.name, &against.name);
                 let compare = if document.imported.is_some() { unproved } else { paired };
                 let mut comparison = compare(names, a, b, margins.of(case));
-                let margin = margins.of(case);
                 let options = &document.options;
-                if let Some(why) = why_not(arm, against, a.regime, &failed, options, margin) {
-                    refuse(&mut comparison, why);
-                }
+                let margin = margins.of(case);
+                let terms = Terms { regime: a.regime, failed: &failed, options, margin };
+                withhold(&mut comparison, arm, against, terms);
                 found.push(comparison);
             }
         }
@@ -115,18 +115,13 @@ pub fn compare_results(
             for (a, b) in common(arm, against, regimes) {
                 let names = names(case, a.regime, &arm.name, &arm.name);
                 let mut comparison = unpaired(names, &times(a), &times(b), margins.of(case));
-                let why = elsewhere
-                    .map(str::to_owned)
-                    .or_else(|| {
-                        let same = case.parameters == before.parameters;
-                        (!same).then(|| "the case has other parameters".to_owned())
-                    })
-                    .or_else(|| {
-                        let margin = margins.of(case);
-                        why_not(arm, against, a.regime, &failed, &second.options, margin)
-                    });
-                if let Some(why) = why {
-                    refuse(&mut comparison, why);
+                let other_parameters = (case.parameters != before.parameters)
+                    .then_some("the case has other parameters");
+                let (options, margin) = (&second.options, margins.of(case));
+                let terms = Terms { regime: a.regime, failed: &failed, options, margin };
+                match elsewhere.or(other_parameters) {
+                    Some(why) => refuse(&mut comparison, why.to_owned()),
+                    None => withhold(&mut comparison, arm, against, terms),
                 }
                 found.push(comparison);
             }

@@ -147,13 +147,18 @@ pub fn settling(samples: &[Sample], margin: f64) -> Settling {
     found
 }
 
-/// By how much calls change from the first third of the steady part to the last: the mean over the
-/// processes.
+/// By how much calls would change over a whole window at the pace of its steady part: the mean over the
+/// processes. Each process has cut its own drift to a part that is nearly level, so the change within
+/// that part says too little.
 pub fn drift_of_arm(samples: &[Sample]) -> Option<Estimate> {
+    // The middles of the first and the last third lie two thirds apart.
+    const THIRDS: f64 = 1.5;
     let windows = samples.iter().filter(|sample| sample.valid).filter_map(|s| s.window.as_ref());
-    plain_mean(
-        &windows.filter_map(|window| Some(window.drift.as_ref()?.change)).collect::<Vec<_>>(),
-    )
+    let pace = |window: &Window| {
+        let part = f64::from(window.steady.as_ref()?.calls) / f64::from(window.calls);
+        Some(window.drift.as_ref()?.change * THIRDS / part)
+    };
+    plain_mean(&windows.filter_map(pace).collect::<Vec<_>>())
 }
 
 /// The durations of the steady part's calls, from the raw readings.

@@ -3,16 +3,24 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use firstlight_analysis::diagnosis::diagnose;
+#[expect(dead_code, reason = "only the options of made-up runs are needed")]
+mod made;
+
+use firstlight_analysis::diagnosis::{compare_regimes, diagnose};
 use firstlight_analysis::examine::{Conditions, Job, examine};
+use firstlight_analysis::regime::regime_result;
 use firstlight_schema::cache::{CachePolicy, Policy};
 use firstlight_schema::diagnosis::Diagnosis;
 use firstlight_schema::finding::Finding;
 use firstlight_schema::nanos::{Moment, Nanos};
 use firstlight_schema::phase::Phase;
 use firstlight_schema::reading::{Outcome, RawSample, SampleRole, Streams, Usage};
+use firstlight_schema::run::{Agreed, ArmResult};
 use firstlight_schema::sample::Sample;
+use firstlight_schema::suite::Regime;
 use serde_json::{Value, json};
+
+use made::options;
 
 const MS: u64 = 1_000_000;
 /// The wall time of every process here.
@@ -271,4 +279,49 @@ fn there_are_never_more_than_four_lines_and_the_most_expensive_comes_first() {
     let found = lines(&messages);
     assert_eq!(found.len(), 4);
     assert!(found.windows(2).all(|pair| pair[0].cost_ns >= pair[1].cost_ns), "{found:?}");
+}
+
+/// Seven starts of this length in milliseconds.
+fn starts(ms: u64) -> Vec<Sample> {
+    let mark = |at: u64| json!({"type": "event", "at": at * MS, "event": {"kind": "mark", "name": "first-result"}});
+    let compiling = compiled("jit(step)", 100, ms - 100, &json!({"cache": "off"}));
+    (1..=7)
+        .map(|number| {
+            let mut messages = compiling.clone();
+            messages.push(mark(ms + u64::from(number)));
+            sample(number, &messages)
+        })
+        .collect()
+}
+
+#[test]
+fn what_a_primed_cache_saves_takes_the_place_of_what_it_could_save() {
+    let arm = |primed: u64| {
+        let regime = |regime: Regime, ms: u64| {
+            let policy = regime.compilers();
+            let policy = CachePolicy {
+                compilers: policy,
+                bytecode: Policy::AsFound,
+                page_cache: Policy::AsFound,
+            };
+            regime_result(regime, policy, starts(ms), None, &options(), 1)
+        };
+        let mut arm = ArmResult {
+            name: "jax".to_owned(),
+            regimes: vec![regime(Regime::ColdClean, 4_000), regime(Regime::ColdPrimed, primed)],
+            priming: Vec::new(),
+            stopped: None,
+            agreement: Agreed::Reference,
+            findings: Vec::new(),
+        };
+        compare_regimes(&mut arm);
+        arm.regimes.remove(0).diagnosis
+    };
+    let faster = arm(1_000);
+    assert_eq!(faster[0].finding, Finding::PrimedCacheSaves);
+    assert!((faster[0].cost_ns - 3e9).abs() < 1.0, "{faster:?}");
+    assert!(!faster.iter().any(|line| line.finding == Finding::CompilationCacheUnused));
+    let same = arm(4_001);
+    assert!(!same.iter().any(|line| line.finding == Finding::PrimedCacheSaves), "{same:?}");
+    assert!(same.iter().any(|line| line.finding == Finding::CompilationCacheUnused), "{same:?}");
 }

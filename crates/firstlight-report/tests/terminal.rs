@@ -34,6 +34,8 @@ fn cold() -> ColdDocument {
         timeout_ns: Nanos(600_000 * MS),
         seed: 1,
         complete: true,
+        invalid_summary: None,
+        diagnosis: firstlight_analysis::diagnosis::diagnose(&samples),
         summary: summarise(&samples),
         control: Some(price(&samples, controls)),
         notices: notices(&samples),

@@ -72,8 +72,9 @@ fn not_finite(values: &[f64]) -> NotFinite {
         _ => 3,
     };
     let codes: Vec<u8> = values.iter().map(code).collect();
-    let count = |wanted: u8| codes.iter().filter(|&&code| code == wanted).count() as u64;
-    let (nan, positive, negative) = (count(1), count(2), count(3));
+    let mut counts = [0_u64; 4];
+    codes.iter().for_each(|&code| counts[usize::from(code)] += 1);
+    let [_, nan, positive, negative] = counts;
     let pieces = codes.chunks(usize::try_from(PIECE).expect("a piece fits into memory"));
     let told = pieces.enumerate().filter(|(_, piece)| piece.iter().any(|&code| code != 0));
     let bytes = told.flat_map(|(number, piece)| {

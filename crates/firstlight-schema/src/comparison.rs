@@ -76,8 +76,8 @@ pub struct Comparison {
     /// How many pairs a verdict needs, where there are too few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<u32>,
-    /// The rarest kind of process that so many processes show with 95 % confidence, as a share: what
-    /// happens more rarely may not be in the interval.
+    /// The rarest kind of process that the interval covers, as a share: what happens more rarely may not
+    /// have been seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rarity: Option<f64>,
 }

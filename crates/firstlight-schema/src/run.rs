@@ -56,6 +56,10 @@ pub struct RunDocument {
     pub imported: Option<Imported>,
 }
 
+fn yes() -> bool {
+    true
+}
+
 fn first_revision() -> u32 {
     1
 }
@@ -91,6 +95,9 @@ pub struct RunOptions {
     /// The half-width that was to be reached, as a fraction; half the case's margin when absent.
     pub target: Option<f64>,
     pub budget_ns: Nanos,
+    /// Whether arms are compared.
+    #[serde(default = "yes")]
+    pub verdicts: bool,
     pub outputs: Agreement,
     pub tolerance: f64,
     pub precision: Option<String>,

@@ -73,11 +73,23 @@ pub struct Origin {
     /// As typed.
     pub argv: Vec<String>,
     pub choice: Choice,
+    /// The revision of the defaults that the suite's missing values come from.
+    #[serde(default = "first_revision", skip_serializing_if = "is_first_revision")]
+    pub defaults: u32,
     /// Variables of the allow-list; `null` is one whose value could be a path or a secret.
     pub variables: BTreeMap<String, Option<String>>,
     pub machine: Machine,
     pub before: MachineState,
     pub environment: EnvironmentRecord,
+}
+
+fn first_revision() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_first_revision(revision: &u32) -> bool {
+    *revision == first_revision()
 }
 
 /// The firstlight that measured.

@@ -318,7 +318,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = SNAPSHOT_EXAMPLES)]
 pub(crate) struct SnapshotArgs {
-    /// The folder of a run
+    /// The folder of a run; with --recompute also an archive
     pub(crate) run: PathBuf,
     /// Put the snapshot into this new folder, or with --archive into this file
     #[arg(long, value_name = "PATH")]
@@ -329,6 +329,12 @@ pub(crate) struct SnapshotArgs {
     /// Sign the manifest with this secret key of minisign's
     #[arg(long, value_name = "KEY")]
     pub(crate) sign: Option<PathBuf>,
+    /// Compute the result anew from the raw readings of an older snapshot, into --output
+    ///
+    /// The raw readings stay as they are. The new manifest names the older snapshot and the firstlight
+    /// that computed the result; a signature is not carried over.
+    #[arg(long, requires = "output", conflicts_with = "sign")]
+    pub(crate) recompute: bool,
 }
 
 const SNAPSHOT_EXAMPLES: &str = "\

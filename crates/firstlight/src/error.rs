@@ -12,6 +12,8 @@ use thiserror::Error;
 pub(crate) enum Error {
     #[error("{0}")]
     Usage(String),
+    #[error("`{name}` is {most}, but a verdict needs {needed} processes of each arm")]
+    Limits { name: &'static str, most: u32, needed: usize },
     #[error(transparent)]
     Engine(#[from] EngineError),
     #[error("cannot import `{}`: {error}", path.display())]
@@ -27,6 +29,10 @@ impl Error {
         match self {
             Self::Engine(error) => error.hint(),
             Self::Usage(_) => Some("see --help".to_owned()),
+            Self::Limits { .. } => Some(
+                "raise it, or set `verdicts = false` under `[comparison]` to measure without verdicts"
+                    .to_owned(),
+            ),
             Self::Import { error, .. } => Some(match error {
                 ImportError::UnknownFormat => "name the format with --from".to_owned(),
                 ImportError::Json(_) => "is the file whole? let the tool write it again".to_owned(),
@@ -43,7 +49,11 @@ impl Error {
         match self {
             Self::Engine(EngineError::Interrupted) => Exit::Interrupted,
             Self::Engine(EngineError::Snapshot { .. }) => Exit::VerificationFailed,
-            Self::Usage(_) | Self::Import { .. } | Self::Trace(_) | Self::Engine(_) => Exit::Usage,
+            Self::Usage(_)
+            | Self::Limits { .. }
+            | Self::Import { .. }
+            | Self::Trace(_)
+            | Self::Engine(_) => Exit::Usage,
             Self::Json(_) => Exit::Unexpected,
         }
     }

@@ -64,7 +64,7 @@ pub(crate) fn unsealed(folder: &Path) -> Result<Unsealed, Error> {
             .map_err(|error| Error::Usage(format!("cannot read `{}`: {error}", path.display())))
     };
     let text = String::from_utf8_lossy(&read("suite/suite.toml")?).into_owned();
-    let mut suite = SuiteFile::parse(&text)
+    let mut suite = SuiteFile::parse_with(&text, origin.defaults)
         .map_err(|error| Error::Usage(format!("{}/suite/suite.toml:{error}", folder.display())))?;
     origin.choice.apply(&mut suite).map_err(Error::Usage)?;
     let raw = read(RAW)?;

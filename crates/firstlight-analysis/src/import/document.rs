@@ -105,6 +105,7 @@ fn options() -> RunOptions {
         most_warm_processes: 0,
         target: None,
         budget_ns: Nanos::ZERO,
+        verdicts: true,
         outputs: Agreement::Unchecked,
         tolerance: 0.0,
         precision: None,

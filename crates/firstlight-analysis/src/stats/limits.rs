@@ -33,10 +33,11 @@ pub const DRIFT_CHANGE: f64 = 0.01;
 /// More foreign load than this, in cores, disturbs a measurement.
 pub const NOISY_CORES: f64 = 0.5;
 
-/// The rarest kind of process that n processes show with 95 % confidence: one that makes up the share q
-/// of all is missing with the probability (1 − q)ⁿ.
+/// The rarest kind of process that an interval over n processes covers: one that makes up the share q of
+/// all is missing with the probability (1 − q)ⁿ, which may take up half of what a 95 % interval misses.
 pub fn rarity(n: u32) -> Option<f64> {
-    (n > 0).then(|| 1.0 - (1.0 - super::CONFIDENCE).powf(1.0 / f64::from(n)))
+    let missing = (1.0 - super::CONFIDENCE) / 2.0;
+    (n > 0).then(|| 1.0 - missing.powf(1.0 / f64::from(n)))
 }
 
 #[cfg(test)]
@@ -44,9 +45,9 @@ mod tests {
     use super::rarity;
 
     #[test]
-    fn fourteen_processes_show_what_happens_in_one_of_five_and_twenty_nine_in_one_of_ten() {
-        assert!(rarity(13).unwrap() > 0.2 && rarity(14).unwrap() < 0.2);
-        assert!(rarity(28).unwrap() > 0.1 && rarity(29).unwrap() < 0.1);
+    fn seventeen_processes_show_what_happens_in_one_of_five_and_thirty_six_in_one_of_ten() {
+        assert!(rarity(16).unwrap() > 0.2 && rarity(17).unwrap() < 0.2);
+        assert!(rarity(35).unwrap() > 0.1 && rarity(36).unwrap() < 0.1);
         assert_eq!(rarity(0), None);
     }
 }

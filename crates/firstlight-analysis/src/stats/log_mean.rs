@@ -1,14 +1,16 @@
 //! The geometric mean of processes with a t interval on the logarithms.
 //!
-//! With lᵢ = ln xᵢ, mean l̄ and deviation s: exp(l̄ ± t(n−1) s / √n). A process is one value, its
+//! With lᵢ = ln xᵢ, mean l̄ and deviation s: exp(l̄ ± t(n−1) s / √n), wider where a few processes are of
+//! another kind (`rare_kinds.rs`). A process is one value, its
 //! mean, because iterations of one process share whatever befell it; an interval made from all
 //! iterations would be far too narrow. (Kalibera and Jones, Rigorous benchmarking in reasonable
 //! time, ISMM 2013.)
 
 use firstlight_schema::estimate::{Estimate, Interval, Method};
 
-use super::moments::{logs, mean, variance};
-use super::{CONFIDENCE, count, short, student};
+use super::moments::{logs, mean};
+use super::rare_kinds::{Reach, reach};
+use super::{CONFIDENCE, short};
 
 /// The geometric mean; none for no values or values that are not positive, no interval for one.
 pub fn log_mean(values: &[f64]) -> Option<Estimate> {
@@ -22,14 +24,10 @@ pub fn log_mean(values: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The interval `reach` logarithms around the centre.
-pub(super) fn around(centre: f64, reach: f64) -> Interval {
-    Interval { low: (centre - reach).exp(), high: (centre + reach).exp(), confidence: CONFIDENCE }
-}
-
-fn reach(logs: &[f64]) -> Option<f64> {
-    let error = (variance(logs)? / count(logs.len())).sqrt();
-    Some(error * student::reach(count(logs.len() - 1))?)
+/// The interval that reaches so far around the centre of logarithms.
+pub(super) fn around(centre: f64, reach: Reach) -> Interval {
+    let (low, high) = ((centre - reach.below).exp(), (centre + reach.above).exp());
+    Interval { low, high, confidence: CONFIDENCE }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod median;
 mod moments;
 mod pelt;
 mod plain_mean;
+mod rare_kinds;
 mod ratio;
 mod signed_rank;
 mod student;

@@ -1,6 +1,7 @@
 //! How much slower the second arm is than the first, and whether that is beyond a margin.
 //!
-//! Paired: with dᵢ = ln(secondᵢ / firstᵢ), d̄ ± t(n−1) s / √n. Unpaired: Welch's interval on the
+//! Paired: with dᵢ = ln(secondᵢ / firstᵢ), d̄ ± t(n−1) s / √n, wider where a few pairs are of another
+//! kind (`rare_kinds.rs`). Unpaired: Welch's interval on the
 //! logarithms of the processes, with Welch and Satterthwaite's degrees of freedom. The margin δ
 //! lies at ±ln(1 + δ), and the p values are twice a one-sided tail, so that p ≤ 0.05 says the same
 //! as the interval: wholly beyond the margin, or wholly within it. (Schuirmann, J. Pharmacokinet.
@@ -10,6 +11,7 @@ use firstlight_schema::estimate::{Estimate, Interval, Method};
 
 use super::log_mean::around;
 use super::moments::{logs, mean, variance};
+use super::rare_kinds::{Reach, reach};
 use super::{count, paired_difference, short, student};
 
 /// The second arm over the first: above one, the second is slower.
@@ -22,10 +24,11 @@ pub struct Ratio {
     pub error: Option<LogError>,
 }
 
-/// The standard error of the logarithm and the degrees of freedom behind it.
+/// The standard errors of the logarithm to either side and the degrees of freedom behind them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogError {
-    pub se: f64,
+    pub below: f64,
+    pub above: f64,
     pub df: f64,
 }
 
@@ -34,9 +37,10 @@ impl Ratio {
     /// is not positive.
     pub fn paired(pairs: &[(f64, f64)]) -> Option<Self> {
         let differences = log_ratios(pairs)?;
-        let error = variance(&differences).map(|variance| LogError {
-            se: (variance / count(pairs.len())).sqrt(),
-            df: count(pairs.len() - 1),
+        let error = reach(&differences).and_then(|reach| {
+            let df = count(pairs.len() - 1);
+            let t = student::reach(df)?;
+            Some(LogError { below: reach.below / t, above: reach.above / t, df })
         });
         Some(Self::new(mean(&differences), error, pairs.len(), Method::PairedLogRatio))
     }
@@ -52,31 +56,28 @@ impl Ratio {
     /// The p value of lying beyond the margin, on the side where the point is.
     pub fn p_beyond(&self, margin: f64) -> Option<f64> {
         let edge = edge(margin)?;
-        self.twice_the_tail(self.log_mean.abs() - edge)
+        let error = self.error?;
+        // What could bring it back to the margin lies on the side towards zero.
+        let se = if self.log_mean > 0.0 { error.below } else { error.above };
+        twice_the_tail(self.log_mean.abs() - edge, se, error.df)
     }
 
     /// The p value of lying within the margin.
     pub fn p_within(&self, margin: f64) -> Option<f64> {
         let edge = edge(margin)?;
-        let error = self.error?;
-        if error.se > 0.0 {
-            return self.twice_the_tail(edge - self.log_mean.abs());
-        }
-        Some(if self.log_mean.abs() <= edge { 0.0 } else { 1.0 })
-    }
-
-    /// Twice the probability that chance alone moves the point so far past an edge.
-    fn twice_the_tail(&self, past: f64) -> Option<f64> {
-        let LogError { se, df } = self.error?;
-        if se > 0.0 {
-            return student::tail(past / se, df).map(|tail| (2.0 * tail).min(1.0));
-        }
-        Some(if past > 0.0 { 0.0 } else { 1.0 })
+        let LogError { below, above, df } = self.error?;
+        let side = |room: f64, se: f64| {
+            let at_the_edge = se == 0.0 && room == 0.0;
+            if at_the_edge { Some(0.0) } else { twice_the_tail(room, se, df) }
+        };
+        Some(side(edge - self.log_mean, above)?.max(side(edge + self.log_mean, below)?))
     }
 
     fn new(log_mean: f64, error: Option<LogError>, n: usize, method: Method) -> Self {
-        let interval =
-            error.and_then(|LogError { se, df }| Some(around(log_mean, se * student::reach(df)?)));
+        let interval = error.and_then(|LogError { below, above, df }| {
+            let t = student::reach(df)?;
+            Some(around(log_mean, Reach { below: below * t, above: above * t }))
+        });
         let estimate = Estimate { point: log_mean.exp(), interval, n: short(n), method };
         Self { estimate, log_mean, error }
     }
@@ -111,7 +112,16 @@ fn welch(first: &[f64], second: &[f64]) -> Option<LogError> {
     let df = squared.powi(2) / (a * a / (n - 1.0) + b * b / (m - 1.0));
     // Two arms without any variance leave no share to weigh the degrees of freedom by.
     let df = if df.is_finite() { df } else { n + m - 2.0 };
-    Some(LogError { se: squared.sqrt(), df })
+    let se = squared.sqrt();
+    Some(LogError { below: se, above: se, df })
+}
+
+/// Twice the probability that chance alone moves the point so far past an edge.
+fn twice_the_tail(past: f64, se: f64, df: f64) -> Option<f64> {
+    if se > 0.0 {
+        return student::tail(past / se, df).map(|tail| (2.0 * tail).min(1.0));
+    }
+    Some(if past > 0.0 { 0.0 } else { 1.0 })
 }
 
 /// Where the margin ends on the logarithms, on both sides of zero.
@@ -201,7 +211,7 @@ mod tests {
         let ratio = Ratio::unpaired(&exp([0.0, 1.0, 2.0]), &exp([0.0, 2.0, 4.0])).unwrap();
         let error = ratio.error.unwrap();
         assert!((error.df - 50.0 / 17.0).abs() < 1e-9, "{error:?}");
-        assert!((error.se - (5.0_f64 / 3.0).sqrt()).abs() < 1e-12, "{error:?}");
+        assert!((error.above - (5.0_f64 / 3.0).sqrt()).abs() < 1e-12, "{error:?}");
     }
 
     #[test]

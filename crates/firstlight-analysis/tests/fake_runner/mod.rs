@@ -16,7 +16,7 @@ use firstlight_schema::reading::{
 use firstlight_schema::run::{EnvironmentKind, EnvironmentRecord};
 use firstlight_schema::sample::Sample;
 use firstlight_schema::snapshot::{Harness, Origin};
-use firstlight_schema::suite::{Choice, Regime, SuiteFile};
+use firstlight_schema::suite::{Choice, DEFAULTS, Regime, SuiteFile};
 use firstlight_schema::version::Build;
 use serde_json::json;
 
@@ -25,7 +25,7 @@ use crate::noise::Noise;
 const MS: u64 = 1_000_000;
 const OPEN: u64 = 2_000 * MS;
 /// Calls in a window.
-pub(crate) const CALLS: usize = 200;
+pub(crate) const CALLS: usize = 120;
 
 /// The arms `a`, the reference, and `b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,6 +171,7 @@ fn origin() -> Origin {
         firstlight: Harness { build, dirty: None, binary_sha256: None },
         argv: Vec::new(),
         choice: Choice::default(),
+        defaults: DEFAULTS,
         variables: BTreeMap::new(),
         machine: Machine { cpu: None, cores: None, memory_bytes: None, kernel: None },
         before: MachineState::default(),
@@ -187,7 +188,6 @@ fn origin() -> Origin {
 /// What many runs of a scenario ended in.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
-    pub(crate) runs: u32,
     /// With an interval that the comparison stands by, whatever its verdict.
     pub(crate) intervals: u32,
     pub(crate) covered: u32,
@@ -201,7 +201,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn of(scenario: &Scenario, runs: u32) -> Self {
-        let mut tally = Self { runs, ..Self::default() };
+        let mut tally = Self::default();
         for seed in 0..runs {
             tally.add(&run(scenario, u64::from(seed)), scenario.truth);
         }
@@ -230,9 +230,5 @@ impl Tally {
             Verdict::Equivalent => self.equivalent += 1,
             _ => {}
         }
-    }
-
-    pub(crate) fn share(part: u32, whole: u32) -> f64 {
-        if whole == 0 { f64::NAN } else { f64::from(part) / f64::from(whole) }
     }
 }

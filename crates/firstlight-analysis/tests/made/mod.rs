@@ -78,6 +78,7 @@ pub(crate) fn options() -> RunOptions {
         most_warm_processes: 20,
         target: Some(0.02),
         budget_ns: Nanos(600_000 * MS),
+        verdicts: true,
         outputs: Agreement::Close,
         tolerance: 1e-4,
         precision: None,

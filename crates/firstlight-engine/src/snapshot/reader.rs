@@ -63,7 +63,9 @@ pub fn read_suite(
     let content = files.get(&name).ok_or_else(|| refused(path, &name, "is missing"))?;
     let wrong = |reason: String| refused(path, &name, &reason);
     let text = str::from_utf8(content).map_err(|error| wrong(error.to_string()))?;
-    let mut suite = SuiteFile::parse(text).map_err(|error| wrong(error.to_string()))?;
+    let defaults = manifest.origin.defaults;
+    let mut suite =
+        SuiteFile::parse_with(text, defaults).map_err(|error| wrong(error.to_string()))?;
     manifest.origin.choice.apply(&mut suite).map_err(wrong)?;
     Ok(suite)
 }

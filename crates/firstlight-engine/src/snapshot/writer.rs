@@ -53,8 +53,8 @@ pub fn seal(
     recomputed: Option<Recomputed>,
 ) -> Result<Manifest, EngineError> {
     let origin = read_origin(folder)?;
-    for (name, content) in SCHEMA_FILES.iter().filter(|(name, _)| DESCRIBED.contains(name)) {
-        write_below(folder, &format!("{SCHEMAS}{name}"), content)?;
+    for (name, content) in schemas() {
+        write_below(folder, &name, content)?;
     }
     write_whole(&folder.join(CITATION), &citation::cff(&origin))?;
     write_whole(&folder.join(ZENODO), &citation::zenodo(&origin))?;
@@ -65,6 +65,19 @@ pub fn seal(
     fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
     sync(folder)?;
     Ok(manifest)
+}
+
+/// The schemas of this firstlight's documents, with their places in a snapshot.
+fn schemas() -> impl Iterator<Item = (String, &'static [u8])> {
+    let described = SCHEMA_FILES.iter().filter(|(name, _)| DESCRIBED.contains(name));
+    described.map(|(name, content)| (format!("{SCHEMAS}{name}"), *content))
+}
+
+/// Puts the schemas of this firstlight's documents in the place of older ones.
+pub fn describe(files: &mut Files) {
+    for (name, content) in schemas() {
+        files.put(&name, content.to_vec());
+    }
 }
 
 /// The manifest that vouches for these files.

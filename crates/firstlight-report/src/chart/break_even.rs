@@ -13,7 +13,7 @@ const PLOT: f64 = 190.0;
 const TOLD: usize = 24;
 
 /// Straight pieces in which a curve is drawn from one of its points to the next.
-const PIECES: usize = 8;
+const PIECES: usize = 2;
 
 /// Nothing where the curve has fewer than two points.
 pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option<Markup> {

@@ -7,7 +7,7 @@ use firstlight_schema::comparison::{
 use super::page::{BOLD, Page};
 use crate::verdict::verdict;
 
-const SHOWN_DIFFERENCES: usize = 12;
+const SHOWN_LINES: usize = 12;
 
 pub(super) fn comparison(page: &mut Page, document: &ComparisonDocument) {
     let paired = if document.replication.is_some() {
@@ -43,14 +43,16 @@ pub(super) fn comparison(page: &mut Page, document: &ComparisonDocument) {
         }
         page.sentence(&format!("  {}: {}", one.regime, verdict(&one)));
     }
-    differences(page, &document.differences);
+    list(page, "differs between the two sides:", &document.differences);
+    list(page, "reasons to doubt the comparison:", &document.doubts);
     if let Some(replication) = document.replication {
         page.gap();
         page.sentence(&format!("{BOLD}replication{BOLD:#}: {}", judged(replication)));
     }
     if let Some(gate) = document.gate {
         page.gap();
-        page.sentence(&format!("{BOLD}gate{BOLD:#}: {}", outcome(gate)));
+        let doubtful = !document.doubts.is_empty();
+        page.sentence(&format!("{BOLD}gate{BOLD:#}: {}", outcome(gate, doubtful)));
     }
 }
 
@@ -59,17 +61,17 @@ fn side(of: &Side) -> String {
     format!("{} of {}{arm}", of.suite, of.created)
 }
 
-fn differences(page: &mut Page, differences: &[String]) {
-    if differences.is_empty() {
+fn list(page: &mut Page, title: &str, lines: &[String]) {
+    if lines.is_empty() {
         return;
     }
     page.gap();
-    page.line("not the same on both sides:");
-    for difference in differences.iter().take(SHOWN_DIFFERENCES) {
-        page.sentence(&format!("  {difference}"));
+    page.line(title);
+    for line in lines.iter().take(SHOWN_LINES) {
+        page.sentence(&format!("  {line}"));
     }
-    if differences.len() > SHOWN_DIFFERENCES {
-        page.line(&format!("  and {} more", differences.len() - SHOWN_DIFFERENCES));
+    if lines.len() > SHOWN_LINES {
+        page.line(&format!("  and {} more", lines.len() - SHOWN_LINES));
     }
 }
 
@@ -103,12 +105,13 @@ fn judged(replication: Replication) -> &'static str {
     }
 }
 
-fn outcome(gate: Gate) -> &'static str {
+fn outcome(gate: Gate, doubtful: bool) -> &'static str {
     match gate {
-        Gate::Passed => "passed, nothing is slower",
-        Gate::Failed => "failed, something is slower than its margin allows",
-        Gate::Inconclusive => {
-            "inconclusive, nothing is known to be slower, and not everything is known not to be"
+        Gate::Passed => "passed: nothing is slower",
+        Gate::Failed => "failed: something is slower than its margin allows",
+        Gate::Inconclusive if doubtful => {
+            "inconclusive: the measurement is doubtful, see above; measure again on a quiet machine"
         }
+        Gate::Inconclusive => "inconclusive: some comparison has no verdict",
     }
 }

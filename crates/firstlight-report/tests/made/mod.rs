@@ -60,6 +60,7 @@ pub(crate) fn raw(number: u32, slower: u64, answer: &str) -> RawSample {
         memory("run", compiled + 40, 280),
         edge("begin", "teardown", Some("interpreter exit"), compiled + 40),
         json!({"type": "bye", "at": (compiled + 41) * MS}),
+        json!({"type": "output", "check": "not-given", "digest": "sha256:1", "leaves": []}),
     ];
     RawSample {
         number,
@@ -81,6 +82,8 @@ pub(crate) fn raw(number: u32, slower: u64, answer: &str) -> RawSample {
         }],
         streams: Streams::default(),
         survivors: 0,
+        exits: Vec::new(),
+        opened: Vec::new(),
     }
 }
 
@@ -134,7 +137,8 @@ fn options() -> RunOptions {
         within_ns: Nanos(1_000 * MS),
         warm_processes: 7,
         most_warm_processes: 20,
-        target: 0.02,
+        target: Some(0.02),
+        verdicts: true,
         budget_ns: Nanos(600_000 * MS),
         outputs: Agreement::Close,
         tolerance: 1e-4,
@@ -179,6 +183,7 @@ pub(crate) fn run() -> RunDocument {
         Reason::new(Finding::ProcessFailed, "failed 2 times in a row: ValueError: no data");
     let mut document = RunDocument {
         schema: RunDocument::schema_id(),
+        analysis: 2,
         firstlight: Build::new("0.1.0", None),
         created: "2026-01-01T00:00:00.000Z".to_owned(),
         suite: "steps".to_owned(),

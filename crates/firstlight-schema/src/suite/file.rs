@@ -231,10 +231,11 @@ impl ArmFile {
 }
 
 impl SuiteFile {
-    /// Reads a suite and checks that its parts fit together.
-    pub fn parse(text: &str) -> Result<Self, SuiteError> {
+    /// Reads a suite, lets `adjust` change what it does not set, and checks that its parts fit together.
+    pub(super) fn read(text: &str, adjust: impl Fn(&mut Self)) -> Result<Self, SuiteError> {
         let mut suite: Self =
             toml::from_str(text).map_err(|error| SuiteError::from_toml(text, &error))?;
+        adjust(&mut suite);
         for case in &mut suite.cases {
             case.inherit(&suite.parameters);
         }

@@ -43,7 +43,7 @@ impl Default for WarmFile {
             warm_up: 10,
             iterations: 1000,
             within: Duration::from_secs(1),
-            processes: 14,
+            processes: 18,
             most_processes: 30,
             target: None,
             budget: Duration::from_mins(10),

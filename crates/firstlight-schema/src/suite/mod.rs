@@ -1,6 +1,7 @@
 //! `suite.toml`: what an author writes, checked once and trusted after.
 
 mod choice;
+mod defaults;
 mod error;
 mod file;
 mod measure;
@@ -9,6 +10,7 @@ mod regime;
 mod scalar;
 
 pub use choice::Choice;
+pub use defaults::DEFAULTS;
 pub use error::SuiteError;
 pub use file::{
     ArmFile, CacheFile, CaseFile, EnvironmentFile, ExtraFile, Program, Provisioned, SamplingFile,

@@ -1,9 +1,11 @@
 //! `firstlight run`: a suite, all its cases, arms and regimes.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use firstlight_analysis::rebuild::{begin, case_result, conclude, end};
+use firstlight_analysis::stats::limits::FEWEST_FOR_VERDICT;
 use firstlight_engine::EngineError;
 use firstlight_engine::doctor;
 use firstlight_engine::interrupt::Interrupt;
@@ -19,7 +21,9 @@ use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::run::{EnvironmentKind, EnvironmentRecord, RunDocument};
 use firstlight_schema::snapshot::{Origin, TRACE};
-use firstlight_schema::suite::{ArmFile, EnvironmentFile, ExtraFile, Program, SuiteFile};
+use firstlight_schema::suite::{
+    ArmFile, DEFAULTS, EnvironmentFile, ExtraFile, Program, Regime, SuiteFile,
+};
 use firstlight_schema::suite_trace::SuiteTraceDocument;
 use firstlight_trace::Limits;
 
@@ -41,6 +45,7 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
     for line in left_out {
         printer.aside(&line);
     }
+    check_limits(&suite.file, settings, printer)?;
     output::open_export(&settings.destination)?;
     let interrupt = Interrupt::install()?;
     let (python, environment) = environment(&suite, settings, &interrupt, printer)?;
@@ -73,7 +78,8 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
         document.cases.extend(case_result(&suite.file, case, readings.into_records(case)));
         conclude(&mut document, &suite.file);
         output::save(&document, &session.store, &settings.destination)?;
-        if interrupt.is_set() {
+        // What kept every arm of this case from starting would keep those of the others from it.
+        if interrupt.is_set() || !failures(&document).is_empty() && !has_numbers(&document) {
             break;
         }
     }
@@ -86,13 +92,86 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
         let folder = session.store.path().display();
         printer.talk(&format!("warning: this snapshot fails `firstlight verify {folder}`"));
     }
-    let text = |width| Terminal::new(width).run(&document, settings.report);
-    output::show(&json, text, session.store.path(), &settings.destination, printer);
+    let failures = failures(&document);
+    if has_numbers(&document) || settings.destination.format == Format::Json {
+        let text = |width| Terminal::new(width).run(&document, settings.report);
+        output::show(&json, text, session.store.path(), &settings.destination, printer);
+    }
+    if !failures.is_empty() {
+        printer.talk(&told(&failures, python.as_deref(), settings));
+    }
     if let (Some(traced), Format::Text) = (&traced, settings.destination.format) {
         printer.data("\n");
         printer.data(&Terminal::new(printer.width()).suite_trace(traced, 0));
     }
     Ok(exit(&document, interrupt.is_set()))
+}
+
+/// Refuses a suite whose own limits allow no verdict. Whoever asks for fewer processes is told so.
+fn check_limits(
+    suite: &SuiteFile,
+    settings: &RunSettings,
+    printer: &mut Printer,
+) -> Result<(), Error> {
+    let compares = suite.cases.iter().any(|case| suite.arms_of(case).count() > 1);
+    if !compares || !suite.comparison.verdicts {
+        return Ok(());
+    }
+    let most = |regime: Regime| match regime {
+        Regime::Warm => ("warm.most-processes", suite.warm.most_processes),
+        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
+            ("sampling.processes", suite.sampling.processes)
+        }
+    };
+    let few = |&(_, most): &(&str, u32)| {
+        usize::try_from(most).is_ok_and(|most| most < FEWEST_FOR_VERDICT)
+    };
+    let Some((name, most)) = suite.regimes.iter().map(|&regime| most(regime)).find(few) else {
+        return Ok(());
+    };
+    if settings.choice.processes.is_some() || settings.choice.profile.is_some() {
+        let needed = FEWEST_FOR_VERDICT;
+        printer.aside(&format!("no verdicts: {most} processes of each arm, {needed} are needed"));
+        return Ok(());
+    }
+    Err(Error::Limits { name, most, needed: FEWEST_FOR_VERDICT })
+}
+
+/// Why arms were given up, each reason once: `case/arm: why`.
+fn failures(document: &RunDocument) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for case in &document.cases {
+        for arm in &case.arms {
+            let Some(why) = &arm.stopped else { continue };
+            let line = format!("{}: {}", arm.name, why.text);
+            if !found.contains(&line) {
+                found.push(line);
+            }
+        }
+    }
+    found
+}
+
+fn has_numbers(document: &RunDocument) -> bool {
+    let regimes = document.cases.iter().flat_map(|case| &case.arms).flat_map(|arm| &arm.regimes);
+    regimes.into_iter().any(|regime| regime.summary.is_some() || regime.invalid_summary.is_some())
+}
+
+fn told(failures: &[String], python: Option<&Path>, settings: &RunSettings) -> String {
+    let mut text = String::new();
+    for line in failures {
+        writeln!(text, "\nerror: arm {line}").expect("writing to a string");
+    }
+    if let Some(python) = python {
+        writeln!(text, "interpreter: {}", python.display()).expect("writing to a string");
+    }
+    let missing = failures.iter().any(|line| line.contains("ModuleNotFoundError"));
+    if missing && settings.python.is_some() {
+        text.push_str("\nhint: install the module for that interpreter, or leave out --python");
+    } else if missing {
+        text.push_str("\nhint: add the module to the suite's requirements");
+    }
+    text.trim_end().to_owned()
 }
 
 /// Records the arms of the first case, where the suite asks for it; the document goes into the snapshot.
@@ -208,6 +287,7 @@ fn origin(suite: &Suite, settings: &RunSettings, environment: EnvironmentRecord)
         firstlight: harness(),
         argv: settings.argv.clone(),
         choice: settings.choice.clone(),
+        defaults: DEFAULTS,
         variables: snapshot::variables(),
         machine: machine::describe(),
         before: doctor::examine(),

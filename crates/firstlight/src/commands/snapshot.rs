@@ -5,20 +5,22 @@ use std::path::{Path, PathBuf};
 
 use firstlight_analysis::rebuild::rebuild;
 use firstlight_engine::snapshot::{
-    Files, copy, is_sealed, pack, read_manifest, seal, sign, write_validation,
+    Files, copy, describe, is_sealed, json as manifest_json, pack, raw_lines, read_manifest,
+    read_suite, seal, sign, vouch, write_validation,
 };
-use firstlight_engine::store::write_whole;
+use firstlight_engine::store::{now_utc, write_whole};
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::machine_state::MachineState;
-use firstlight_schema::snapshot::{RAW, RESULT};
+use firstlight_schema::snapshot::{MANIFEST, RAW, RESULT, Recomputed, SIGNATURE, VALIDATION};
 use firstlight_schema::validation::ValidationDocument;
 
+use super::build;
 use crate::args::Format;
 use crate::error::Error;
 use crate::opening;
 use crate::printer::Printer;
 use crate::settings::SnapshotSettings;
-use crate::verification::validate;
+use crate::verification::{parse_records, validate};
 
 pub(crate) fn snapshot(settings: &SnapshotSettings, printer: &mut Printer) -> Result<Exit, Error> {
     let run = &settings.run;
@@ -27,6 +29,9 @@ pub(crate) fn snapshot(settings: &SnapshotSettings, printer: &mut Printer) -> Re
         printer.aside(&format!("finished {}", run.display()));
     }
     let mut files = Files::read(run)?;
+    if settings.recompute {
+        files = recomputed(files, run)?;
+    }
     let manifest = read_manifest(&files, run)?;
     let id = manifest.id.clone().unwrap_or_default();
     if let Some(key) = &settings.sign {
@@ -49,6 +54,29 @@ pub(crate) fn snapshot(settings: &SnapshotSettings, printer: &mut Printer) -> Re
         Format::Text => printer.data(&format!("{}\n{id}\n", place.display())),
     }
     Ok(Exit::Ok)
+}
+
+/// The same raw readings with the result that this firstlight computes from them.
+fn recomputed(mut files: Files, path: &Path) -> Result<Files, Error> {
+    let manifest = read_manifest(&files, path)?;
+    let suite = read_suite(&files, path, &manifest)?;
+    let records = parse_records(&raw_lines(&files, path)?).map_err(|places| {
+        let place = places.first().map(ToString::to_string).unwrap_or_default();
+        Error::Usage(format!("`{}` cannot be recomputed: {place}", path.display()))
+    })?;
+    let document = rebuild(&manifest.origin, &suite, manifest.after.clone(), records);
+    files.put(RESULT, (serde_json::to_string(&document)? + "\n").into_bytes());
+    for name in [SIGNATURE, VALIDATION] {
+        files.remove(name);
+    }
+    describe(&mut files);
+    let from = manifest.id.unwrap_or_default();
+    let recomputed = Recomputed { from, firstlight: build(), at: now_utc() };
+    let manifest = vouch(&files, manifest.origin, manifest.after, Some(recomputed));
+    files.put(MANIFEST, manifest_json(&manifest).into_bytes());
+    let validation = validate(&files, path, None)?;
+    files.put(VALIDATION, (serde_json::to_string(&validation)? + "\n").into_bytes());
+    Ok(files)
 }
 
 /// Puts the snapshot where it was asked for.

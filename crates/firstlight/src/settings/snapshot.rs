@@ -10,13 +10,14 @@ pub(crate) struct SnapshotSettings {
     pub(crate) output: Option<PathBuf>,
     pub(crate) archive: bool,
     pub(crate) sign: Option<PathBuf>,
+    pub(crate) recompute: bool,
     pub(crate) format: Format,
 }
 
 impl SnapshotSettings {
     pub(crate) fn resolve(args: SnapshotArgs, format: Format) -> Self {
-        let SnapshotArgs { run, output, archive, sign } = args;
-        Self { run, output, archive, sign, format }
+        let SnapshotArgs { run, output, archive, sign, recompute } = args;
+        Self { run, output, archive, sign, recompute, format }
     }
 }
 

@@ -9,6 +9,7 @@ mod traced;
 
 use std::path::Path;
 
+use firstlight_analysis::rebuild::REVISION;
 use firstlight_analysis::rules;
 use firstlight_engine::sampling::turns;
 use firstlight_engine::snapshot::{
@@ -156,6 +157,12 @@ fn stored(files: &Files, found: &[RuleResult]) -> RuleResult {
             return RuleResult::unless(Rule::Validation, vec![place], "it cannot be read");
         }
     };
+    let result =
+        files.get(RESULT).and_then(|content| serde_json::from_slice::<Value>(content).ok());
+    if result.is_some_and(|result| recompute::revision(&result) != u64::from(REVISION)) {
+        let evidence = "it was made with another revision of the analysis";
+        return RuleResult::new(Rule::Validation, RuleOutcome::Warn, evidence);
+    }
     let mut places = Vec::new();
     for (index, said) in stored.rules.iter().enumerate() {
         // Whether a signature was looked at depends on who looks.

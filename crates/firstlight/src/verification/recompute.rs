@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use firstlight_analysis::rebuild::rebuild;
+use firstlight_analysis::rebuild::{REVISION, rebuild};
 use firstlight_analysis::rules;
 use firstlight_engine::snapshot::{Files, Shape, check_shape};
 use firstlight_schema::difference::{Difference, Kind, differences};
@@ -95,6 +95,14 @@ fn compare(
         }
     };
     wrong_shapes.extend(check_shape(Shape::Run, RESULT, "", &published));
+    let analysis = revision(&published);
+    if analysis != u64::from(REVISION) {
+        let evidence = format!(
+            "the result was computed by revision {analysis} of the analysis, this firstlight has \
+             revision {REVISION}; `firstlight snapshot --recompute` computes it anew"
+        );
+        return RuleResult::new(Rule::Numbers, RuleOutcome::Warn, evidence);
+    }
     let found = differences(&published, &shapes::value(expected));
     let is_wrong = |one: &&Difference| match one.kind {
         Kind::Differs => !(newer && one.path == "/schema/version/minor"),
@@ -126,6 +134,11 @@ fn compare(
         places: places.collect(),
         ..RuleResult::new(Rule::Numbers, RuleOutcome::Warn, evidence)
     }
+}
+
+/// The revision of the analysis that computed a result.
+pub(super) fn revision(result: &Value) -> u64 {
+    result.get("analysis").and_then(Value::as_u64).unwrap_or(1)
 }
 
 fn named(build: &Build) -> String {

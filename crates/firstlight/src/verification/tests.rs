@@ -41,7 +41,7 @@ fn snapshot() -> (Files, Manifest) {
 
 /// Makes the hashes and the id agree with the files, as a forger would.
 fn seal(files: &mut Files, manifest: &Manifest) {
-    let forged = vouch(files, manifest.origin.clone(), manifest.after.clone());
+    let forged = vouch(files, manifest.origin.clone(), manifest.after.clone(), None);
     files.put(MANIFEST, json(&forged).into_bytes());
 }
 
@@ -233,7 +233,7 @@ fn a_newer_minor_version_is_read_and_its_new_fields_are_not_judged() {
     assert!(!refused.passed, "the manifest does not say that it is newer");
     let mut newer = files.clone();
     newer.put(RESULT, content);
-    let mut forged = vouch(&newer, manifest.origin.clone(), manifest.after.clone());
+    let mut forged = vouch(&newer, manifest.origin.clone(), manifest.after.clone(), None);
     forged.schema.version.minor = 9;
     forged.id = None;
     forged.id = Some(firstlight_engine::snapshot::identify(&forged));

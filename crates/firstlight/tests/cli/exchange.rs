@@ -13,7 +13,7 @@ use crate::support::{Finished, Sandbox};
 
 const SUITE: &str = "name = \"small\"\nenvironment = \"as-found\"\n\
     regimes = [\"cold-clean\", \"warm\"]\ncache = { bytecode = \"as-found\" }\n\
-    sampling = { timeout = \"30s\", processes = 2 }\ncomparison = { control = false }\n\
+    sampling = { timeout = \"30s\", processes = 2 }\ncomparison = { control = false, verdicts = false }\n\
     warm = { processes = 2, most-processes = 2, iterations = 12, warm-up = 1 }\n\
     [[case]]\nname = \"nap\"\n\
     [[arm]]\nname = \"short\"\nworkload = \"w.py\"\noptions = { ms = 2 }\n\
@@ -128,6 +128,7 @@ fn every_format_is_guessed_shown_and_compared_with_itself() {
             assert_eq!(shown.code, 0, "{}", shown.stderr);
             let told = if report == "usual" { "not-proved" } else { "unknown  " };
             assert!(shown.stdout.contains(told), "{}", shown.stdout);
+            assert!(!shown.stdout.contains("no steady state"), "{}", shown.stdout);
         }
         let compared = start(&sandbox, &["compare", name, name, "--format", "json"]);
         assert_eq!(compared.code, 0, "{}", compared.stderr);

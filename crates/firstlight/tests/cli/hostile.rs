@@ -143,7 +143,7 @@ fn a_future_major_version_is_refused_with_a_hint() {
     let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     manifest["schema"]["version"]["major"] = Value::from(2);
     fs::write(&path, manifest.to_string()).unwrap();
-    refused(&sandbox, "run", &["has version 2.0, this firstlight reads 1.x", "or a newer one"]);
+    refused(&sandbox, "run", &["has version 2.1, this firstlight reads 1.x", "or a newer one"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 #[path = "../again/mod.rs"]
 mod again;
+mod children;
 mod cold;
 mod doctor;
 mod exchange;

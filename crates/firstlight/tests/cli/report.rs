@@ -28,6 +28,15 @@ fn a_result_becomes_one_file_or_is_printed() {
 }
 
 #[test]
+fn an_archive_has_the_same_page_as_its_folder() {
+    let sandbox = Sandbox::new();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/snapshots/jax-1.0.tar.zst");
+    let finished = report(&sandbox, &[fixture, "--output", "-"]);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert!(finished.stdout.starts_with("<!DOCTYPE html>"));
+}
+
+#[test]
 fn the_markdown_has_the_verdicts() {
     let sandbox = Sandbox::new();
     measured(&sandbox);

@@ -200,14 +200,14 @@ fn runners_that_break_the_protocol_are_outcomes() {
         assert_closes(sample);
         sample.reasons[0].to_string()
     };
-    assert_eq!(reason("silent"), "protocol-broken: the runner ended without a first result");
-    assert_eq!(reason("leaves"), "protocol-broken: the runner ended without a first result");
+    assert_eq!(reason("silent"), "protocol-broken: the runner exited without a first result");
+    assert_eq!(reason("leaves"), "protocol-broken: the runner exited without a first result");
     assert!(
         reason("babbles").starts_with("protocol-broken: not a message"),
         "{}",
         reason("babbles")
     );
-    assert_eq!(reason("dies"), "process-failed: killed by signal 9");
+    assert_eq!(reason("dies"), "process-failed: was killed by signal 9");
     assert_eq!(reason("unasked"), "protocol-broken: `output` was not asked for");
 }
 
@@ -265,4 +265,39 @@ fn arms_and_regimes_are_interleaved_in_an_order_that_the_seed_decides() {
         let reversed: Vec<&String> = turns[3 + regime].iter().rev().collect();
         assert_eq!(turns[regime].iter().collect::<Vec<_>>(), reversed);
     }
+}
+
+#[test]
+fn a_module_that_is_missing_is_told_once_with_its_line_and_the_interpreter() {
+    let sandbox = Sandbox::new();
+    let missing = "import firstlight\nimport no_such_module\n";
+    let arms = "[[case]]\nname = \"one\"\n[[case]]\nname = \"two\"\n\
+        [[arm]]\nname = \"a\"\nworkload = \"a.py\"\n[[arm]]\nname = \"b\"\nworkload = \"b.py\"\n";
+    suite(&sandbox, arms, &[("a.py", missing), ("b.py", missing)]);
+    let mut command = sandbox.firstlight();
+    command.args(["run", "suite", "--output", "result"]);
+    let finished = Finished::of(command);
+    assert_eq!(finished.code, 5, "{}", finished.stderr);
+    assert_eq!(finished.stdout, "", "there is no table without a number");
+    for words in ["error: arm a: ", "ModuleNotFoundError", "(a.py:2)", "interpreter: /", "hint: "] {
+        assert!(finished.stderr.contains(words), "{words}\n{}", finished.stderr);
+    }
+    let raw = std::fs::read_to_string(sandbox.path().join("result/raw.jsonl")).unwrap();
+    assert_eq!(
+        raw.lines().count(),
+        3,
+        "one of each arm and of the control, none of the other case"
+    );
+}
+
+#[test]
+fn a_suite_whose_limits_allow_no_verdict_is_refused_before_anything_runs() {
+    let sandbox = Sandbox::new();
+    let arms = "processes = 3\n[[case]]\nname = \"one\"\n\
+        [[arm]]\nname = \"a\"\nworkload = \"a.py\"\n[[arm]]\nname = \"b\"\nworkload = \"a.py\"\n";
+    suite(&sandbox, arms, &[("a.py", ADDS)]);
+    let refused = run(&sandbox, &[]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("`sampling.processes` is 3"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("verdicts = false"), "{}", refused.stderr);
 }
