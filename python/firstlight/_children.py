@@ -40,6 +40,7 @@ WAITS = (
     ("subprocess", "Popen", ("wait", "communicate")),
 )
 
+
 class Children:
     """The living children of this process, and the waits for them.
 

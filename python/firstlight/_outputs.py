@@ -33,8 +33,8 @@ SHIFT = 65537
 def describe(result: Any) -> tuple[str | None, list[dict[str, object]], int]:
     """The digest of all leaves, the leaves one by one, and how many of them cannot be read.
 
-    The digest is SHA-256 over types, shapes and bytes; there is none where a leaf is something
-    whose value cannot be told, such as an object of the workload's own.
+    The digest is SHA-256 over places, types, shapes and bytes; there is none where a leaf is
+    something whose value cannot be told, such as an object of the workload's own.
     """
     hasher = hashlib.sha256()
     described: list[dict[str, object]] = []
@@ -48,7 +48,7 @@ def describe(result: Any) -> tuple[str | None, list[dict[str, object]], int]:
         if leaf is None:
             readable = False
         else:
-            hasher.update(str(leaf["digest"]).encode())
+            hasher.update(("%s %s " % (path, leaf["digest"])).encode())
         if leaf is None or len(described) == MOST_LEAVES:
             unread += 1
         else:

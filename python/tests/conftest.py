@@ -54,11 +54,11 @@ def browser() -> Iterator[Browser]:
 def cold(tmp_path: Path) -> Callable[..., Document]:
     """The document ``cold`` of a script, given as text, with further arguments."""
 
-    def run(script: str, *arguments: str, code: int = 0) -> Document:
+    def run(script: str, *arguments: str, code: int = 0, **variables: str) -> Document:
         path = tmp_path / "script.py"
         path.write_text(script)
         options = ["cold", "--format", "json", *arguments]
-        finished = start(tmp_path, *options, "--", sys.executable, str(path))
+        finished = start(tmp_path, *options, "--", sys.executable, str(path), **variables)
         assert finished.returncode == code, finished.stderr
         document: Document = json.loads(finished.stdout)
         for sample in document["samples"]:

@@ -18,9 +18,9 @@ name = "small"
 environment = "as-found"
 regimes = ["cold-clean", "warm"]
 cache = { bytecode = "as-found" }
-sampling = { timeout = "60s", processes = 3 }
+sampling = { timeout = "60s", processes = 5 }
 comparison = { control = true }
-warm = { processes = 3, most-processes = 3, iterations = 15, warm-up = 2 }
+warm = { processes = 5, most-processes = 5, iterations = 15, warm-up = 2 }
 [[case]]
 name = "nap"
 [[arm]]
@@ -101,7 +101,7 @@ def test_parquet_opens_in_pandas_and_is_the_table_of_the_csv(folder: Path) -> No
     assert table["call"].isna().sum() == sum(row["call"] == "" for row in rows)
     warm = table[(table["regime"] == "warm") & (table["part"] == "window")]
     # Two arms, and the reference once more as a control.
-    assert len(warm) == 3 * 3 * 15
+    assert len(warm) == 3 * 5 * 15
 
 
 def test_the_gate_is_well_formed_xml(folder: Path) -> None:

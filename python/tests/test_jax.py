@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, Callable
 
+import pytest
 from conftest import layer, ns
 
 Cold = Callable[..., dict[str, Any]]
@@ -26,7 +27,7 @@ firstlight.mark("first-result")
 
 
 def test_a_clean_start_traces_lowers_and_compiles_and_hits_nothing(cold: Cold) -> None:
-    document = cold(STEP, "--runs", "2")
+    document = cold(STEP, "--runs", "2", "--cache", "clean")
     for sample in document["samples"]:
         assert sample["valid"], sample["reasons"]
         for phase in ("import", "device-init", "trace", "lower", "compile", "run", "teardown"):
@@ -42,7 +43,7 @@ def test_a_clean_start_traces_lowers_and_compiles_and_hits_nothing(cold: Cold) -
 
 
 def test_a_program_is_listed_with_its_shapes_and_its_stages(cold: Cold) -> None:
-    [sample] = cold(STEP, "--runs", "1")["samples"]
+    [sample] = cold(STEP, "--runs", "1", "--cache", "clean")["samples"]
     # The inner function is part of the outer program and is no program of its own.
     [program] = [row for row in sample["compiles"] if row["function"] == "jit(step)"]
     assert not [row for row in sample["compiles"] if "inner" in row["function"]]
@@ -86,15 +87,19 @@ def test_a_script_with_a_cache_of_its_own_is_refused_as_clean(cold: Cold, tmp_pa
         "import firstlight\n",
         f"import firstlight\njax.config.update('jax_compilation_cache_dir', {str(left)!r})\n",
     )
-    document = cold(own, "--runs", "2", code=5)
+    document = cold(own, "--runs", "5", code=5)
     assert document["summary"] is None
-    for sample in document["samples"]:
-        assert not sample["valid"]
-        [reason] = sample["reasons"]
-        assert reason.startswith("cache-not-clean: the program keeps its jax cache in")
-        assert str(left) in reason
-    # The second process was served from what the first one left.
-    assert layer(document["samples"][1], "jax")["hits"] > 0
+    # Every process would show the same, so none is started after the first.
+    [sample] = document["samples"]
+    assert not sample["valid"]
+    [reason] = sample["reasons"]
+    assert reason.startswith("cache-not-clean: the program keeps its jax cache in")
+    assert str(left) in reason
+    assert "`--cache as-found`" in reason
+    # What was seen is shown all the same, and marked.
+    assert document["invalid-summary"]["invalid"] == 1
+    assert document["diagnosis"]
+    assert cold(own, "--runs", "1", "--cache", "as-found")["summary"] is not None
 
 
 def test_a_program_that_changes_each_time_is_refused_as_primed(cold: Cold) -> None:
@@ -127,9 +132,112 @@ outer(np.float32(1)).block_until_ready()
     names = [row["function"] for row in sample["compiles"]]
     assert "jit(outer)" in names
     assert len(names) > 1
-    # The trace of `outer` holds the compilations inside it; the ledger books them once.
-    [outer] = [row for row in sample["compiles"] if row["function"] == "jit(outer)"]
-    assert ns(sample, "trace") < outer["trace-ns"]
+    # The trace of `outer` holds the compilations inside it; each instant counts once.
+    for stage in ("trace", "lower", "compile"):
+        own = sum(row[f"{stage}-ns"] or 0 for row in sample["compiles"])
+        assert own <= ns(sample, stage), stage
+
+
+def test_a_start_without_a_configured_cache_pays_for_none(cold: Cold) -> None:
+    document = cold(STEP, "--runs", "1")
+    [sample] = document["samples"]
+    assert sample["valid"], sample["reasons"]
+    assert ns(sample, "cache-write") == 0
+    assert layer(sample, "jax")["enabled"] is False
+    assert {row["cache"] for row in sample["compiles"]} == {"off"}
+    assert "compilation-cache-unused" in {line["finding"] for line in document["diagnosis"]}
+
+
+def test_a_cache_that_the_environment_configures_is_on_private_and_empty(
+    cold: Cold, tmp_path: Path
+) -> None:
+    variables = {
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "mine"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
+    [sample] = cold(STEP, "--runs", "1", **variables)["samples"]
+    assert sample["valid"], sample["reasons"]
+    assert layer(sample, "jax")["enabled"] is True
+    assert layer(sample, "jax")["after"]["entries"] > 0
+    assert not (tmp_path / "mine").exists()
+
+
+CAUSES = {
+    "f(jnp.ones(3)); f(jnp.ones(4))": "argument 0 (x) changed from f32[3] to f32[4]",
+    "f(jnp.ones(())); f(1.0)": "argument 0 (x) changed from f32[] to f32[] (weak type)",
+    "g(jnp.ones(3), 2); g(jnp.ones(3), 3)": "static argument 1 changed from 2 to 3",
+    "f({'a': jnp.ones(3)}); f({'b': jnp.ones(3)})": "the structure of its arguments changed",
+    "for n in (1, 2): jax.jit(lambda x: x)(jnp.ones(3))": (
+        "a new function object was jitted, with the same types"
+    ),
+    "f(jnp.ones(3))\nwith jax.default_matmul_precision('highest'): f(jnp.ones(3))": (
+        "the types are the same: a setting, a captured value or a device changed"
+    ),
+}
+
+
+@pytest.mark.parametrize("calls", CAUSES)
+def test_a_recompilation_has_its_cause(cold: Cold, calls: str) -> None:
+    script = (
+        "import jax, jax.numpy as jnp\n"
+        "f = jax.jit(lambda x: jax.tree.map(jnp.tanh, x))\n"
+        "g = jax.jit(lambda x, n: x * n, static_argnums=1)\n"
+    )
+    [sample] = cold(script + calls + "\n", "--runs", "1")["samples"]
+    causes = [
+        row["cause"] for row in sample["compiles"] if row.get("cause") and not row.get("op-by-op")
+    ]
+    assert causes == [CAUSES[calls]]
+
+
+def test_operations_outside_any_jit_are_told_from_programs_with_their_line(cold: Cold) -> None:
+    script = """
+import jax, jax.numpy as jnp
+
+def init():
+    return [jnp.ones((n, n)) @ jnp.ones((n, n)) for n in range(2, 9)]
+
+init()
+jax.jit(lambda x: x + 1)(jnp.float32(1))
+"""
+    document = cold(script, "--runs", "1")
+    programs = document["samples"][0]["compiles"]
+    eager = [row for row in programs if row.get("op-by-op")]
+    assert len(eager) >= 7
+    assert any(row["source"].endswith(":5 (init.<locals>.<listcomp>)") for row in eager)
+    assert [row["function"] for row in programs if not row.get("op-by-op")] == ["jit(<lambda>)"]
+
+
+def test_the_body_of_an_eager_scan_is_traced_and_not_run(cold: Cold) -> None:
+    script = """
+import time, jax, jax.numpy as jnp
+
+def body(carry, x):
+    time.sleep(0.2)
+    return carry + x, carry
+
+jax.lax.scan(body, jnp.float32(0), jnp.ones(5))
+"""
+    [sample] = cold(script, "--runs", "1")["samples"]
+    assert ns(sample, "trace") >= 200_000_000
+    assert ns(sample, "run") < 200_000_000
+
+
+def test_a_framework_first_imported_on_a_thread_is_seen(cold: Cold) -> None:
+    script = """
+import threading
+
+def load():
+    import jax, numpy as np
+    jax.jit(lambda x: x * 3)(np.float32(1)).block_until_ready()
+
+thread = threading.Thread(target=load)
+thread.start()
+thread.join()
+"""
+    [sample] = cold(script, "--runs", "1")["samples"]
+    assert [row["function"] for row in sample["compiles"]] == ["jit(<lambda>)"]
+    assert {"import", "compile"} <= {row["phase"] for row in sample["background"]}
 
 
 def test_compiling_on_another_thread_is_shown_and_not_summed(cold: Cold) -> None:

@@ -17,15 +17,12 @@ environment = "as-found"
 regimes = [{regimes}]
 
 [sampling]
-processes = {processes}
 timeout = "120s"
 
 [warm]
 warm-up = 3
 iterations = 60
 within = "1s"
-processes = {processes}
-most-processes = {processes}
 
 [comparison]
 control = false
@@ -53,9 +50,10 @@ def run(
     for name, text in workloads.items():
         (suite / f"{name}.py").write_text(text)
     arms = "".join(f'[[arm]]\nname = "{n}"\nworkload = "{n}.py"\n' for n in workloads)
-    text = SUITE.format(regimes=regimes, processes=processes, comparison=comparison, arms=arms)
+    text = SUITE.format(regimes=regimes, comparison=comparison, arms=arms)
     (suite / "suite.toml").write_text(text)
     arguments = ["run", "suite", "--python", sys.executable, "--format", "json"]
+    arguments += ["--processes", str(processes)]
     finished = start(folder, *arguments)
     assert finished.returncode == code, finished.stderr
     [case] = json.loads(finished.stdout)["cases"]
@@ -169,7 +167,9 @@ def test_a_cache_left_in_place_is_refused_as_cold(tmp_path: Path) -> None:
         "given": LEFT_IN_PLACE.replace("DIRECTORY", ""),
     }
     arms = run(tmp_path, workloads, regimes='"cold-clean"', code=5)
-    assert "not where firstlight put it" in reasons(arms["kept"])["cache-not-clean"]
+    assert (
+        "not in the directory that firstlight provided" in reasons(arms["kept"])["cache-not-clean"]
+    )
     assert reasons(arms["given"]) == {}
 
 
@@ -358,3 +358,45 @@ def setup(case):
     names = [notice.partition(":")[0] for notice in regime["notices"]]
     assert ("no-steady-state" in names) == (state is not None), regime["notices"]
     assert ("warm" in regime) == (state is None)
+
+
+COLLECTED = """
+import gc, firstlight
+
+class Node:
+    def __init__(self):
+        self.self = self
+
+kept = [[n] for n in range(300_000)]
+
+def setup(case):
+    def step():
+        for _ in range(2000):
+            Node()
+        return 1
+
+    def baseline():
+        return 1
+
+    return firstlight.Workload(step, baseline=baseline)
+"""
+
+
+def test_garbage_collections_are_recorded_and_shown_apart(tmp_path: Path) -> None:
+    arm = run(tmp_path, {"collected": COLLECTED})["collected"]
+    [sample] = arm["regimes"][0]["samples"]
+    window = sample["window"]
+    collector, overhead = window["collector"], window["overhead"]
+    assert sum(collector["collections"]) > 0
+    assert 0 < collector["per-call-ns"] < window["steady"]["mean-ns"]
+    assert collector["longest-ns"] >= collector["per-call-ns"]
+    # The baseline makes no garbage, so all of it belongs to the overhead.
+    assert 0 < overhead["collector-ns"] <= overhead["mean-ns"]
+    assert overhead["median-ns"] > 0
+
+
+def test_a_window_without_garbage_has_no_collections(tmp_path: Path) -> None:
+    quiet = "import firstlight\ndef setup(case):\n    return firstlight.Workload(lambda: 1)\n"
+    arm = run(tmp_path, {"quiet": quiet})["quiet"]
+    [sample] = arm["regimes"][0]["samples"]
+    assert sample["window"]["collector"]["per-call-ns"] == 0

@@ -268,11 +268,11 @@ mod tests {
         let calls = calls.unwrap();
         let totals = curve(&rounds, Some(&calls));
         let first = |holds: fn(&super::Total) -> bool| {
-            totals.iter().find(|total| holds(total)).unwrap().calls
+            Some(totals.iter().find(|total| holds(total))?.calls)
         };
-        assert_eq!(first(|total| total.arm_ns < total.against_ns), calls.point);
-        assert_eq!(first(|total| total.arm_high_ns < Some(total.against_ns)), calls.high.unwrap());
+        assert_eq!(first(|total| total.arm_ns < total.against_ns), Some(calls.point));
+        assert_eq!(first(|total| total.arm_high_ns < Some(total.against_ns)), calls.high);
         let before = totals.iter().rev().find(|total| total.arm_low_ns > Some(total.against_ns));
-        assert_eq!(before.unwrap().calls, calls.low.unwrap());
+        assert_eq!(before.map(|total| total.calls), calls.low);
     }
 }

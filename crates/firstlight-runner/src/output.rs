@@ -73,7 +73,9 @@ fn not_finite(values: &[f64]) -> NotFinite {
     };
     let codes: Vec<u8> = values.iter().map(code).collect();
     let mut counts = [0_u64; 4];
-    codes.iter().for_each(|&code| counts[usize::from(code)] += 1);
+    for &code in &codes {
+        counts[usize::from(code)] += 1;
+    }
     let [_, nan, positive, negative] = counts;
     let pieces = codes.chunks(usize::try_from(PIECE).expect("a piece fits into memory"));
     let told = pieces.enumerate().filter(|(_, piece)| piece.iter().any(|&code| code != 0));

@@ -133,11 +133,16 @@ def _compile_detail(channel: Channel, open_: _Open) -> dict[str, object]:
 _reported: list[object] = []
 
 
+def _cache_settings() -> tuple[str | None, bool]:
+    config = getattr(sys.modules["jax"], "config", None)
+    directory: str | None = getattr(config, "jax_compilation_cache_dir", None) or None
+    return directory, bool(getattr(config, "jax_enable_compilation_cache", True))
+
+
 def _report_cache(channel: Channel) -> str | None:
     """Tells where JAX keeps its compiled programs, whenever that has changed."""
     config = getattr(sys.modules["jax"], "config", None)
-    directory: str | None = getattr(config, "jax_compilation_cache_dir", None) or None
-    enabled = bool(getattr(config, "jax_enable_compilation_cache", True))
+    directory, enabled = _cache_settings()
     state = [directory, enabled]
     if state != _reported:
         _reported[:] = state
@@ -270,6 +275,9 @@ def _wrap_cache_write(channel: Channel, open_: _Open) -> None:
     original = compiler._cache_write
 
     def cache_write(*args: Any, **kwargs: Any) -> Any:
+        directory, enabled = _cache_settings()
+        if directory is None or not enabled:  # it is called all the same, and returns at once
+            return original(*args, **kwargs)
         channel.begin("cache-write", "jax")
         try:
             return original(*args, **kwargs)

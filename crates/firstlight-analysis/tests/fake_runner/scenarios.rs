@@ -63,6 +63,13 @@ const DEFAULT: Scenario = Scenario {
 };
 
 pub(crate) fn scenarios() -> Vec<Scenario> {
+    [on_one_level(), with_steps_and_pauses(), with_rare_kinds(), without_a_level()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn on_one_level() -> Vec<Scenario> {
     vec![
         Scenario { name: "identical arms", ..DEFAULT },
         Scenario { name: "identical arms, machine drifts by 5 %", machine: drifting, ..DEFAULT },
@@ -103,6 +110,11 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
             },
             ..DEFAULT
         },
+    ]
+}
+
+fn with_steps_and_pauses() -> Vec<Scenario> {
+    vec![
         Scenario {
             name: "a slow start of a fifth of the window",
             calls: |process| shaped(process, |_, part| if part < 0.2 { 1.3 } else { 1.0 }),
@@ -123,6 +135,11 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
             },
             ..DEFAULT
         },
+    ]
+}
+
+fn with_rare_kinds() -> Vec<Scenario> {
+    vec![
         Scenario {
             name: "1 of 5 processes 1.5 times as slow",
             truth: 1.5_f64.powf(0.2),
@@ -148,6 +165,11 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
             calls: |process| some_bad(process, 0.1, false),
             ..DEFAULT
         },
+    ]
+}
+
+fn without_a_level() -> Vec<Scenario> {
+    vec![
         Scenario {
             name: "two periods of an oscillation",
             expected: Expected::NoVerdict,

@@ -57,7 +57,10 @@ fn evidence(arm: &ArmResult, of: &RegimeResult) -> Markup {
                 (duration(bound.at_most_ns)) "."
             }
         }
-        @if let Some(summary) = &of.summary {
+        @if of.summary.is_none() && of.invalid_summary.is_some() {
+            p { strong { "INVALID" } ": no process counts. What follows is for reading only." }
+        }
+        @if let Some(summary) = of.summary.as_ref().or(of.invalid_summary.as_deref()) {
             @if !summary.caches.is_empty() { (caches(&about("Caches"), &summary.caches)) }
             @if !summary.programs.is_empty() { (programs(&about("Compiled programs"), &summary.programs)) }
             @if !summary.packages.is_empty() { (packages(&about("Imports"), &summary.packages)) }
@@ -109,6 +112,8 @@ fn programs(caption: &str, programs: &[Program]) -> Markup {
         Head::Number("compile"),
         Head::Number("from cache"),
         Head::Text("arguments"),
+        Head::Text("source"),
+        Head::Text("compiled again because"),
     ];
     let rows: Vec<Vec<Cell>> = programs
         .iter()
@@ -121,11 +126,17 @@ fn programs(caption: &str, programs: &[Program]) -> Markup {
                 time(of.lower_ns),
                 time(of.compile_ns),
                 Cell::number(format!("{:.1}", of.hits), of.hits),
-                Cell::Long(html! { bdi { (of.signature.as_deref().unwrap_or_default()) } }),
+                long(of.signature.as_deref()),
+                long(of.source.as_deref()),
+                long(of.cause.as_deref()),
             ]
         })
         .collect();
     table(caption, Order::Sortable, &heads, &rows)
+}
+
+fn long(text: Option<&str>) -> Cell {
+    Cell::Long(html! { bdi { (text.unwrap_or_default()) } })
 }
 
 fn packages(caption: &str, packages: &[PackageMean]) -> Markup {

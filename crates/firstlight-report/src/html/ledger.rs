@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::name;
 use super::table::{Cell, Head, Order, table};
 use crate::chart::{ledger_bar, swatch};
+use crate::diagnosis::line as words;
 use crate::format::{duration, share};
 use crate::model::{Case, Ledger};
 
@@ -28,6 +29,11 @@ pub(super) fn ledgers(id: &str, case: &Case<'_>) -> Markup {
                         span class="soft" { " on average" }
                     }
                     (ledger_bar(&format!("{id}-ledger-{index}"), of, longest))
+                    @if !of.diagnosis.is_empty() {
+                        ul class="diagnosis" {
+                            @for line in of.diagnosis { li { bdi { (words(line)) } } }
+                        }
+                    }
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! One case: its rows, its processes as points, its warm series, its findings.
 
 use firstlight_schema::cold::PhaseMean;
+use firstlight_schema::diagnosis::Diagnosis;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
@@ -38,6 +39,8 @@ pub struct Ledger<'a> {
     pub phases: &'a [PhaseMean],
     /// The sum of the phases.
     pub mean_ns: f64,
+    /// What dominates it.
+    pub diagnosis: &'a [Diagnosis],
 }
 
 impl<'a> Case<'a> {
@@ -65,7 +68,8 @@ impl<'a> Ledger<'a> {
         let summary = regime.summary.as_ref().filter(|_| regime.regime.is_cold())?;
         let phases = summary.first_result_phases.as_deref().unwrap_or(&summary.phases);
         let mean_ns = phases.iter().map(|row| row.mean_ns).sum();
-        Some(Self { arm: &arm.name, regime: regime.regime, phases, mean_ns })
+        let diagnosis = &regime.diagnosis;
+        Some(Self { arm: &arm.name, regime: regime.regime, phases, mean_ns, diagnosis })
     }
 }
 

@@ -10,7 +10,7 @@ use firstlight_schema::sample::{BackgroundTime, Sample};
 
 use crate::support::{Finished, Sandbox, assert_closes, ns};
 
-fn part<'a>(sample: &'a Sample, phase: Phase) -> Vec<&'a str> {
+fn part(sample: &Sample, phase: Phase) -> Vec<&str> {
     let row = sample.phases.iter().find(|row| row.name == phase);
     row.map_or_else(Vec::new, |row| row.parts.iter().map(|part| part.name.as_str()).collect())
 }
