@@ -53,7 +53,7 @@ impl Both {
         Self {
             wrong: all(wrong, |sample| taken(sample, takes)),
             right: values(right, Regime::Warm),
-            wrong_overhead: all(wrong, |sample| Some(sample.window.as_ref()?.overhead?.mean_ns)),
+            wrong_overhead: all(wrong, |sample| sample.window.as_ref()?.overhead?.mean_ns),
             right_overhead: overheads(right, Statistic::Mean),
         }
     }

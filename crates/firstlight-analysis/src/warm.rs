@@ -90,7 +90,7 @@ pub(crate) fn overheads(samples: &[Sample], statistic: Statistic) -> Vec<(u32, f
         .filter_map(|sample| {
             let overhead = sample.window.as_ref()?.overhead?;
             let ns = match statistic {
-                Statistic::Mean => overhead.mean_ns,
+                Statistic::Mean => overhead.mean_ns?,
                 Statistic::Median => overhead.median_ns,
             };
             Some((sample.round.unwrap_or(sample.number), ns))

@@ -70,7 +70,7 @@ fn overhead(raw: &RawSample, durations: &[f64], from: usize) -> Option<Overhead>
     steady.sort_unstable_by(f64::total_cmp);
     Some(Overhead {
         pairs: count(differences.len()),
-        mean_ns,
+        mean_ns: Some(mean_ns),
         median_ns: middle(&differences),
         baseline_ns: middle(&steady),
         collector_ns: crate::collector::beyond_baseline(raw, from),

@@ -37,8 +37,8 @@ pub struct Window {
 pub struct Overhead {
     pub pairs: u32,
     /// The mean of the differences: what a loop pays, collections included.
-    #[serde(default)]
-    pub mean_ns: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<f64>,
     /// The median of the differences: what a call without a disturbance pays.
     pub median_ns: f64,
     /// The median of the baseline.
