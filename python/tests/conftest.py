@@ -52,7 +52,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def cold(tmp_path: Path) -> Callable[..., Document]:
-    """The document ``cold`` of a script, given as text, with further arguments."""
+    """What ``cold`` finds of a script, given as text, in one regime."""
 
     def run(script: str, *arguments: str, code: int = 0, **variables: str) -> Document:
         path = tmp_path / "script.py"
@@ -61,9 +61,18 @@ def cold(tmp_path: Path) -> Callable[..., Document]:
         finished = start(tmp_path, *options, "--", sys.executable, str(path), **variables)
         assert finished.returncode == code, finished.stderr
         document: Document = json.loads(finished.stdout)
-        for sample in document["samples"]:
+        [case] = document["cases"]
+        [arm] = case["arms"]
+        [regime] = arm["regimes"]
+        for sample in regime["samples"]:
             assert_closes(sample)
-        return document
+        return {
+            **document,
+            **regime,
+            "priming": arm["priming"],
+            "stopped": arm["stopped"],
+            "control": regime.get("hooks"),
+        }
 
     return run
 

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 
 use clap::builder::StyledStr;
-use firstlight_schema::cold::ColdDocument;
 use firstlight_schema::comparison::ComparisonDocument;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::finding::Finding;
@@ -55,7 +54,6 @@ fn write(path: &Path, content: &str) -> Result {
 
 fn files() -> Vec<(String, String)> {
     vec![
-        ("schemas/cold.json".to_owned(), schema::<ColdDocument>()),
         ("schemas/run.json".to_owned(), schema::<RunDocument>()),
         ("schemas/comparison.json".to_owned(), schema::<ComparisonDocument>()),
         ("schemas/doctor.json".to_owned(), schema::<HealthDocument>()),

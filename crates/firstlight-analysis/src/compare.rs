@@ -15,7 +15,10 @@ const MOST_PROPOSED: f64 = 1e4;
 /// What stands for one sample: its time per call, to first result, or as a whole.
 pub fn headline(sample: &Sample, regime: Regime) -> Option<f64> {
     match regime {
-        Regime::ColdClean | Regime::ColdPrimed => Some(sample.first_result.as_ref()?.ns.as_f64()),
+        Regime::ColdClean | Regime::ColdPrimed => {
+            let first = sample.first_result.as_ref().map(|first| first.ns);
+            Some(first.unwrap_or(sample.wall_ns).as_f64())
+        }
         Regime::Warm => Some(sample.window.as_ref()?.steady.as_ref()?.mean_ns),
         Regime::Fresh => Some(sample.wall_ns.as_f64()),
     }

@@ -5,20 +5,21 @@ use firstlight_schema::cache::{CachePolicy, Layer, Policy};
 use firstlight_schema::comparison::PlantedResult;
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::nanos::Nanos;
-use firstlight_schema::reading::{Outcome, RawRecord, SampleRole, Subject};
+use firstlight_schema::reading::{Outcome, RawRecord, RawSample, SampleRole, Subject};
 use firstlight_schema::run::{
     Agreed, ArmResult, CaseResult, RunDocument, RunOptions, SweepPlace, Work,
 };
 use firstlight_schema::sample::Sample;
 use firstlight_schema::snapshot::Origin;
-use firstlight_schema::suite::{CaseFile, Regime, SuiteFile};
+use firstlight_schema::suite::{ArmFile, CaseFile, Program, Regime, SuiteFile};
 
+use crate::control::price;
 use crate::diagnosis::compare_regimes;
 use crate::examine::{Conditions, Job, examine};
 use crate::health::changes;
 use crate::judge::judge;
 use crate::regime::regime_result;
-use crate::stopping::GiveUp;
+use crate::stopping::{GiveUp, Terms};
 
 /// Grows whenever the same raw readings give other numbers or verdicts. A stored result says which
 /// revision computed it.
@@ -167,12 +168,10 @@ fn arm_result(
     let mut give_up = GiveUp::default();
     let stopped = records.iter().find_map(|record| {
         let regime = record.subject.as_ref().and_then(|subject| subject.regime);
-        let policy = suite.policy(name, regime.unwrap_or(Regime::ColdPrimed));
-        give_up.after(&record.sample, regime, policy)
+        give_up.after(&record.sample, regime, Terms::new(suite, name, regime))
     });
-    let (priming, measured): (Vec<_>, Vec<_>) =
+    let (priming, mut left): (Vec<_>, Vec<_>) =
         records.into_iter().partition(|record| record.sample.role == SampleRole::Priming);
-    let mut left = measured;
     let mut regimes = Vec::new();
     for regime in suite.regimes_of(case) {
         let of = |record: &RawRecord| {
@@ -181,12 +180,23 @@ fn arm_result(
         let (mine, others): (Vec<_>, Vec<_>) = left.into_iter().partition(of);
         left = others;
         let policy = recorded(&mine, suite.policy(name, regime));
+        let (unhooked, mine): (Vec<_>, Vec<_>) =
+            mine.into_iter().partition(|record| record.sample.role == SampleRole::Control);
+        let unhooked: Vec<(u32, RawSample)> =
+            unhooked.into_iter().map(|record| (round(&record), record.sample)).collect();
         let samples = mine.into_iter().map(|record| sample(record, regime, suite)).collect();
         let seed = suite.sampling.seed;
-        regimes.push(regime_result(regime, policy, samples, work, &options(suite), seed));
+        let mut result = regime_result(regime, policy, samples, work, &options(suite), seed);
+        result.hooks = (!unhooked.is_empty()).then(|| price(&result.samples, unhooked));
+        regimes.push(result);
     }
+    let process = suite.arm(name).and_then(|arm| match arm.program() {
+        Program::Process(words) => Some(words.to_vec()),
+        Program::Workload(_) | Program::Command(_) => None,
+    });
     let mut arm = ArmResult {
         name: name.to_owned(),
+        command: process,
         regimes,
         priming: priming.into_iter().map(|record| record.sample).collect(),
         stopped,
@@ -210,12 +220,21 @@ fn recorded(records: &[RawRecord], declared: CachePolicy) -> CachePolicy {
     CachePolicy { compilers, ..declared }
 }
 
+fn round(record: &RawRecord) -> u32 {
+    let round = record.subject.as_ref().and_then(|subject| subject.round);
+    round.unwrap_or(record.sample.number)
+}
+
 /// One sample of a regime, examined under what was declared of it.
 pub fn sample(record: RawRecord, regime: Regime, suite: &SuiteFile) -> Sample {
-    let job = if regime.is_cold() { Job::FirstCall } else { Job::Window };
     let arm = record.subject.as_ref().map_or("", |subject| subject.arm.as_str());
+    let job = match (suite.arm(arm).is_some_and(ArmFile::is_process), regime.is_cold()) {
+        (true, _) => Job::Command,
+        (false, true) => Job::FirstCall,
+        (false, false) => Job::Window,
+    };
     let policy = recorded(std::slice::from_ref(&record), suite.policy(arm, regime));
-    let conditions = Conditions { policy, any_exit_code: false, job };
+    let conditions = Conditions { policy, any_exit_code: suite.sampling.any_exit_code, job };
     let round = record.subject.and_then(|subject| subject.round);
     Sample { round, ..examine(record.sample, conditions) }
 }

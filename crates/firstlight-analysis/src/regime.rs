@@ -61,6 +61,7 @@ pub fn regime_result(
         warm,
         spread,
         quantiles,
+        hooks: None,
         notices,
         samples,
     }

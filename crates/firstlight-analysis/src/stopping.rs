@@ -11,7 +11,7 @@ use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::message::Message;
 use firstlight_schema::reading::{Outcome, RawSample, SampleRole};
 use firstlight_schema::sample::Sample;
-use firstlight_schema::suite::Regime;
+use firstlight_schema::suite::{ArmFile, Regime, SuiteFile};
 
 use crate::compare::{pairs, values};
 use crate::evidence::structural;
@@ -34,8 +34,34 @@ const TIGHTER: f64 = 0.95;
 /// follows it, and a stored run is checked against it.
 #[derive(Clone, Debug, Default)]
 pub struct GiveUp {
-    /// In a row, regime by regime: one that always fails is not excused by another that works.
-    failures: BTreeMap<Option<Regime>, u32>,
+    /// In a row, by regime and whether the process is a control: one that always fails is not excused by
+    /// another that works.
+    failures: BTreeMap<(Option<Regime>, bool), u32>,
+}
+
+/// What was declared of an arm's process.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    policy: CachePolicy,
+    /// A command that knows nothing of firstlight: it is not started again if it fails the first time,
+    /// and goes on if it fails later.
+    is_process: bool,
+    any_exit_code: bool,
+}
+
+impl Terms {
+    pub fn new(suite: &SuiteFile, arm: &str, regime: Option<Regime>) -> Self {
+        Self {
+            policy: suite.policy(arm, regime.unwrap_or(Regime::ColdPrimed)),
+            is_process: suite.arm(arm).is_some_and(ArmFile::is_process),
+            any_exit_code: suite.sampling.any_exit_code,
+        }
+    }
+
+    fn failure(&self, sample: &RawSample) -> Option<String> {
+        let allowed = self.any_exit_code && matches!(sample.outcome, Outcome::Exited { .. });
+        failure(sample).filter(|_| !allowed && !sample.misses_firstlight())
+    }
 }
 
 impl GiveUp {
@@ -44,20 +70,25 @@ impl GiveUp {
         &mut self,
         sample: &RawSample,
         regime: Option<Regime>,
-        policy: CachePolicy,
+        terms: Terms,
     ) -> Option<Reason> {
-        let failures = self.failures.entry(regime).or_default();
-        let Some(why) = failure(sample) else {
+        let key = (regime, sample.role == SampleRole::Control);
+        let is_first = !self.failures.contains_key(&key);
+        let failures = self.failures.entry(key).or_default();
+        let Some(why) = terms.failure(sample) else {
             *failures = 0;
             let measured = sample.role == SampleRole::Measured;
-            return structural(sample, policy).filter(|_| measured);
+            return structural(sample, terms.policy).filter(|_| measured);
         };
+        if terms.is_process && (!is_first || sample.outcome == Outcome::Interrupted) {
+            return None;
+        }
         let always = ALWAYS_RAISED.iter().any(|name| why.starts_with(name));
         let text = match sample.role {
             SampleRole::Priming => {
                 format!("the process that was to fill the caches failed: {why}")
             }
-            SampleRole::Measured | SampleRole::Control if always => why,
+            SampleRole::Measured | SampleRole::Control if always || terms.is_process => why,
             SampleRole::Measured | SampleRole::Control => {
                 *failures += 1;
                 if *failures < FAILURES_IN_A_ROW {

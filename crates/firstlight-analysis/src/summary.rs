@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use firstlight_schema::cache::LayerEvidence;
-use firstlight_schema::cold::{
-    BackgroundMean, DevicePeak, PackageMean, PhaseMean, Program, Summary,
-};
-use firstlight_schema::message::CacheAnswer;
+use firstlight_schema::message::{CacheAnswer, Event, Message};
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::phase::Phase;
 use firstlight_schema::sample::{PartTime, PhaseTime, Sample};
+use firstlight_schema::summary::{
+    BackgroundMean, DevicePeak, MarkTime, PackageMean, PhaseMean, Program, Summary,
+};
 
 use crate::stats::{median, middle};
 
@@ -62,7 +62,32 @@ fn summary(valid: &[&Sample], all: usize) -> Option<Summary> {
         programs: programs(valid),
         packages: packages(valid),
         background: background(valid),
+        marks: marks(valid),
     })
+}
+
+/// Every mark that all samples set: its first time in each.
+fn marks(samples: &[&Sample]) -> Vec<MarkTime> {
+    let of_sample = |sample: &Sample| -> Vec<(String, f64)> {
+        let mut found: Vec<(String, f64)> = Vec::new();
+        for message in &sample.raw.messages {
+            if let Message::Event(event) = message
+                && let Event::Mark(mark) = &event.event
+                && !found.iter().any(|(known, _)| *known == mark.name)
+            {
+                found.push((mark.name.clone(), event.at.since(sample.raw.spawn).as_f64()));
+            }
+        }
+        found
+    };
+    let all: Vec<Vec<(String, f64)>> = samples.iter().map(|sample| of_sample(sample)).collect();
+    let names = all.first().into_iter().flatten().map(|(name, _)| name);
+    let time = |name: &String| -> Option<MarkTime> {
+        let at = |marks: &Vec<(String, f64)>| marks.iter().find(|one| one.0 == *name).map(|m| m.1);
+        let times: Option<Vec<f64>> = all.iter().map(at).collect();
+        Some(MarkTime { name: name.clone(), at: median(&times?)? })
+    };
+    names.filter_map(time).collect()
 }
 
 fn is_running(phase: Phase) -> bool {

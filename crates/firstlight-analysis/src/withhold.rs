@@ -62,10 +62,20 @@ fn differs(arm: &ArmResult, against: &ArmResult, terms: Terms<'_>) -> Option<Str
         }
         _ => {}
     }
+    if regime.is_cold() && marks_first_result(arm, regime) != marks_first_result(against, regime) {
+        return Some("only one of the two marks its first result".to_owned());
+    }
     wrong_type(arm).or_else(|| wrong_type(against)).or_else(|| {
         let failed = failed.contains(&regime);
         failed.then(|| "the A/A control failed: two copies of the reference differ".to_owned())
     })
+}
+
+/// Whether times of a cold regime end at the first result, and not at the exit.
+fn marks_first_result(arm: &ArmResult, regime: Regime) -> bool {
+    let found = arm.regimes.iter().find(|known| known.regime == regime);
+    let mut valid = found.iter().flat_map(|of| &of.samples).filter(|sample| sample.valid);
+    valid.any(|sample| sample.first_result.is_some())
 }
 
 /// Why an arm's warm processes stand for no level: too many never settle, or they drift all alike.

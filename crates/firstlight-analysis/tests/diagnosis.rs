@@ -308,6 +308,7 @@ fn what_a_primed_cache_saves_takes_the_place_of_what_it_could_save() {
         };
         let mut arm = ArmResult {
             name: "jax".to_owned(),
+            command: None,
             regimes: vec![regime(Regime::ColdClean, 4_000), regime(Regime::ColdPrimed, primed)],
             priming: Vec::new(),
             stopped: None,

@@ -290,7 +290,10 @@ fn a_pair_with_an_invalid_side_has_no_price() {
     control.reaped = Moment(900_000_000);
     let mut failed = control.clone();
     failed.outcome = Outcome::Exited { code: 1 };
-    let priced = price(&[good.clone(), bad, good], vec![control.clone(), control, failed]);
+    let measured = [(1, good.clone()), (2, bad), (3, good)];
+    let measured = measured.map(|(round, sample)| Sample { round: Some(round), ..sample });
+    let controls = vec![(1, control.clone()), (2, control), (3, failed)];
+    let priced = price(&measured, controls);
     let wall = priced.price_wall.unwrap();
     assert_eq!(wall.n, 1);
     assert!((wall.point - 100_000_000.0).abs() < 1.0, "{wall:?}");

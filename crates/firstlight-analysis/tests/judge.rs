@@ -32,6 +32,7 @@ use noise::Noise;
 fn arm(name: &str, regime: RegimeResult) -> ArmResult {
     ArmResult {
         name: name.to_owned(),
+        command: None,
         regimes: vec![regime],
         priming: Vec::new(),
         stopped: None,

@@ -27,7 +27,7 @@ pub enum EngineError {
     Suite { path: PathBuf, error: SuiteError },
     #[error("`{installer}` could not install the environment\n{tail}")]
     Provision { installer: String, tail: String },
-    #[error("`{}` is not a result of `firstlight run`: {reason}", path.display())]
+    #[error("`{}` is not a result of firstlight: {reason}", path.display())]
     NotAResult { path: PathBuf, reason: String },
     #[error("`{}` is refused: `{place}` {reason}", path.display())]
     Snapshot { path: PathBuf, place: String, reason: String },
@@ -41,6 +41,8 @@ pub enum EngineError {
     NoSteps,
     #[error("interrupted")]
     Interrupted,
+    #[error("cannot resume: process {number} of the run is not the one that its plan has there")]
+    NotAsPlanned { number: u32 },
     #[error("the page cache can be `clean` or `as-found`, not `{0}`")]
     PageCachePolicy(firstlight_schema::cache::Policy),
 }
@@ -74,8 +76,7 @@ impl EngineError {
             Self::NoPython { .. } => Some("give another one with --python PATH".to_owned()),
             Self::Suite { error, .. } => error.hint.clone(),
             Self::NotAResult { .. } => Some(
-                "give the folder that `firstlight run` printed at its end, or the file result.json \
-                 in it"
+                "give the folder that `firstlight` printed at its end, or the file result.json in it"
                     .to_owned(),
             ),
             Self::Snapshot { reason, .. } if reason.contains("this firstlight reads") => {
@@ -109,6 +110,7 @@ impl EngineError {
             | Self::File { .. }
             | Self::System { .. }
             | Self::Interrupted
+            | Self::NotAsPlanned { .. }
             | Self::PageCachePolicy(_) => None,
         }
     }

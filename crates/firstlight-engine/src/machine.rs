@@ -24,6 +24,12 @@ pub fn describe() -> Machine {
     }
 }
 
+/// A number that the kernel draws anew whenever it starts.
+pub fn boot_id() -> Option<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned())
+}
+
 fn field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     text.lines()

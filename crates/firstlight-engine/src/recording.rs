@@ -131,6 +131,7 @@ impl Subject {
                 requests: Vec::new(),
                 timeout: *timeout,
                 show: Show::Tail,
+                stdin: None,
                 interpreter: None,
             }),
             Work::Arm { plan, case, arm, hooks } => {

@@ -44,6 +44,15 @@ impl RunFolder {
         Ok(Self { path, raw })
     }
 
+    /// Opens the folder of a run that ended early, with its first so many bytes of raw readings.
+    pub fn reopen(path: &Path, bytes: u64) -> Result<Self, EngineError> {
+        let raw_path = path.join(RAW);
+        let failed = || EngineError::file("reopen", &raw_path);
+        let raw = File::options().append(true).open(&raw_path).map_err(failed())?;
+        raw.set_len(bytes).map_err(failed())?;
+        Ok(Self { path: path.to_owned(), raw })
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::EngineError;
 use crate::python::{SUITES, unpack};
-use crate::store::hex;
+use crate::store::{hex, write_whole};
 
 /// A suite that has been read and checked, in a folder on disk.
 #[derive(Debug)]
@@ -39,7 +39,15 @@ pub fn open(name: &str, cache: &Path) -> Result<Suite, EngineError> {
     read(&folder)
 }
 
-fn read(folder: &Path) -> Result<Suite, EngineError> {
+/// Writes a suite of one file into a folder, and opens it.
+pub fn write(folder: &Path, text: &str) -> Result<Suite, EngineError> {
+    fs::create_dir_all(folder).map_err(EngineError::file("make", folder))?;
+    write_whole(&folder.join("suite.toml"), text)?;
+    read(folder)
+}
+
+/// Opens the suite in a folder.
+pub fn read(folder: &Path) -> Result<Suite, EngineError> {
     let path = folder.join("suite.toml");
     let text = fs::read_to_string(&path).map_err(EngineError::file("read", &path))?;
     let file = SuiteFile::parse(&text).map_err(|error| EngineError::Suite { path, error })?;

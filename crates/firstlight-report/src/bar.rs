@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Color, Style};
-use firstlight_schema::cold::PhaseMean;
 use firstlight_schema::phase::Phase;
+use firstlight_schema::summary::PhaseMean;
 
 /// The letter that stands for a phase in a bar and in front of its row.
 pub(crate) fn letter(phase: Phase) -> char {

@@ -8,7 +8,10 @@ use firstlight_schema::suite::Regime;
 pub(crate) fn headline(of: &RegimeResult) -> Option<Estimate> {
     match of.regime {
         Regime::Warm => of.warm.as_ref().map(|warm| warm.per_call),
-        Regime::ColdClean | Regime::ColdPrimed => of.summary.as_ref()?.first_result,
-        Regime::Fresh => of.summary.as_ref().map(|summary| summary.wall),
+        // Commands need not mark a first result, and other tools know none.
+        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
+            let summary = of.summary.as_ref()?;
+            Some(summary.first_result.unwrap_or(summary.wall))
+        }
     }
 }

@@ -63,9 +63,14 @@ fn what(regime: &RegimeResult, is_known: bool) -> String {
             |of| format!("mean per call, {} {}/s", rate(of.per_second.point), of.unit),
         ),
         None if is_known && regime.regime == Regime::Fresh => "median wall time".to_owned(),
+        None if is_known && !has_first_result(regime) => "median wall time".to_owned(),
         None if is_known => "median to first result".to_owned(),
         None => String::new(),
     }
+}
+
+fn has_first_result(regime: &RegimeResult) -> bool {
+    regime.summary.as_ref().is_some_and(|summary| summary.first_result.is_some())
 }
 
 /// What sets a case apart: its parameters, and what one call gets done.

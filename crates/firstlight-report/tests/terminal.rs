@@ -6,42 +6,82 @@ mod made;
 
 use firstlight_analysis::control::price;
 use firstlight_analysis::examine::{Conditions, Job, examine};
-use firstlight_analysis::notices::notices;
-use firstlight_analysis::summary::summarise;
+use firstlight_analysis::regime::regime_result;
 use firstlight_report::terminal::{Report, Terminal};
 use firstlight_schema::cache::Policy;
-use firstlight_schema::cold::ColdDocument;
-use firstlight_schema::machine::Machine;
-use firstlight_schema::nanos::Nanos;
-use firstlight_schema::version::Build;
+use firstlight_schema::run::{Agreed, ArmResult, RunDocument};
+use firstlight_schema::sample::Sample;
+use firstlight_schema::suite::{Agreement, Regime};
 
-use made::{MS, policy, raw, run, samples, swept};
+use made::{options, policy, raw, run, samples, swept};
 
-fn cold() -> ColdDocument {
+/// A run of `firstlight cold` with these commands.
+fn with_commands(commands: Vec<(&str, Vec<Sample>)>) -> RunDocument {
+    let arm = |(name, samples): (&str, Vec<Sample>)| ArmResult {
+        name: name.to_owned(),
+        command: Some(["python", "train.py", "--name", name].map(str::to_owned).to_vec()),
+        regimes: vec![regime_result(
+            Regime::ColdClean,
+            policy(Policy::Clean),
+            samples,
+            None,
+            &options(),
+            1,
+        )],
+        priming: Vec::new(),
+        stopped: None,
+        agreement: Agreed::Reference,
+        findings: Vec::new(),
+    };
+    let mut document = run();
+    document.options.outputs = Agreement::Unchecked;
+    document.options.quantiles = Vec::new();
+    document.control = None;
+    let mut case = document.cases.remove(0);
+    case.name = "start".to_owned();
+    case.work = None;
+    case.parameters.clear();
+    case.reference = commands[0].0.to_owned();
+    case.arms = commands.into_iter().map(arm).collect();
+    case.again = None;
+    case.comparisons = Vec::new();
+    case.break_evens = Vec::new();
+    document.cases = vec![case];
+    document
+}
+
+fn cold() -> RunDocument {
     let mut samples = samples(Policy::Clean, "miss");
     let conditions =
         Conditions { policy: policy(Policy::Clean), any_exit_code: false, job: Job::Command };
     samples.push(examine(raw(8, 0, "hit"), conditions));
-    let controls = (1..=7).map(|n| raw(n, u64::from(n * n * 4 - 3), "miss")).collect();
-    ColdDocument {
-        schema: ColdDocument::schema_id(),
-        firstlight: Build::new("0.1.0", None),
-        created: "2026-01-01T00:00:00.000Z".to_owned(),
-        command: ["python", "train.py", "--epochs", "1"].map(str::to_owned).to_vec(),
-        program: "/usr/bin/python3".to_owned(),
-        machine: Machine { cpu: None, cores: Some(2), memory_bytes: None, kernel: None },
-        policy: policy(Policy::Clean),
-        timeout_ns: Nanos(600_000 * MS),
-        seed: 1,
-        complete: true,
-        invalid_summary: None,
-        diagnosis: firstlight_analysis::diagnosis::diagnose(&samples),
-        summary: summarise(&samples),
-        control: Some(price(&samples, controls)),
-        notices: notices(&samples),
-        priming: Vec::new(),
-        samples,
+    for sample in &mut samples {
+        sample.round = Some(sample.number);
     }
+    let controls = (1..=7).map(|n| (n, raw(n, u64::from(n * n * 4 - 3), "miss"))).collect();
+    let hooks = price(&samples, controls);
+    let mut document = with_commands(vec![("train", samples)]);
+    document.cases[0].arms[0].regimes[0].hooks = Some(hooks);
+    document
+}
+
+/// Two commands, the second with a shorter start.
+fn compared() -> RunDocument {
+    let rounds = |shorter: u64| {
+        let mut samples = samples(Policy::Clean, "miss");
+        for sample in &mut samples {
+            sample.round = Some(sample.number);
+            let first = sample.first_result.as_mut().unwrap();
+            for row in &mut first.phases {
+                row.ns = firstlight_schema::nanos::Nanos(row.ns.0 / shorter);
+            }
+            first.ns = first.phases.iter().map(|row| row.ns).sum();
+        }
+        samples
+    };
+    let mut document = with_commands(vec![("a", rounds(1)), ("b", rounds(3))]);
+    firstlight_analysis::judge::judge(&mut document);
+    document
 }
 
 /// Colours are escape sequences; the text without them must say it all.
@@ -58,12 +98,17 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn a_cold_document_at_the_usual_width() {
-    insta::assert_snapshot!(plain(&Terminal::new(100).cold(&cold())));
+    insta::assert_snapshot!(plain(&Terminal::new(100).run(&cold(), Report::Usual)));
 }
 
 #[test]
 fn a_cold_document_in_a_small_terminal() {
-    insta::assert_snapshot!(plain(&Terminal::new(40).cold(&cold())));
+    insta::assert_snapshot!(plain(&Terminal::new(40).run(&cold(), Report::Usual)));
+}
+
+#[test]
+fn two_commands_are_compared_with_the_phases_in_which_they_differ() {
+    insta::assert_snapshot!(plain(&Terminal::new(100).run(&compared(), Report::Usual)));
 }
 
 #[test]
@@ -96,8 +141,9 @@ fn a_sweep_is_a_table_a_line_and_a_plot() {
 fn no_line_is_wider_than_the_terminal() {
     for width in [40, 57, 80, 110] {
         let terminal = Terminal::new(width);
-        let mut texts = vec![terminal.cold(&cold())];
+        let mut texts = Vec::new();
         for report in [Report::Minimum, Report::Usual, Report::Full] {
+            texts.extend([terminal.run(&cold(), report), terminal.run(&compared(), report)]);
             texts.extend([terminal.run(&run(), report), terminal.run(&swept(), report)]);
         }
         for line in texts.iter().flat_map(|text| text.lines()) {

@@ -3,7 +3,6 @@
 //! Nothing here opens a file, starts a process or reads a clock.
 
 pub mod cache;
-pub mod cold;
 pub mod comparison;
 pub mod conversation;
 pub mod diagnosis;
@@ -24,6 +23,7 @@ pub mod site;
 pub mod snapshot;
 pub mod suite;
 pub mod suite_trace;
+pub mod summary;
 pub mod trace;
 pub mod trace_comparison;
 pub mod validation;

@@ -112,6 +112,14 @@ pub struct Streams {
 }
 
 impl RawSample {
+    /// Whether this is a process without hooks whose script carries marks, where firstlight is not
+    /// installed: it was started again with it.
+    pub fn misses_firstlight(&self) -> bool {
+        self.role == SampleRole::Control
+            && self.outcome != Outcome::Completed
+            && self.streams.stderr_tail.contains("No module named 'firstlight'")
+    }
+
     pub fn wall(&self) -> Nanos {
         self.reaped.since(self.spawn)
     }

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::CachePolicy;
-use crate::cold::Summary;
 use crate::comparison::{AgainResult, BreakEven, Comparison, PlantedResult, SweepResult};
 use crate::diagnosis::Diagnosis;
 use crate::finding::Reason;
@@ -16,6 +15,7 @@ use crate::nanos::Nanos;
 use crate::reading::RawSample;
 use crate::sample::Sample;
 use crate::suite::{Agreement, Regime, Scalar};
+use crate::summary::{HookPrice, Summary};
 use crate::version::{Build, SchemaId, Version};
 use crate::warm::{Spread, WarmSummary};
 
@@ -174,6 +174,9 @@ pub struct Work {
 #[serde(rename_all = "kebab-case")]
 pub struct ArmResult {
     pub name: String,
+    /// The command that was measured as it is, where the arm is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
     pub regimes: Vec<RegimeResult>,
     /// Processes that filled the caches: raw, never part of a statistic.
     pub priming: Vec<RawSample>,
@@ -232,6 +235,9 @@ pub struct RegimeResult {
     /// Upper bounds of the quantiles that the suite asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quantiles: Vec<QuantileBound>,
+    /// What the hooks cost, where processes without them were interleaved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<HookPrice>,
     pub notices: Vec<Reason>,
 }
 

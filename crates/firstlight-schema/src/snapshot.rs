@@ -81,6 +81,34 @@ pub struct Origin {
     pub machine: Machine,
     pub before: MachineState,
     pub environment: EnvironmentRecord,
+    /// Tells one start of the machine from the next; clocks of different ones are not comparable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
+    /// The parts of a resumed run after the first one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<Segment>,
+}
+
+/// A part of a run that was measured without interruption.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Segment {
+    /// The number of its first process.
+    pub first: u32,
+    /// UTC.
+    pub started: String,
+    pub boot: Option<String>,
+    pub firstlight: Harness,
+    pub machine: Machine,
+    pub before: MachineState,
+}
+
+impl Origin {
+    /// The start of the machine in which a process was measured.
+    pub fn boot_of(&self, process: u32) -> Option<&str> {
+        let segment = self.segments.iter().rev().find(|segment| segment.first <= process);
+        segment.map_or(self.boot.as_deref(), |segment| segment.boot.as_deref())
+    }
 }
 
 fn first_revision() -> u32 {

@@ -83,20 +83,32 @@ pub(crate) enum Command {
 ///
 /// The command runs unchanged. In a Python command imports, tracing, lowering, compiling, caches
 /// and device start-up of JAX, torch.compile and Numba are seen; of any other command only what can
-/// be seen from outside.
+/// be seen from outside. Several commands are compared.
 #[derive(Debug, clap::Args)]
 #[command(after_help = COLD_EXAMPLES)]
 pub(crate) struct ColdArgs {
     /// How many fresh processes to measure
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(
+        long,
+        short,
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..=100_000)
+    )]
     pub(crate) runs: u32,
     /// State of the compilers' caches: as-configured, clean, primed, disabled or as-found
     ///
     /// as-configured: on or off as in your own environment; those that are on start private and empty.
     /// clean: all on, private and empty. primed: all on, filled by one unmeasured process, and every
-    /// program must then be served from it. disabled: all off. as-found: left alone.
-    #[arg(long, default_value_t = Policy::AsConfigured, value_name = "POLICY")]
-    pub(crate) cache: Policy,
+    /// program must then be served from it. disabled: all off. as-found: left alone. `clean,primed`
+    /// measures both, interleaved.
+    #[arg(
+        long,
+        default_value = "as-configured",
+        value_name = "POLICY",
+        value_delimiter = ',',
+        num_args = 1
+    )]
+    pub(crate) cache: Vec<Policy>,
     /// State of Python's .pyc files: as-found, clean, primed or disabled
     #[arg(long, default_value_t = Policy::AsFound, value_name = "POLICY")]
     pub(crate) bytecode: Policy,
@@ -115,24 +127,50 @@ pub(crate) struct ColdArgs {
     /// Let the command's output through
     #[arg(long)]
     pub(crate) show_output: bool,
-    /// Decides the order of measured and control runs
+    /// A file that every process reads as its standard input, which is otherwise empty
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stdin: Option<PathBuf>,
+    /// Decides the order of the processes
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Begin no round after this time; `firstlight run --resume` goes on
+    #[arg(long = "for", value_parser = humantime::parse_duration, value_name = "TIME")]
+    pub(crate) limit: Option<Duration>,
+    /// How much to print: minimum, usual or full
+    #[arg(long, value_enum, default_value_t = Report::Usual)]
+    pub(crate) report: Report,
+    /// The same as --report full
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Also write the JSON document to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) export_json: Option<PathBuf>,
     /// Keep raw readings and result in this new folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
-    /// The command and its arguments, after `--`
-    #[arg(last = true, required = true, num_args = 1.., value_name = "COMMAND")]
+    /// A further command with a name of its own; may be repeated
+    #[arg(long = "arm", value_name = "NAME=COMMAND", value_parser = named_command)]
+    pub(crate) arms: Vec<(String, String)>,
+    /// The command and its arguments, or several commands, each in quotes
+    #[arg(trailing_var_arg = true, num_args = 0.., value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// `b='python b.py'`
+fn named_command(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, command)) if !name.is_empty() && !command.trim().is_empty() => {
+            Ok((name.to_owned(), command.to_owned()))
+        }
+        _ => Err("expected NAME=COMMAND, such as new='python train.py'".to_owned()),
+    }
 }
 
 const COLD_EXAMPLES: &str = "\
 Examples:
   firstlight cold -- python train.py --epochs 1
-  firstlight cold --cache primed -- python train.py
+  firstlight cold --cache clean,primed -- python train.py
+  firstlight cold 'python a.py' 'python b.py'
   firstlight cold --control --runs 30 -- python -c 'import jax'
   firstlight cold --format json -- python train.py > cold.json
 
@@ -158,7 +196,17 @@ Examples:
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArgs {
     /// A folder with a suite.toml, or the name of a built-in suite
-    pub(crate) suite: String,
+    #[arg(required_unless_present = "resume")]
+    pub(crate) suite: Option<String>,
+    /// Go on with a run that ended early, in its folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "suite")]
+    pub(crate) resume: Option<PathBuf>,
+    /// With --resume: allow another firstlight, machine or environment, and record it
+    #[arg(long, requires = "resume")]
+    pub(crate) new_segment: bool,
+    /// Begin no round after this time; --resume goes on
+    #[arg(long = "for", value_parser = humantime::parse_duration, value_name = "TIME")]
+    pub(crate) limit: Option<Duration>,
     /// One of the suite's own sizes, such as tiny or full
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,

@@ -1,6 +1,7 @@
 //! What ends a command early: a message, a hint where there is one, an exit code.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use firstlight_analysis::import::ImportError;
 use firstlight_engine::EngineError;
@@ -14,6 +15,12 @@ pub(crate) enum Error {
     Usage(String),
     #[error("`{name}` is {most}, but a verdict needs {needed} processes of each arm")]
     Limits { name: &'static str, most: u32, needed: usize },
+    #[error("cannot {what} `{}`: {reason}", path.display())]
+    Io { what: &'static str, path: PathBuf, reason: String },
+    #[error("cannot resume `{}`: {}", folder.display(), differences.join(", "))]
+    Resume { folder: PathBuf, differences: Vec<String>, allowed: bool },
+    #[error("`{}` is complete", folder.display())]
+    Complete { folder: PathBuf },
     #[error(transparent)]
     Engine(#[from] EngineError),
     #[error("cannot import `{}`: {error}", path.display())]
@@ -25,10 +32,21 @@ pub(crate) enum Error {
 }
 
 impl Error {
+    /// Something that cannot be done with a file.
+    pub(crate) fn io(what: &'static str, path: &Path, error: &io::Error) -> Self {
+        Self::Io { what, path: path.to_owned(), reason: error.to_string() }
+    }
+
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::Engine(error) => error.hint(),
             Self::Usage(_) => Some("see --help".to_owned()),
+            Self::Resume { allowed: true, .. } => Some(
+                "--new-segment goes on all the same, and records what is different".to_owned(),
+            ),
+            Self::Resume { allowed: false, .. } => Some("measure the suite anew".to_owned()),
+            Self::Complete { .. } => Some("there is nothing left to measure".to_owned()),
+            Self::Io { .. } => None,
             Self::Limits { .. } => Some(
                 "raise it, or set `verdicts = false` under `[comparison]` to measure without verdicts"
                     .to_owned(),
@@ -51,6 +69,9 @@ impl Error {
             Self::Engine(EngineError::Snapshot { .. }) => Exit::VerificationFailed,
             Self::Usage(_)
             | Self::Limits { .. }
+            | Self::Io { .. }
+            | Self::Resume { .. }
+            | Self::Complete { .. }
             | Self::Import { .. }
             | Self::Trace(_)
             | Self::Engine(_) => Exit::Usage,

@@ -1,13 +1,19 @@
 //! The shell: arguments become settings, settings become a command, its result an exit code.
 
 mod args;
+mod cold_suite;
 mod commands;
+mod environment;
 mod error;
+mod guide;
+mod harness;
 mod opening;
 mod output;
 mod printer;
 mod progress;
 mod publishing;
+mod recorder;
+mod sealing;
 mod settings;
 mod verification;
 
@@ -46,7 +52,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(args: Args, typed: Vec<String>, printer: &mut Printer) -> Result<Exit, Error> {
     match args.command {
-        Command::Cold(cold) => commands::cold(&ColdSettings::resolve(cold, args.format)?, printer),
+        Command::Cold(cold) => {
+            commands::cold(&ColdSettings::resolve(cold, args.format, typed)?, printer)
+        }
         Command::Doctor(DoctorArgs {}) => {
             commands::doctor(&DoctorSettings::resolve(args.format), printer)
         }

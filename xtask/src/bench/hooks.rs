@@ -41,7 +41,7 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
 fn price(workshop: &Workshop, pairs: &str, command: &[&str], share: bool) -> Result<f64> {
     let options = ["--runs", pairs, "--control", "--bytecode", "primed", "--timeout", "60s"];
     let document = workshop.cold(&options, command)?;
-    let control = document.control.ok_or("there is no control")?;
+    let control = document.hooks.ok_or("there is no control")?;
     let base = control.wall.ok_or("no valid pair")?.point;
     for (what, price) in [("wall time", control.price_wall), ("CPU time", control.price_cpu)] {
         let price = price.ok_or("no valid pair")?;
@@ -88,7 +88,7 @@ fn instructions(workshop: &Workshop, processor_ns: f64, command: &[&str]) -> Res
     let options = ["--runs", &runs, "--control", "--bytecode", "primed", "--timeout", "30m"];
     let document = workshop.cold(&options, &whole)?;
     let with = counted(&folder, document.samples.iter().map(|sample| &sample.raw))?;
-    let without = counted(&folder, document.control.iter().flat_map(|c| &c.samples))?;
+    let without = counted(&folder, document.hooks.iter().flat_map(|c| &c.samples))?;
     let million = |counts: &[Counts]| {
         let text =
             |count: &Counts| format!("{:.1} of {:.0}", count.interpreter / 1e6, count.all / 1e6);

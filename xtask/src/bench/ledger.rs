@@ -3,9 +3,9 @@
 use std::fs;
 
 use firstlight_schema::cache::Layer;
-use firstlight_schema::cold::ColdDocument;
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::phase::Phase;
+use firstlight_schema::run::RegimeResult;
 use firstlight_schema::sample::{Compile, Sample};
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
 }
 
 /// Samples of the script, and what the script timed itself, process by process.
-fn measure(workshop: &Workshop, model: &str, policy: &str) -> Result<(ColdDocument, Vec<Value>)> {
+fn measure(workshop: &Workshop, model: &str, policy: &str) -> Result<(RegimeResult, Vec<Value>)> {
     let file = workshop.folder.path().join(format!("{model}-{policy}.jsonl"));
     let python = workshop.python.display().to_string();
     let options = ["--runs", RUNS, "--cache", policy, "--bytecode", "primed"];
@@ -44,7 +44,7 @@ fn measure(workshop: &Workshop, model: &str, policy: &str) -> Result<(ColdDocume
     Ok((document, own))
 }
 
-fn closes(document: &ColdDocument) {
+fn closes(document: &RegimeResult) {
     let booked = |sample: &Sample| sample.phases.iter().map(|row| row.ns).sum::<Nanos>();
     let exact = document.samples.iter().filter(|sample| booked(sample) == sample.wall_ns).count();
     let all = document.samples.len();
@@ -64,7 +64,7 @@ fn closes(document: &ColdDocument) {
 }
 
 /// The monitored stages of the step beside the script's own timings of the same calls.
-fn agrees(document: &ColdDocument, own: &[Value]) {
+fn agrees(document: &RegimeResult, own: &[Value]) {
     let stage = |compile: &Compile, name: &str| match name {
         "trace" => compile.trace_ns,
         "lower" => compile.lower_ns,
@@ -90,7 +90,7 @@ fn agrees(document: &ColdDocument, own: &[Value]) {
     }
 }
 
-fn proves(document: &ColdDocument, policy: &str) {
+fn proves(document: &RegimeResult, policy: &str) {
     let ns = |sample: &Sample, phase: Phase| {
         sample.phases.iter().find(|row| row.name == phase).map_or(0, |row| row.ns.0)
     };

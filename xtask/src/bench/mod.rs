@@ -21,7 +21,7 @@ mod verify;
 use std::path::PathBuf;
 use std::process::Command;
 
-use firstlight_schema::cold::ColdDocument;
+use firstlight_schema::run::{RegimeResult, RunDocument};
 use tempfile::TempDir;
 
 use crate::python;
@@ -97,14 +97,17 @@ impl Workshop {
         root().join("benches").join(name).display().to_string()
     }
 
-    /// The document of `firstlight cold` with these options, of this command.
-    fn cold(&self, options: &[&str], command: &[&str]) -> Result<ColdDocument> {
+    /// What `firstlight cold` with these options finds of this command, in its only regime.
+    fn cold(&self, options: &[&str], command: &[&str]) -> Result<RegimeResult> {
         let mut whole = vec!["cold", "--format", "json", "--quiet"];
         whole.extend(options);
         whole.push("--");
         whole.extend(command);
         let json = crate::shell::output(&mut self.firstlight(&whole))?;
-        serde_json::from_str(&json).map_err(|error| error.to_string())
+        let document: RunDocument =
+            serde_json::from_str(&json).map_err(|error| error.to_string())?;
+        let arms = document.cases.into_iter().flat_map(|case| case.arms);
+        arms.flat_map(|arm| arm.regimes).next().ok_or_else(|| "nothing was measured".to_owned())
     }
 }
 

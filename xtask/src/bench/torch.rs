@@ -2,8 +2,8 @@
 //! gigabytes along, so this one is run only when it is asked for by name.
 
 use firstlight_schema::cache::Layer;
-use firstlight_schema::cold::Summary;
 use firstlight_schema::phase::Phase;
+use firstlight_schema::summary::Summary;
 
 use super::{Workshop, judge};
 use crate::shell::Result;

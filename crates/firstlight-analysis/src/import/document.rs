@@ -145,6 +145,7 @@ fn arm_result(arm: &ForeignArm, foreign: &Foreign) -> ArmResult {
     result.notices.push(Reason::new(Finding::NotProved, text));
     ArmResult {
         name: arm.name.clone(),
+        command: None,
         regimes: vec![result],
         priming: Vec::new(),
         stopped: None,

@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firstlight_schema::message::Message;
 use firstlight_schema::reading::{RawRecord, RawSample, SampleRole};
-use firstlight_schema::snapshot::RAW;
-use firstlight_schema::suite::{CaseFile, Regime, SuiteFile};
+use firstlight_schema::snapshot::{Origin, RAW};
+use firstlight_schema::suite::{CaseFile, SuiteFile};
 use firstlight_schema::validation::{Place, Rule, RuleOutcome, RuleResult};
 
-use crate::stopping::GiveUp;
+use crate::stopping::{GiveUp, Terms};
 
 /// For so many arms and rounds, whose turn it is.
 pub type Order<'a> = dyn Fn(usize, usize) -> Vec<Vec<usize>> + 'a;
 
-/// Every sample is a process of its own, started after the one before it had been reaped.
-pub fn fresh_processes(records: &[RawRecord]) -> RuleResult {
+/// Every sample is a process of its own, started after the one before it had been reaped. Clocks of
+/// different starts of the machine are not compared.
+pub fn fresh_processes(records: &[RawRecord], origin: &Origin) -> RuleResult {
     let mut places = Vec::new();
     let mut pids = BTreeSet::new();
     let mut spoke = 0;
@@ -27,7 +28,10 @@ pub fn fresh_processes(records: &[RawRecord]) -> RuleResult {
         if usize::try_from(sample.number).ok() != Some(index + 1) {
             wrong("number", u64::from(sample.number), (index + 1).to_string());
         }
-        let before = index.checked_sub(1).map_or(0, |last| records[last].sample.reaped.0);
+        let boot = |record: &RawRecord| origin.boot_of(record.sample.number);
+        let before = index.checked_sub(1).map(|last| &records[last]);
+        let before = before.filter(|last| boot(last) == boot(record));
+        let before = before.map_or(0, |last| last.sample.reaped.0);
         if sample.spawn.0 < before {
             wrong("spawn", sample.spawn.0, format!("not before {before}"));
         }
@@ -63,7 +67,12 @@ fn hellos(sample: &RawSample) -> impl Iterator<Item = (u32, u64)> {
 }
 
 /// The arms of each case took turns as the seed says, and nobody was left out.
-pub fn interleaved(records: &[RawRecord], suite: &SuiteFile, order: &Order<'_>) -> RuleResult {
+pub fn interleaved(
+    records: &[RawRecord],
+    suite: &SuiteFile,
+    origin: &Origin,
+    order: &Order<'_>,
+) -> RuleResult {
     let mut places = Vec::new();
     let mut known = 0;
     for case in &suite.cases {
@@ -74,7 +83,7 @@ pub fn interleaved(records: &[RawRecord], suite: &SuiteFile, order: &Order<'_>) 
             .filter(|(_, record)| record.subject.as_ref().is_some_and(|s| s.case == *name))
             .collect();
         known += of_case.len();
-        places.extend(check_case(&of_case, suite, case, order, records.len()));
+        places.extend(check_case(&of_case, suite, case, origin, order, records.len()));
     }
     if known != records.len() {
         let (found, expected) = (records.len().to_string(), format!("{known} of known cases"));
@@ -91,6 +100,7 @@ fn check_case(
     records: &[(usize, &RawRecord)],
     suite: &SuiteFile,
     case: &CaseFile,
+    origin: &Origin,
     order: &Order<'_>,
     all: usize,
 ) -> Vec<Place> {
@@ -105,9 +115,17 @@ fn check_case(
     let mut last: Option<Turn> = None;
     let mut give_up = vec![GiveUp::default(); contenders.len()];
     let mut gone: Vec<bool> = vec![false; contenders.len()];
+    let mut measured: Vec<bool> = vec![false; contenders.len()];
     let mut seen: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     let mut owed: BTreeMap<(usize, usize), Vec<bool>> = BTreeMap::new();
+    let mut part = 0;
     for &(index, record) in records {
+        let resumed =
+            origin.segments.iter().filter(|one| one.first <= record.sample.number).count();
+        if resumed > part {
+            part = resumed;
+            measured.fill(false);
+        }
         let mut wrong = |published: String, expected: &str| {
             let at = format!("{}/subject", index + 1);
             places.push(Place::file(RAW, published, expected).at(at));
@@ -121,14 +139,24 @@ fn check_case(
             continue;
         };
         let was_gone = gone[who];
-        let policy = suite.policy(&subject.arm, subject.regime.unwrap_or(Regime::ColdPrimed));
-        gone[who] |= give_up[who].after(&record.sample, subject.regime, policy).is_some();
-        if record.sample.role == SampleRole::Priming {
-            if last.is_some() {
-                wrong("a priming process".to_owned(), "no priming after the first sample");
+        let terms = Terms::new(suite, &subject.arm, subject.regime);
+        gone[who] |= give_up[who].after(&record.sample, subject.regime, terms).is_some();
+        match record.sample.role {
+            SampleRole::Measured => {}
+            // One that shows which interpreter a command starts comes first of its arm's; a resumed run
+            // fills the caches again.
+            SampleRole::Priming => {
+                let shows = subject.regime.is_some() || part > 0;
+                let may_come = last.is_none() || !measured[who] && shows;
+                if !may_come {
+                    wrong("a priming process".to_owned(), "no priming after the first sample");
+                }
+                continue;
             }
-            continue;
+            // It stands beside the measured process of its turn.
+            SampleRole::Control => continue,
         }
+        measured[who] = true;
         let turn = subject.regime.zip(subject.round).and_then(|(regime, round)| {
             let regime = regimes.iter().position(|&known| known == regime)?;
             let round = usize::try_from(round).ok()?.checked_sub(1)?;

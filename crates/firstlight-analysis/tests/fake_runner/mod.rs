@@ -182,6 +182,8 @@ fn origin() -> Origin {
             installer: None,
             packages: BTreeMap::new(),
         },
+        boot: None,
+        segments: Vec::new(),
     }
 }
 

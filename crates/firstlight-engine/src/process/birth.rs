@@ -7,7 +7,7 @@
 
 use std::ffi::{CString, OsStr, OsString, c_char, c_int, c_void};
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr::null;
@@ -32,6 +32,8 @@ pub struct Start {
     arguments: Strings,
     environment: Strings,
     directory: Option<CString>,
+    /// Standard input; empty where there is none.
+    input: Option<File>,
     /// The descriptor that the environment names.
     channel: Option<RawFd>,
 }
@@ -52,7 +54,13 @@ impl Start {
         let directory = launch.directory.as_ref().map(|path| text(path.as_os_str())).transpose()?;
         let environment = Strings::new(environment(&launch.variables, None)?);
         let arguments = Strings::new(arguments);
-        Ok(Self { launch, program, arguments, environment, directory, channel: None })
+        let input = launch.stdin.as_ref().map(File::open).transpose()?;
+        Ok(Self { launch, program, arguments, environment, directory, input, channel: None })
+    }
+
+    /// Every process reads its standard input from the beginning.
+    pub(super) fn rewind_input(&mut self) -> io::Result<()> {
+        self.input.as_mut().map_or(Ok(()), Seek::rewind)
     }
 
     /// The number under which the process finds its end of the channel.
@@ -148,7 +156,7 @@ impl Cradle {
         let unblocked = block_signals()?;
         let birth = Birth {
             start,
-            streams: [self.nothing.as_raw_fd(), output, errors],
+            streams: [start.input.as_ref().unwrap_or(&self.nothing).as_raw_fd(), output, errors],
             unblocked: &unblocked,
             error: AtomicI32::new(0),
         };
@@ -283,6 +291,7 @@ mod tests {
             requests: Vec::new(),
             timeout: Duration::from_secs(10),
             show: Show::Tail,
+            stdin: None,
             interpreter: None,
         }
     }

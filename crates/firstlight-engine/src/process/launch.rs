@@ -29,6 +29,8 @@ pub struct Launch {
     pub requests: Vec<Request>,
     pub timeout: Duration,
     pub show: Show,
+    /// The file that it reads as its standard input, which is otherwise empty.
+    pub stdin: Option<PathBuf>,
     /// The interpreter that scripts in front of it are known to start: when its file is opened is seen.
     pub interpreter: Option<PathBuf>,
 }

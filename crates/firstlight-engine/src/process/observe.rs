@@ -75,6 +75,7 @@ impl<'a> Stage<'a> {
         let listener =
             self.listener(&start.launch).map_err(EngineError::system("open a channel"))?;
         start.name_channel(listener.as_ref().map(Listener::inherited));
+        start.rewind_input().map_err(EngineError::system("rewind the standard input"))?;
         let openings = start.launch.interpreter.as_deref().and_then(Openings::of);
         let spawn = now();
         let born = self

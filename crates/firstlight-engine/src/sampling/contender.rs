@@ -1,17 +1,20 @@
 //! One arm of a case: its program, its caches, what was taken of it.
 
+use std::path::PathBuf;
+
+use firstlight_schema::cache::{CachePolicy, Policy};
 use firstlight_schema::message::{Iterate, Prepare, Request};
 use firstlight_schema::nanos::Nanos;
-use firstlight_schema::reading::{SampleRole, Subject};
+use firstlight_schema::reading::{RawSample, SampleRole, Subject};
 use firstlight_schema::suite::{ArmFile, CaseFile, EnvironmentFile, Program, Regime};
 use firstlight_schema::variables;
 
-use super::command::priming;
+use super::plan::swaps;
 use super::session::{Observer, Session, Target};
 use super::suite::{ArmReadings, Guide, RegimeReadings, SuitePlan};
 use crate::EngineError;
-use crate::process::{Launch, Show};
-use crate::python::resolve;
+use crate::process::Launch;
+use crate::python::{Interpreter, resolve};
 
 /// Cheaper than `-m`, which imports a good part of the standard library to find a module.
 const RUNNER: &str = "from firstlight.runner import main; main()";
@@ -28,9 +31,12 @@ pub(super) struct Contender<'a> {
     case: &'a CaseFile,
     /// Whether this is the arm's second measurement, as a control.
     again: bool,
-    prepare: Prepare,
+    /// What it is asked first; a command that knows nothing of firstlight is asked nothing.
+    prepare: Option<Prepare>,
     iterations: u32,
     target: Target,
+    /// Whether its caches still have to be filled.
+    needs_priming: bool,
     pub(super) readings: ArmReadings,
 }
 
@@ -54,7 +60,7 @@ impl<'a> Contender<'a> {
             })
             .collect();
         let readings = ArmReadings { arm: name, priming: Vec::new(), regimes, stopped: None };
-        let prepare = prepare(case, arm);
+        let prepare = (!arm.is_process()).then(|| prepare(case, arm));
         Ok(Self {
             plan,
             case,
@@ -62,6 +68,7 @@ impl<'a> Contender<'a> {
             prepare,
             iterations: plan.suite.file.warm.iterations,
             target: target(plan, arm)?,
+            needs_priming: plan.needs_priming(case),
             readings,
         })
     }
@@ -84,7 +91,7 @@ impl<'a> Contender<'a> {
     /// All at once: the process never waits for us inside a measured stretch.
     fn requests(&self, regime: Regime) -> Vec<Request> {
         let warm = &self.plan.suite.file.warm;
-        let prepare = Request::Prepare(self.prepare.clone());
+        let Some(prepare) = self.prepare.clone().map(Request::Prepare) else { return Vec::new() };
         if regime.is_cold() {
             return vec![prepare, Request::First, Request::Finish];
         }
@@ -98,23 +105,28 @@ impl<'a> Contender<'a> {
         ]
     }
 
-    /// One process fills the caches for all regimes.
+    /// One process fills the caches for all regimes. Caches do not outlive a run, so a resumed one fills
+    /// them again.
     pub(super) fn prime(
         &mut self,
         session: &mut Session<'_>,
         observer: &mut dyn Observer,
         guide: &mut dyn Guide,
     ) -> Result<(), EngineError> {
+        if !self.needs_priming || self.readings.stopped.is_some() || session.is_interrupted() {
+            return Ok(());
+        }
         let policy = priming(self.plan.suite.file.policy(&self.readings.arm, Regime::ColdPrimed));
         let subject = self.subject(None, None);
         observer.starting(SampleRole::Priming, Some(&subject));
         self.target.ask(&self.requests(Regime::ColdPrimed));
-        let role = SampleRole::Priming;
-        let sample = session.take(&mut self.target, policy, role, Some(subject.clone()))?;
+        let was_replaying = session.is_replaying();
+        let sample = session.take(&mut self.target, policy, SampleRole::Priming, &subject)?;
         observer.taken(&sample);
         self.readings.stopped = guide.gives_up(&subject, &sample);
-        if self.readings.stopped.is_none() {
+        if self.readings.stopped.is_none() && !was_replaying {
             self.target.scratch.keep_as_primed()?;
+            self.needs_priming = false;
         }
         self.readings.priming.push(sample);
         Ok(())
@@ -128,17 +140,96 @@ impl<'a> Contender<'a> {
         observer: &mut dyn Observer,
         guide: &mut dyn Guide,
     ) -> Result<(), EngineError> {
+        for role in self.roles(round) {
+            self.prime_again(session, observer, guide)?;
+            if self.readings.stopped.is_some() || session.is_interrupted() {
+                return Ok(());
+            }
+            let subject = self.subject(Some(regime), Some(round));
+            for sample in self.take(session, round, regime, role, observer)? {
+                self.readings.stopped = guide.gives_up(&subject, &sample);
+                let known = self.readings.regimes.iter_mut().find(|known| known.regime == regime);
+                known.expect("a regime of the suite").samples.push((round, sample));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills the caches where they are still empty. An earlier part of a resumed run did so at this
+    /// point as often as it was resumed.
+    fn prime_again(
+        &mut self,
+        session: &mut Session<'_>,
+        observer: &mut dyn Observer,
+        guide: &mut dyn Guide,
+    ) -> Result<(), EngineError> {
+        let subject = self.subject(None, None);
+        while self.readings.stopped.is_none() && session.replays_priming_of(&subject) {
+            self.prime(session, observer, guide)?;
+        }
+        if !session.is_replaying() {
+            self.prime(session, observer, guide)?;
+        }
+        Ok(())
+    }
+
+    /// The processes of one turn: the measured one, and where asked one without hooks beside it.
+    fn roles(&self, round: u32) -> Vec<SampleRole> {
+        let sampling = &self.plan.suite.file.sampling;
+        if self.prepare.is_some() || !sampling.unhooked {
+            return vec![SampleRole::Measured];
+        }
+        let mut roles = vec![SampleRole::Measured, SampleRole::Control];
+        let swapped = swaps(round, sampling.seed).last().copied().unwrap_or(false);
+        if swapped {
+            roles.reverse();
+        }
+        roles
+    }
+
+    /// Takes one process of a turn, and another one where the first only showed what to watch or could not
+    /// import `firstlight`.
+    fn take(
+        &mut self,
+        session: &mut Session<'_>,
+        round: u32,
+        regime: Regime,
+        role: SampleRole,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<RawSample>, EngineError> {
         let policy = self.plan.suite.file.policy(&self.readings.arm, regime);
         let subject = self.subject(Some(regime), Some(round));
-        observer.starting(SampleRole::Measured, Some(&subject));
+        observer.starting(role, Some(&subject));
         self.target.ask(&self.requests(regime));
-        let role = SampleRole::Measured;
-        let sample = session.take(&mut self.target, policy, role, Some(subject.clone()))?;
-        observer.taken(&sample);
-        self.readings.stopped = guide.gives_up(&subject, &sample);
-        let of_regime = self.readings.regimes.iter_mut().find(|known| known.regime == regime);
-        of_regime.expect("a regime of the suite").samples.push((round, sample));
-        Ok(())
+        let mut samples = Vec::new();
+        let first = session.take(&mut self.target, policy, role, &subject)?;
+        let only_shows = first.role != role;
+        let again = only_shows || first.misses_firstlight() && self.target.lend_firstlight();
+        if only_shows {
+            self.readings.priming.push(first);
+        } else {
+            samples.push(first);
+        }
+        if again {
+            samples.push(session.take(&mut self.target, policy, role, &subject)?);
+        }
+        if let Some(last) = samples.last() {
+            observer.taken(last);
+        }
+        Ok(samples)
+    }
+}
+
+/// Under which the caches are filled: private and empty at first.
+fn priming(policy: CachePolicy) -> CachePolicy {
+    let fill = |of: Policy| match of {
+        Policy::AsFound | Policy::AsConfigured => of,
+        Policy::Clean | Policy::Primed | Policy::Disabled => Policy::Clean,
+    };
+    CachePolicy {
+        compilers: fill(policy.compilers),
+        bytecode: fill(policy.bytecode),
+        page_cache: policy.page_cache,
     }
 }
 
@@ -147,7 +238,7 @@ pub(crate) fn prepare(case: &CaseFile, arm: &ArmFile) -> Prepare {
     Prepare {
         workload: match arm.program() {
             Program::Workload(workload) => Some(workload.to_owned()),
-            Program::Command(_) => None,
+            Program::Command(_) | Program::Process(_) => None,
         },
         case: case.name.get_ref().clone(),
         parameters: case.parameters.clone(),
@@ -172,6 +263,9 @@ pub(crate) fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, Engi
             };
             (resolve(&typed)?.program, words[1..].iter().map(Into::into).collect(), false)
         }
+        Program::Process(words) => {
+            (resolve(&words[0])?.program, words[1..].iter().map(Into::into).collect(), true)
+        }
     };
     let of_all = match &file.environment {
         EnvironmentFile::AsFound => None,
@@ -186,15 +280,22 @@ pub(crate) fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, Engi
     let launch = Launch {
         program,
         arguments,
-        directory: Some(plan.suite.folder.clone()),
+        // A process runs where firstlight was started, as it would without it.
+        directory: (!arm.is_process()).then(|| plan.suite.folder.clone()),
         variables,
         requests: Vec::new(),
         timeout: file.sampling.timeout,
-        show: Show::Tail,
+        show: plan.show,
+        stdin: file.sampling.stdin.as_ref().filter(|_| arm.is_process()).map(PathBuf::from),
         interpreter: None,
     };
     let policy = plan.suite.file.policy(arm.name.get_ref(), file.regimes[0]);
-    let mut target = Target::new(launch, hooked, policy, &[])?;
+    let folders = match policy.page_cache {
+        Policy::AsFound => Vec::new(),
+        _ => Interpreter::ask(&launch.program)?.folders,
+    };
+    let mut target = Target::new(launch, hooked, policy, &folders)?;
+    target.is_process = arm.is_process();
     if arm.artefacts {
         let folder = target.scratch.artefacts()?;
         target.launch.variables.push((variables::ARTEFACTS.into(), Some(folder.into())));

@@ -1,12 +1,14 @@
-//! A session takes processes one after the other and writes each one's readings down.
+//! A session takes processes one after the other and writes each one's readings down. A resumed one
+//! first hands out what was taken before, in the same order.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use firstlight_schema::cache::{CachePolicy, Layer, LayerReading, Policy};
 use firstlight_schema::message::{Message, Request};
 use firstlight_schema::nanos::Nanos;
-use firstlight_schema::reading::{RawRecord, RawSample, SampleRole, Subject};
+use firstlight_schema::reading::{Outcome, RawRecord, RawSample, SampleRole, Subject};
 
 use crate::EngineError;
 use crate::cache::{PageCache, Scratch};
@@ -36,6 +38,8 @@ pub struct Target {
     pub page_cache: Option<PageCache>,
     /// Whether the hooks are to be loaded into it.
     pub hooked: bool,
+    /// Whether it is a command that knows nothing of firstlight.
+    pub is_process: bool,
     /// Whether a control must be able to import `firstlight`.
     lends_firstlight: bool,
     /// The command with all settings, for each way it has been started.
@@ -62,6 +66,7 @@ impl Target {
             scratch: Scratch::new()?,
             page_cache,
             hooked,
+            is_process: false,
             lends_firstlight: false,
             prepared: Vec::new(),
         })
@@ -79,8 +84,11 @@ impl Target {
 
     /// The interpreter that spoke, where scripts in front of it started it and nobody watches its file
     /// yet; from now on it is watched.
-    fn discover(&mut self, messages: &[Message]) -> bool {
-        let spoke = messages.iter().find_map(|message| match message {
+    fn discover(&mut self, sample: &RawSample) -> bool {
+        if !self.is_process || sample.outcome != Outcome::Completed {
+            return false;
+        }
+        let spoke = sample.messages.iter().find_map(|message| match message {
             Message::Hello(hello) => hello.executable.as_ref().map(PathBuf::from),
             _ => None,
         });
@@ -109,6 +117,8 @@ pub struct Session<'a> {
     stage: Stage<'a>,
     busy: BusyTime,
     taken: u32,
+    /// What an earlier part of this run took and was not asked for yet.
+    earlier: VecDeque<RawRecord>,
 }
 
 impl<'a> Session<'a> {
@@ -116,9 +126,41 @@ impl<'a> Session<'a> {
         store: RunFolder,
         hooks: Hooks,
         interrupt: &'a Interrupt,
+        earlier: Vec<RawRecord>,
     ) -> Result<Self, EngineError> {
         let stage = Stage::new(store.path(), interrupt)?;
-        Ok(Self { store, hooks, stage, busy: BusyTime::new(), taken: 0 })
+        let earlier = VecDeque::from(earlier);
+        Ok(Self { store, hooks, stage, busy: BusyTime::new(), taken: 0, earlier })
+    }
+
+    /// Whether the next process was taken before.
+    pub(super) fn is_replaying(&self) -> bool {
+        !self.earlier.is_empty()
+    }
+
+    /// Whether the next process was taken before, and filled the caches of this subject.
+    pub(super) fn replays_priming_of(&self, subject: &Subject) -> bool {
+        self.earlier.front().is_some_and(|record| {
+            record.subject.as_ref() == Some(subject) && record.sample.role == SampleRole::Priming
+        })
+    }
+
+    /// The next process, where it was taken before. The plan follows from the seed and from what was
+    /// measured, so it is the one that is asked for.
+    fn earlier(
+        &mut self,
+        target: &mut Target,
+        role: SampleRole,
+        subject: &Subject,
+    ) -> Result<Option<RawSample>, EngineError> {
+        let Some(record) = self.earlier.pop_front() else { return Ok(None) };
+        let found = (record.subject.as_ref(), record.sample.role);
+        let discovery = role == SampleRole::Measured && target.discover(&record.sample);
+        if found != (Some(subject), if discovery { SampleRole::Priming } else { role }) {
+            return Err(EngineError::NotAsPlanned { number: record.sample.number });
+        }
+        self.taken = record.sample.number;
+        Ok(Some(record.sample))
     }
 
     pub(super) fn is_interrupted(&self) -> bool {
@@ -131,8 +173,11 @@ impl<'a> Session<'a> {
         target: &mut Target,
         policy: CachePolicy,
         role: SampleRole,
-        subject: Option<Subject>,
+        subject: &Subject,
     ) -> Result<RawSample, EngineError> {
+        if let Some(sample) = self.earlier(target, role, subject)? {
+            return Ok(sample);
+        }
         let before = target.scratch.prepare(policy)?;
         let start = self.prepare(target, policy, role)?;
         if let Some(pages) = &target.page_cache {
@@ -147,12 +192,6 @@ impl<'a> Session<'a> {
             .read()
             .zip(busy_before)
             .map(|(after, before)| Nanos(after.0.saturating_sub(before.0)));
-        // A process that tells which interpreter the command starts is not measured: the next ones also
-        // tell when it is started.
-        let discovery = role == SampleRole::Measured
-            && subject.is_none()
-            && target.discover(&observation.messages);
-        let role = if discovery { SampleRole::Priming } else { role };
         let mut caches = target.scratch.readings(policy, &before);
         if let Some((pages, before)) = target.page_cache.as_ref().zip(pages_before) {
             let (layer, policy) = (Layer::PageCache, policy.page_cache);
@@ -165,8 +204,13 @@ impl<'a> Session<'a> {
             });
         }
         self.taken += 1;
-        let sample = assemble(self.taken, role, started, observation, busy, caches);
-        let record = RawRecord { subject, sample };
+        let mut sample = assemble(self.taken, role, started, observation, busy, caches);
+        // A process that shows which interpreter the command starts is not measured: the next ones also
+        // show when it is started.
+        if role == SampleRole::Measured && target.discover(&sample) {
+            sample.role = SampleRole::Priming;
+        }
+        let record = RawRecord { subject: Some(subject.clone()), sample };
         self.store.append(&record)?;
         Ok(record.sample)
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use firstlight_schema::cache::CachePolicy;
 use firstlight_schema::finding::Reason;
+use firstlight_schema::nanos::{Moment, Nanos};
 use firstlight_schema::reading::{RawRecord, RawSample, Subject};
 use firstlight_schema::suite::{CaseFile, Regime};
 
@@ -13,6 +14,7 @@ use super::plan::Rounds;
 use super::session::{Observer, Session};
 use crate::EngineError;
 use crate::clock::now;
+use crate::process::Show;
 use crate::suites::Suite;
 
 #[derive(Debug)]
@@ -20,6 +22,10 @@ pub struct SuitePlan<'a> {
     pub suite: &'a Suite,
     /// The interpreter for workloads in Python; suites without any need none.
     pub python: Option<&'a Path>,
+    /// Where the processes' output goes.
+    pub show: Show,
+    /// No round begins after this.
+    pub deadline: Option<Moment>,
 }
 
 /// Everything that was taken of one case.
@@ -93,6 +99,11 @@ pub trait Guide {
     fn guide(&mut self, arms: &[&ArmReadings]) -> Guidance;
 }
 
+/// The moment after which no round begins, for a run that may take so long.
+pub fn deadline(limit: Duration) -> Moment {
+    now() + Nanos::from(limit)
+}
+
 impl SuitePlan<'_> {
     /// How many processes will be started if nothing fails and nothing needs more.
     pub fn processes_in_all(&self) -> u32 {
@@ -101,14 +112,20 @@ impl SuitePlan<'_> {
             let per_arm: u32 =
                 file.regimes_of(case).into_iter().map(|regime| file.least(regime)).sum();
             let arms = file.arms_of(case).count() + file.control_of(case).iter().count();
+            let per_arm = if file.sampling.unhooked { per_arm * 2 } else { per_arm };
             let each = per_arm + u32::from(self.needs_priming(case));
             u32::try_from(arms).unwrap_or(u32::MAX).saturating_mul(each)
         };
         file.cases.iter().map(of_case).sum()
     }
 
+    /// Whether the time is up that was given to the run.
+    pub fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| now() >= deadline)
+    }
+
     /// Whether anything of a case wants a cache that somebody has to fill first.
-    fn needs_priming(&self, case: &CaseFile) -> bool {
+    pub(super) fn needs_priming(&self, case: &CaseFile) -> bool {
         let file = &self.suite.file;
         let regimes = file.regimes_of(case);
         file.arms_of(case).any(|arm| {
@@ -163,14 +180,9 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
     }
 
     fn take_all(&mut self, guide: &mut dyn Guide) -> Result<(), EngineError> {
-        let began = now();
         let regimes = self.plan.suite.file.regimes_of(self.case);
-        if self.plan.needs_priming(self.case) {
-            for contender in &mut self.contenders {
-                if !self.session.is_interrupted() {
-                    contender.prime(self.session, self.observer, guide)?;
-                }
-            }
+        for contender in &mut self.contenders {
+            contender.prime(self.session, self.observer, guide)?;
         }
         let warm = &self.plan.suite.file.warm;
         let mut wants_more = true;
@@ -186,7 +198,7 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
             }
             self.take_round(round, &regimes, guide)?;
             if wants_more && round >= warm.processes {
-                let spent = Duration::from(now().since(began));
+                let spent = Duration::from(self.spent());
                 wants_more = if self.rounds.is_balanced() {
                     self.ask(guide, round, spent)
                 } else {
@@ -203,7 +215,15 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
 
     fn is_over(&self) -> bool {
         let given_up = |contender: &Contender<'_>| contender.readings.stopped.is_some();
-        self.session.is_interrupted() || self.contenders.iter().all(given_up)
+        let no_time = !self.session.is_replaying() && self.plan.is_over();
+        no_time || self.session.is_interrupted() || self.contenders.iter().all(given_up)
+    }
+
+    /// The time that the processes of this case took.
+    fn spent(&self) -> Nanos {
+        let readings = self.contenders.iter().map(|contender| &contender.readings);
+        let samples = readings.flat_map(|of| of.regimes.iter().flat_map(|regime| &regime.samples));
+        samples.map(|(_, sample)| sample.wall()).sum()
     }
 
     /// Every arm once in each regime; the arms of one regime follow each other.

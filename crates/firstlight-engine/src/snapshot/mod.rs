@@ -20,6 +20,6 @@ pub use signature::{check_signature, sign};
 pub use stamp::stamp;
 pub use variables::variables;
 pub use writer::{
-    begin, binary_digest, copy, describe, is_sealed, json, read_origin, seal, vouch,
-    write_validation,
+    begin, binary_digest, copy, describe, is_sealed, json, read_origin, seal, unseal, vouch,
+    write_origin, write_validation,
 };

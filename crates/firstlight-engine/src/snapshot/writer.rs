@@ -29,8 +29,25 @@ pub fn begin(folder: &Path, origin: &Origin, suite: &Suite) -> Result<(), Engine
     for (name, content) in suites::files(&suite.folder)? {
         write_below(folder, &format!("{SUITE}{name}"), &content)?;
     }
+    write_origin(folder, origin)
+}
+
+/// Writes down how a run began, and where it was resumed.
+pub fn write_origin(folder: &Path, origin: &Origin) -> Result<(), EngineError> {
     let json = serde_json::to_string(origin).expect("an origin has plain fields");
     write_whole(&folder.join(ORIGIN), &json)
+}
+
+/// Makes a run of a snapshot's folder again: what the manifest says of how it began is kept.
+pub fn unseal(folder: &Path, origin: &Origin) -> Result<(), EngineError> {
+    write_origin(folder, origin)?;
+    for name in [MANIFEST, VALIDATION] {
+        let path = folder.join(name);
+        if path.exists() {
+            fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
+        }
+    }
+    Ok(())
 }
 
 /// How a run that has no manifest began.

@@ -15,7 +15,7 @@ const ROOM_FOR_A_LETTER: f64 = 0.045;
 /// The bar of one arm and regime; the whole width stands for `longest`.
 pub(crate) fn ledger_bar(id: &str, of: &Ledger<'_>, longest: f64) -> Markup {
     let mut from = 0.0;
-    let parts: Vec<(f64, f64, &firstlight_schema::cold::PhaseMean)> = of
+    let parts: Vec<(f64, f64, &firstlight_schema::summary::PhaseMean)> = of
         .phases
         .iter()
         .map(|row| {

@@ -1,9 +1,9 @@
 //! What stands behind an arm's numbers: programs, packages, caches, and what failing processes said.
 
 use firstlight_schema::cache::{Inventory, LayerEvidence};
-use firstlight_schema::cold::{PackageMean, Program};
 use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult};
 use firstlight_schema::sample::Sample;
+use firstlight_schema::summary::{PackageMean, Program};
 use maud::{Markup, html};
 
 use super::name;

@@ -47,7 +47,7 @@ pub(super) fn ledgers(id: &str, case: &Case<'_>) -> Markup {
     }
 }
 
-fn mean<'a>(of: &Ledger<'a>, phase: Phase) -> Option<&'a firstlight_schema::cold::PhaseMean> {
+fn mean<'a>(of: &Ledger<'a>, phase: Phase) -> Option<&'a firstlight_schema::summary::PhaseMean> {
     of.phases.iter().find(|row| row.name == phase)
 }
 

@@ -1,9 +1,9 @@
 //! One case: its rows, its processes as points, its warm series, its findings.
 
-use firstlight_schema::cold::PhaseMean;
 use firstlight_schema::diagnosis::Diagnosis;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
+use firstlight_schema::summary::PhaseMean;
 
 use super::calls::Distribution;
 use super::memory::MemoryOf;

@@ -1,40 +1,113 @@
-//! The document `cold` as text.
+//! Commands that were measured as they are: one in full, several beside each other.
 
 use std::fmt::Write as _;
 
 use firstlight_schema::cache::{CachePolicy, Policy};
-use firstlight_schema::cold::{ColdDocument, Summary};
+use firstlight_schema::phase::Phase;
+use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::sample::Sample;
+use firstlight_schema::summary::Summary;
 
-use super::evidence::{control, invalid, notices};
+use super::evidence::{hooks, invalid, notices};
 use super::page::{BOLD, Page};
 use super::sheet::{Depth, headline, sheet};
 use crate::diagnosis;
-use crate::format::{fit, policy};
+use crate::format::{duration, fit, policy};
 
-pub(super) fn cold(page: &mut Page, document: &ColdDocument) {
-    let command = fit(&document.command.join(" "), page.width());
-    page.line(&format!("{BOLD}{command}{BOLD:#}"));
-    let shown = document.summary.as_ref().or(document.invalid_summary.as_deref());
-    page.sentence(&conditions(document.samples.len(), document.policy, shown));
+/// The case of a run that measures commands as they are.
+pub(super) fn commands(document: &RunDocument) -> Option<&CaseResult> {
+    let [case] = document.cases.as_slice() else { return None };
+    case.arms.iter().all(|arm| arm.command.is_some()).then_some(case)
+}
+
+/// The only command and regime of a case, if there is only one.
+pub(super) fn only(case: &CaseResult) -> Option<(&ArmResult, &RegimeResult)> {
+    let [arm] = case.arms.as_slice() else { return None };
+    let [regime] = arm.regimes.as_slice() else { return None };
+    Some((arm, regime))
+}
+
+/// One command in one regime.
+pub(super) fn command(page: &mut Page, arm: &ArmResult, regime: &RegimeResult) {
+    title(page, arm);
+    let shown = regime.summary.as_ref().or(regime.invalid_summary.as_deref());
+    page.sentence(&conditions(regime.samples.len(), regime.policy, shown));
     page.gap();
-    if document.summary.is_none() {
-        page.sentence(&no_valid_sample(&document.samples));
+    if regime.summary.is_none() {
+        page.sentence(&no_valid_sample(&regime.samples));
         page.gap();
     }
     if let Some(summary) = shown {
         let longest = headline(summary).1;
-        sheet(page, summary, &document.samples, longest, Depth::Imports);
+        sheet(page, summary, &regime.samples, longest, Depth::Imports);
     }
-    if let Some(of) = &document.control {
-        control(page, of);
+    if let Some(price) = &regime.hooks {
+        hooks(page, price);
     }
-    invalid(page, &document.samples);
-    notices(page, &document.notices);
+    invalid(page, &regime.samples);
+    notices(page, &regime.notices);
     page.gap();
-    for line in &document.diagnosis {
+    for line in &regime.diagnosis {
         page.sentence(&diagnosis::line(line));
     }
+}
+
+/// The commands of a case, each under its name.
+pub(super) fn titles(page: &mut Page, case: &CaseResult) {
+    for arm in &case.arms {
+        let words = arm.command.as_deref().unwrap_or_default().join(" ");
+        let room = page.width().saturating_sub(arm.name.len() + 2);
+        page.line(&format!("{BOLD}{}{BOLD:#}: {}", arm.name, fit(&words, room)));
+    }
+}
+
+fn title(page: &mut Page, arm: &ArmResult) {
+    let words = arm.command.as_deref().unwrap_or_default().join(" ");
+    let words = fit(&words, page.width());
+    page.line(&format!("{BOLD}{words}{BOLD:#}"));
+}
+
+/// Where the difference between two commands lies: `b takes 1.80 s less than a: import −1.10 s`.
+pub(super) fn differences(page: &mut Page, case: &CaseResult) {
+    let Some(reference) = case.arms.iter().find(|arm| arm.name == case.reference) else { return };
+    for arm in case.arms.iter().filter(|arm| arm.name != reference.name) {
+        for regime in &arm.regimes {
+            let other = reference.regimes.iter().find(|known| known.regime == regime.regime);
+            let summaries =
+                other.and_then(|other| other.summary.as_ref().zip(regime.summary.as_ref()));
+            if let Some((theirs, ours)) = summaries {
+                let line = difference(ours, theirs, &reference.name);
+                page.sentence(&format!("{}, {}: {line}", arm.name, regime.regime));
+            }
+        }
+    }
+}
+
+fn difference(ours: &Summary, theirs: &Summary, reference: &str) -> String {
+    const SHOWN: usize = 4;
+    const WORTH_A_WORD: f64 = 0.01;
+    let mean = |summary: &Summary, phase: Phase| {
+        let row = headline(summary).0.iter().find(|row| row.name == phase);
+        row.map_or(0.0, |row| row.mean_ns)
+    };
+    let mut phases: Vec<(Phase, f64)> =
+        Phase::ALL.iter().map(|&phase| (phase, mean(ours, phase) - mean(theirs, phase))).collect();
+    let total: f64 = phases.iter().map(|(_, ns)| ns).sum();
+    let whole: f64 = headline(theirs).0.iter().map(|row| row.mean_ns).sum();
+    phases.retain(|(_, ns)| ns.abs() >= WORTH_A_WORD * whole);
+    phases.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let signed = |ns: f64| {
+        let sign = if ns < 0.0 { '−' } else { '+' };
+        format!("{sign}{}", duration(ns.abs()))
+    };
+    let parts: Vec<String> =
+        phases.iter().take(SHOWN).map(|(phase, ns)| format!("{phase} {}", signed(*ns))).collect();
+    let how = if total < 0.0 { "less" } else { "more" };
+    let mut text = format!("{} {how} than {reference} on average", duration(total.abs()));
+    if !parts.is_empty() {
+        write!(text, ": {}", parts.join(", ")).expect("writing to a string");
+    }
+    text
 }
 
 /// Why the ledger below is not a result.

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use firstlight_schema::cache::{Inventory, Layer, LayerEvidence};
-use firstlight_schema::cold::{Control, DevicePeak, Summary};
 use firstlight_schema::estimate::Estimate;
 use firstlight_schema::finding::Reason;
 use firstlight_schema::sample::Sample;
+use firstlight_schema::summary::{DevicePeak, HookPrice, Summary};
 
 use super::page::{BOLD, Page};
 use crate::format::{bytes, count, difference, duration, policy};
@@ -113,7 +113,7 @@ pub(super) fn notices(page: &mut Page, notices: &[Reason]) {
     }
 }
 
-pub(super) fn control(page: &mut Page, control: &Control) {
+pub(super) fn hooks(page: &mut Page, control: &HookPrice) {
     let (Some(wall), Some(cpu)) = (&control.price_wall, &control.price_cpu) else {
         return;
     };

@@ -1,7 +1,7 @@
 //! A ledger as a table, and the programs that were compiled.
 
-use firstlight_schema::cold::{PackageMean, PhaseMean, Program};
 use firstlight_schema::phase::Phase;
+use firstlight_schema::summary::{PackageMean, PhaseMean, Program};
 
 use super::page::Page;
 use crate::bar::{letter, style};

@@ -20,7 +20,6 @@ mod validation;
 mod verdicts;
 mod windows;
 
-use firstlight_schema::cold::ColdDocument;
 use firstlight_schema::comparison::ComparisonDocument;
 use firstlight_schema::health::HealthDocument;
 use firstlight_schema::run::RunDocument;
@@ -45,12 +44,6 @@ pub struct Terminal {
 impl Terminal {
     pub fn new(width: usize) -> Self {
         Self { width: width.clamp(NARROWEST, WIDEST) }
-    }
-
-    pub fn cold(self, document: &ColdDocument) -> String {
-        let mut page = Page::new(self.width);
-        cold::cold(&mut page, document);
-        page.finish()
     }
 
     pub fn comparison(self, document: &ComparisonDocument) -> String {

@@ -1,7 +1,7 @@
 //! One row per arm and regime: the time, its interval, how many processes, whether they count.
 
-use firstlight_schema::cold::PhaseMean;
 use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult};
+use firstlight_schema::summary::PhaseMean;
 
 use super::page::{BOLD, DIM, Page};
 use crate::bar::{bar, letter};
@@ -45,6 +45,8 @@ pub(super) fn beside(page: &mut Page, case: &CaseResult) {
     for arm in &case.arms {
         let said = match &arm.agreement {
             Agreed::Reference | Agreed::Differs { .. } => continue,
+            // Commands have no results that firstlight sees.
+            Agreed::NotCompared { .. } if arm.command.is_some() => continue,
             Agreed::Equal => "equal to the reference's".to_owned(),
             Agreed::Close { difference } => format!("close, {difference:.1e} of their size apart"),
             Agreed::Sampled { difference } => {

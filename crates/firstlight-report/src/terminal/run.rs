@@ -4,6 +4,7 @@ use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
 use super::answers::{cheapest, has_few_arms, overheads, planted, slopes};
+use super::cold;
 use super::findings::{findings, of_the_machine};
 use super::minimum::{facts, minimum};
 use super::page::{BOLD, Page};
@@ -29,8 +30,15 @@ pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
     if report == Report::Minimum {
         return minimum(page, document);
     }
+    let commands = cold::commands(document);
+    if let (Some((arm, regime)), Report::Usual) = (commands.and_then(cold::only), report) {
+        return cold::command(page, arm, regime);
+    }
     for case in &document.cases {
-        title(page, case);
+        match commands {
+            Some(_) => cold::titles(page, case),
+            None => title(page, case),
+        }
         page.gap();
         rows(page, case);
         bars(page, case);
@@ -42,6 +50,9 @@ pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
         overheads(page, case);
         planted(page, case);
         verdicts(page, &case.comparisons);
+        if commands.is_some() {
+            cold::differences(page, case);
+        }
         cheapest(page, case);
         if report == Report::Full || has_few_arms(case) {
             break_evens(page, case);

@@ -1,7 +1,8 @@
 //! One set of samples: headline, bar, points, ledger, programs, evidence.
 
-use firstlight_schema::cold::{PhaseMean, Summary};
+use firstlight_schema::message::FIRST_RESULT;
 use firstlight_schema::sample::Sample;
+use firstlight_schema::summary::{PhaseMean, Summary};
 
 use super::evidence::evidence;
 use super::ledger::{ledger, packages, programs};
@@ -31,7 +32,9 @@ pub(super) fn sheet(
 ) {
     let first = summary.first_result.as_ref().map(|first| ("first result", estimate(first)));
     let wall = ("wall time", estimate(&summary.wall));
-    page.facts(&first.into_iter().chain([wall]).collect::<Vec<_>>());
+    let marks = summary.marks.iter().filter(|mark| mark.name != FIRST_RESULT);
+    let marks = marks.map(|mark| (mark.name.as_str(), estimate(&mark.at)));
+    page.facts(&first.into_iter().chain([wall]).chain(marks).collect::<Vec<_>>());
     page.gap();
     let (phases, point) = headline(summary);
     page.line(&format!("  {}", bar(phases, cells(page.width() - 4, point / longest))));

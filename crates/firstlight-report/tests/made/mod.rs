@@ -129,7 +129,7 @@ fn warm(number: u32, call_us: u64) -> Sample {
     Sample { round: Some(number), ..examine(raw, conditions) }
 }
 
-fn options() -> RunOptions {
+pub(crate) fn options() -> RunOptions {
     RunOptions {
         processes: 7,
         warm_up_calls: 10,
@@ -163,6 +163,7 @@ pub(crate) fn run() -> RunDocument {
     let steady = |call_us| result(Regime::Warm, (1..=7).map(|n| warm(n, call_us)).collect());
     let arm = |name: &str, regimes, stopped| ArmResult {
         name: name.to_owned(),
+        command: None,
         regimes,
         priming: Vec::new(),
         stopped,

@@ -110,11 +110,24 @@ pub struct SamplingFile {
     pub timeout: Duration,
     /// Decides the order of the processes.
     pub seed: u64,
+    /// Whether any exit code of a `process` is a success.
+    pub any_exit_code: bool,
+    /// Whether each process of a `process` arm has one without hooks beside it, which shows their cost.
+    pub unhooked: bool,
+    /// A file that every `process` reads as its standard input, which is otherwise empty.
+    pub stdin: Option<String>,
 }
 
 impl Default for SamplingFile {
     fn default() -> Self {
-        Self { processes: 10, timeout: Duration::from_mins(5), seed: 1 }
+        Self {
+            processes: 10,
+            timeout: Duration::from_mins(5),
+            seed: 1,
+            any_exit_code: false,
+            unhooked: false,
+            stdin: None,
+        }
     }
 }
 
@@ -123,11 +136,15 @@ impl Default for SamplingFile {
 pub struct CacheFile {
     /// Python's `.pyc` files: `primed` unless the suite is about them.
     pub bytecode: Policy,
+    /// The compilers' caches in the regime `cold-clean`: `as-configured` when absent.
+    pub compilers: Option<Policy>,
+    /// The kernel's cache of the interpreter's files: `as-found` or `clean`.
+    pub page_cache: Policy,
 }
 
 impl Default for CacheFile {
     fn default() -> Self {
-        Self { bytecode: Policy::Primed }
+        Self { bytecode: Policy::Primed, compilers: None, page_cache: Policy::AsFound }
     }
 }
 
@@ -184,6 +201,10 @@ pub struct ArmFile {
     /// A program that speaks the runner protocol itself.
     #[serde(default)]
     pub command: Option<Vec<String>>,
+    /// A command that knows nothing of firstlight, measured from its start to its exit. It has cold
+    /// regimes only.
+    #[serde(default)]
+    pub process: Option<Vec<String>>,
     /// Given to `setup` beside the case's parameters.
     #[serde(default)]
     pub options: BTreeMap<String, Scalar>,
@@ -210,6 +231,7 @@ pub struct ArmFile {
 pub enum Program<'a> {
     Workload(&'a str),
     Command(&'a [String]),
+    Process(&'a [String]),
 }
 
 impl ArmFile {
@@ -220,13 +242,17 @@ impl ArmFile {
     }
 
     pub fn program(&self) -> Program<'_> {
-        match (&self.workload, &self.command) {
-            (Some(workload), None) => Program::Workload(workload),
-            (None, Some(command)) => Program::Command(command),
-            (Some(_), Some(_)) | (None, None) => {
-                unreachable!("SuiteFile::parse lets only one of the two through")
-            }
+        match (&self.workload, &self.command, &self.process) {
+            (Some(workload), None, None) => Program::Workload(workload),
+            (None, Some(command), None) => Program::Command(command),
+            (None, None, Some(process)) => Program::Process(process),
+            _ => unreachable!("SuiteFile::parse lets only one of the three through"),
         }
+    }
+
+    /// Whether it starts a command that knows nothing of firstlight.
+    pub fn is_process(&self) -> bool {
+        self.process.is_some()
     }
 }
 
@@ -273,12 +299,17 @@ impl SuiteFile {
 
     /// What is declared of all caches of an arm in a regime.
     pub fn policy(&self, arm: &str, regime: Regime) -> CachePolicy {
-        let own = self.arms.iter().find(|known| known.name.get_ref() == arm);
+        let of_suite = self.cache.compilers.filter(|_| regime == Regime::ColdClean);
+        let own = self.arm(arm).and_then(|arm| arm.cache);
         CachePolicy {
-            compilers: own.and_then(|arm| arm.cache).unwrap_or_else(|| regime.compilers()),
+            compilers: own.or(of_suite).unwrap_or_else(|| regime.compilers()),
             bytecode: self.cache.bytecode,
-            page_cache: Policy::AsFound,
+            page_cache: self.cache.page_cache,
         }
+    }
+
+    pub fn arm(&self, name: &str) -> Option<&ArmFile> {
+        self.arms.iter().find(|known| known.name.get_ref() == name)
     }
 
     /// The margin of a case: a smaller difference does not matter.
@@ -320,6 +351,10 @@ impl SuiteFile {
         }
         if self.sampling.processes == 0 {
             return whole("`sampling.processes` is 0");
+        }
+        if !matches!(self.cache.page_cache, Policy::AsFound | Policy::Clean) {
+            let message = "`cache.page-cache` must be `as-found` or `clean`";
+            return whole(message);
         }
         self.check_numbers(text)?;
         if let Some(name) = &self.reference {
@@ -409,6 +444,13 @@ impl SuiteFile {
                 return problem("sweeps over fewer than two different values".to_owned());
             }
         }
+        let is_warm = self.regimes_of(case).contains(&Regime::Warm);
+        if let Some(arm) = self.arms_of(case).find(|arm| is_warm && arm.is_process()) {
+            return problem(format!(
+                "has the regime `warm`, which the process `{}` cannot have",
+                arm.name.get_ref()
+            ));
+        }
         if case.regimes.as_ref().is_some_and(|only| !only.iter().any(|r| self.regimes.contains(r)))
         {
             return problem("is measured in none of the suite's regimes".to_owned());
@@ -496,12 +538,15 @@ fn check_names<'a>(
 }
 
 fn check_arm(text: &str, arm: &ArmFile) -> Result<(), SuiteError> {
-    let problem = match (&arm.workload, &arm.command) {
-        (Some(_), None) => return Ok(()),
-        (None, Some(command)) if !command.is_empty() => return Ok(()),
-        (None, Some(_)) => "has an empty `command`",
-        (None, None) => "has neither `workload` nor `command`",
-        (Some(_), Some(_)) => "has both `workload` and `command`",
+    let problem = match (&arm.workload, &arm.command, &arm.process) {
+        (Some(_), None, None) => return Ok(()),
+        (None, Some(words), None) | (None, None, Some(words)) if !words.is_empty() => {
+            return Ok(());
+        }
+        (None, Some(_), None) => "has an empty `command`",
+        (None, None, Some(_)) => "has an empty `process`",
+        (None, None, None) => "has none of `workload`, `command` and `process`",
+        _ => "has more than one of `workload`, `command` and `process`",
     };
     let message = format!("the arm `{}` {problem}", arm.name.get_ref());
     Err(SuiteError::at(text, arm.name.span().start, message))

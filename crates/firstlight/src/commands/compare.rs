@@ -9,9 +9,9 @@ use firstlight_schema::comparison::{Comparison, ComparisonDocument, Gate, Replic
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::run::RunDocument;
 
-use super::build;
 use crate::args::Format;
 use crate::error::Error;
+use crate::harness::build;
 use crate::opening;
 use crate::printer::Printer;
 use crate::settings::{CompareSettings, Sides};

@@ -7,9 +7,9 @@ use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::health::HealthDocument;
 
-use super::build;
 use crate::args::Format;
 use crate::error::Error;
+use crate::harness::build;
 use crate::printer::Printer;
 use crate::settings::DoctorSettings;
 

@@ -5,9 +5,9 @@ use firstlight_engine::store::{keep_import, read_foreign};
 use firstlight_report::terminal::{Report, Terminal};
 use firstlight_schema::exit_code::Exit;
 
-use super::build;
 use crate::args::Format;
 use crate::error::Error;
+use crate::harness::build;
 use crate::printer::Printer;
 use crate::settings::ImportSettings;
 

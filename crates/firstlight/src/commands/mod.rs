@@ -5,9 +5,10 @@ mod compare;
 mod doctor;
 mod export;
 mod import;
+mod measure;
 mod publish;
 mod report;
-mod results;
+mod resume;
 mod run;
 mod show;
 mod snapshot;
@@ -27,21 +28,3 @@ pub(crate) use show::show;
 pub(crate) use snapshot::snapshot;
 pub(crate) use trace::trace;
 pub(crate) use verify::verify;
-
-use firstlight_engine::snapshot::binary_digest;
-use firstlight_schema::snapshot::Harness;
-use firstlight_schema::version::Build;
-
-/// The firstlight that is running.
-pub(crate) fn build() -> Build {
-    Build::new(env!("CARGO_PKG_VERSION"), option_env!("FIRSTLIGHT_COMMIT"))
-}
-
-/// The same, with what tells it from others of its version.
-fn harness() -> Harness {
-    Harness {
-        build: build(),
-        dirty: option_env!("FIRSTLIGHT_COMMIT").map(|commit| commit.ends_with("+changes")),
-        binary_sha256: binary_digest(),
-    }
-}

@@ -1,24 +1,22 @@
 //! `firstlight snapshot`: finish a run that was cut short, sign, copy or pack it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use firstlight_analysis::rebuild::rebuild;
 use firstlight_engine::snapshot::{
     Files, copy, describe, is_sealed, json as manifest_json, pack, raw_lines, read_manifest,
-    read_suite, seal, sign, vouch, write_validation,
+    read_suite, sign, vouch,
 };
 use firstlight_engine::store::{now_utc, write_whole};
 use firstlight_schema::exit_code::Exit;
-use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::snapshot::{MANIFEST, RAW, RESULT, Recomputed, SIGNATURE, VALIDATION};
-use firstlight_schema::validation::ValidationDocument;
 
-use super::build;
 use crate::args::Format;
 use crate::error::Error;
+use crate::harness::build;
 use crate::opening;
 use crate::printer::Printer;
+use crate::sealing::finish;
 use crate::settings::SnapshotSettings;
 use crate::verification::{parse_records, validate};
 
@@ -114,30 +112,4 @@ fn rescue(folder: &Path) -> Result<(), Error> {
 
 fn json(record: &firstlight_schema::reading::RawRecord) -> String {
     serde_json::to_string(record).expect("raw readings have only plain fields")
-}
-
-/// Seals a run that has ended, and writes down what the rules say of it.
-pub(super) fn finish(
-    folder: &Path,
-    after: Option<MachineState>,
-) -> Result<ValidationDocument, Error> {
-    remove_leftovers(folder)?;
-    seal(folder, after, None)?;
-    let files = Files::read(folder)?;
-    let document = validate(&files, folder, None)?;
-    write_validation(folder, &(serde_json::to_string(&document)? + "\n"))?;
-    Ok(document)
-}
-
-/// What a process that was ended in the middle of its work may have left behind.
-fn remove_leftovers(folder: &Path) -> Result<(), Error> {
-    let entries = fs::read_dir(folder)
-        .map_err(|error| Error::Usage(format!("cannot list `{}`: {error}", folder.display())))?;
-    for entry in entries.flatten() {
-        let temporary = entry.file_name().to_string_lossy().starts_with(".tmp");
-        if temporary && entry.path().is_file() {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-    Ok(())
 }

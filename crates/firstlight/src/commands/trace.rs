@@ -16,11 +16,12 @@ use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::trace::TraceDocument;
 use firstlight_trace::{Opened, TorchTrace, check_cache, compare, open, speedscope};
 
-use super::build;
-use super::suite_trace::{combine, trace_suite};
+use super::suite_trace::trace_suite;
 use crate::args::Format;
 use crate::error::Error;
+use crate::harness::build;
 use crate::printer::Printer;
+use crate::recorder::combine;
 use crate::settings::{Made, TraceSettings, TraceSource};
 
 pub(crate) fn trace(settings: &TraceSettings, printer: &mut Printer) -> Result<Exit, Error> {

@@ -13,8 +13,8 @@ use firstlight_report::site::{Site, case_path, snapshot_path};
 use firstlight_schema::site::{self, Published, STATE, SiteDocument, Source, Standing};
 use serde::Serialize;
 
-use crate::commands::build;
 use crate::error::Error;
+use crate::harness::build;
 use crate::verification::on_all_cores;
 use reading::{Read, read};
 use sources::Found;

@@ -17,7 +17,7 @@ pub(crate) use doctor::DoctorSettings;
 pub(crate) use exchange::{ExportSettings, ImportSettings, Output};
 pub(crate) use publish::PublishSettings;
 pub(crate) use report::{ReportSettings, Wanted};
-pub(crate) use run::RunSettings;
+pub(crate) use run::{Resume, RunSettings, Start};
 pub(crate) use show::ShowSettings;
 pub(crate) use snapshot::{SnapshotSettings, VerifySettings};
 pub(crate) use trace::{Made, TraceSettings, TraceSource};

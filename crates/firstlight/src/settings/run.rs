@@ -1,17 +1,21 @@
 //! Settings of `firstlight run`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use firstlight_report::terminal::Report;
 use firstlight_schema::suite::Choice;
 
 use super::Destination;
 use crate::args::{self, Format, RunArgs};
+use crate::environment::Wanted;
 
 #[derive(Debug)]
 pub(crate) struct RunSettings {
-    pub(crate) suite: String,
+    pub(crate) start: Start,
     pub(crate) choice: Choice,
+    /// No round begins after so long.
+    pub(crate) limit: Option<Duration>,
     /// As typed, but for the folder of the program, which is nobody's business.
     pub(crate) argv: Vec<String>,
     pub(crate) report: Report,
@@ -19,10 +23,40 @@ pub(crate) struct RunSettings {
     pub(crate) destination: Destination,
 }
 
+/// What is measured.
+#[derive(Debug)]
+pub(crate) enum Start {
+    /// A folder, or the name of a built-in suite.
+    Suite(String),
+    /// The rest of a run that ended early.
+    Resumed(Resume),
+}
+
+/// A run that goes on.
+#[derive(Debug)]
+pub(crate) struct Resume {
+    pub(crate) folder: PathBuf,
+    /// Whether it may go on with another program, machine or environment.
+    pub(crate) new_segment: bool,
+}
+
 impl RunSettings {
+    /// What is asked of the environment.
+    pub(crate) fn environment(&self) -> Wanted<'_> {
+        Wanted {
+            python: self.python.as_deref(),
+            extras: &self.choice.extras,
+            cache: &self.destination.cache,
+        }
+    }
+
     pub(crate) fn resolve(args: RunArgs, format: Format, typed: Vec<String>) -> Self {
         Self {
-            suite: args.suite,
+            start: match args.resume {
+                Some(folder) => Start::Resumed(Resume { folder, new_segment: args.new_segment }),
+                None => Start::Suite(args.suite.unwrap_or_default()),
+            },
+            limit: args.limit,
             choice: Choice {
                 processes: args.processes,
                 seed: args.seed,
@@ -43,7 +77,7 @@ impl RunSettings {
 
 /// What was typed, without the folders of the machine it was typed on: the program and whatever else is
 /// a path from the root by its name. Which program and interpreter it was is told by digest and version.
-fn without_folders(typed: Vec<String>) -> Vec<String> {
+pub(super) fn without_folders(typed: Vec<String>) -> Vec<String> {
     let mut typed = typed.into_iter();
     let program = typed.next().map(|program| name_of(&program).unwrap_or(program));
     program.into_iter().chain(typed.map(|argument| without_folder(&argument))).collect()

@@ -8,7 +8,7 @@ use firstlight_schema::cache::Policy;
 use firstlight_schema::suite::Choice;
 use firstlight_trace::Limits;
 
-use super::{Destination, RunSettings};
+use super::{Destination, RunSettings, Start};
 use crate::args::{Format, TraceArgs, TraceExport};
 use crate::error::Error;
 
@@ -50,7 +50,8 @@ impl TraceSettings {
             (Some(trace), false) => TraceSource::File(trace),
             (None, false) if args.suite.is_some() => TraceSource::Suite {
                 run: Box::new(RunSettings {
-                    suite: args.suite.unwrap_or_default(),
+                    start: Start::Suite(args.suite.unwrap_or_default()),
+                    limit: None,
                     choice: Choice {
                         cases: args.case.into_iter().collect(),
                         arms: args.arms,

@@ -23,8 +23,8 @@ use firstlight_schema::validation::{
 };
 use serde_json::Value;
 
-use crate::commands::build;
 use crate::error::Error;
+use crate::harness::build;
 
 pub(crate) use records::{on_all_cores, parse as parse_records};
 
@@ -52,9 +52,9 @@ pub(crate) fn validate(
             ));
         }
         Ok(records) => {
-            rules.push(rules::fresh_processes(&records));
+            rules.push(rules::fresh_processes(&records, &manifest.origin));
             let order = |things, rounds| turns(things, rounds, suite.sampling.seed);
-            rules.push(rules::interleaved(&records, &suite, &order));
+            rules.push(rules::interleaved(&records, &suite, &manifest.origin, &order));
             let raw = shapes::raw(files, path, &records)?;
             rules.extend(recompute::check(files, &manifest, &suite, records, raw));
         }

@@ -15,7 +15,7 @@ use firstlight_schema::version::Build;
 use serde_json::Value;
 
 use super::{is_newer, shapes, traced};
-use crate::commands::build;
+use crate::harness::build;
 
 /// More places than this are not listed.
 pub(super) const SHOWN: usize = 20;

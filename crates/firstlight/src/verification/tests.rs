@@ -19,7 +19,7 @@ use serde_json::{Number, Value};
 
 use super::records::on_all_cores;
 use super::{parse_records, shapes, validate};
-use crate::commands::build;
+use crate::harness::build;
 
 fn fixture() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/snapshots/jax-1.0.tar.zst")

@@ -14,8 +14,8 @@ fn a_command_that_is_not_python_has_a_ledger_of_what_is_seen_from_outside() {
     let mut command = sandbox.firstlight();
     command.args(["cold", "--runs", "7", "--format", "json", "--", "true"]);
     let document = Finished::of(command).cold();
-    assert_eq!(document.samples.len(), 7);
-    for sample in &document.samples {
+    assert_eq!(document.result.samples.len(), 7);
+    for sample in &document.result.samples {
         assert!(sample.valid, "{:?}", sample.reasons);
         assert_closes(sample);
         assert!(ns(&sample.phases, Phase::Spawn) > 0);
@@ -23,10 +23,10 @@ fn a_command_that_is_not_python_has_a_ledger_of_what_is_seen_from_outside() {
         assert!(sample.first_result.is_none(), "without a mark nothing is claimed");
         assert!(sample.peak_rss_bytes > 0);
     }
-    let summary = document.summary.unwrap();
+    let summary = document.result.summary.unwrap();
     assert_eq!((summary.valid, summary.invalid), (7, 0));
     assert!(summary.wall.interval.is_some());
-    assert_eq!(document.notices[0].finding, Finding::NotHooked);
+    assert_eq!(document.result.notices[0].finding, Finding::NotHooked);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn the_control_prices_the_hooks_and_a_marked_script_runs_without_them() {
     let script = "import firstlight\nfirstlight.mark('first-result')\n";
     let finished = sandbox.python(script, &["--runs", "6", "--control"]);
     let document = finished.cold();
-    let control = document.control.as_ref().unwrap();
+    let control = document.result.hooks.as_ref().unwrap();
     assert_eq!(control.samples.len(), 6);
     for raw in &control.samples {
         assert_eq!(raw.outcome, Outcome::Completed, "{}", raw.streams.stderr_tail);
@@ -77,7 +77,7 @@ fn the_control_prices_the_hooks_and_a_marked_script_runs_without_them() {
     assert!(price.interval.is_some());
     assert_eq!(finished.code, 0);
     // Both kinds are interleaved: neither comes in one block.
-    let measured: Vec<u32> = document.samples.iter().map(|sample| sample.number).collect();
+    let measured: Vec<u32> = document.result.samples.iter().map(|sample| sample.number).collect();
     let controls: Vec<u32> = control.samples.iter().map(|raw| raw.number).collect();
     assert!(measured.iter().max() > controls.iter().min());
     assert!(controls.iter().max() > measured.iter().min());
@@ -156,8 +156,8 @@ fn byte_code_that_is_primed_is_proved_to_be_used_and_missing_byte_code_is_told()
     sandbox.file("helper.py", "x = 1\n");
     let primed = sandbox.python("import helper\n", &["--runs", "2", "--bytecode", "primed"]);
     let document = primed.cold();
-    assert_eq!(document.priming.len(), 1);
-    for sample in &document.samples {
+    assert_eq!(document.arm.priming.len(), 1);
+    for sample in &document.result.samples {
         assert!(sample.valid, "{:?}", sample.reasons);
     }
     let clean = sandbox.python("import helper\n", &["--runs", "1", "--bytecode", "clean"]).sample();
@@ -185,8 +185,8 @@ fn a_command_may_exit_as_it_likes_when_told_so() {
     let finished = sandbox.python("raise SystemExit(3)\n", &["--runs", "2", "--ignore-exit-code"]);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
     let document = finished.cold();
-    assert!(document.samples.iter().all(|sample| sample.valid));
-    assert_eq!(document.samples[0].raw.outcome, Outcome::Exited { code: 3 });
+    assert!(document.result.samples.iter().all(|sample| sample.valid));
+    assert_eq!(document.result.samples[0].raw.outcome, Outcome::Exited { code: 3 });
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn an_exit_code_is_recorded_with_the_last_words_and_the_command_is_not_started_a
         sandbox.replay(&script(&[r#"{"stderr":"it broke\n"}"#, r#"{"exit":3}"#]), &["--runs", "5"]);
     assert_eq!(finished.code, 5);
     let document = finished.cold();
-    assert!(!document.complete);
+    assert!(!document.document.complete);
     let sample = finished.sample();
     assert!(!sample.valid);
     assert_eq!(sample.raw.outcome, Outcome::Exited { code: 3 });
@@ -27,7 +27,7 @@ fn an_exit_code_is_recorded_with_the_last_words_and_the_command_is_not_started_a
         sample.reasons[0].to_string(),
         "process-failed: exited with code 3; last line of stderr: it broke"
     );
-    assert!(document.summary.is_none(), "a failure is never a number");
+    assert!(document.result.summary.is_none(), "a failure is never a number");
     assert!(
         finished.stderr.contains("error: the command exited with code 3"),
         "{}",
@@ -172,10 +172,10 @@ fn a_failure_later_on_is_recorded_and_the_others_still_count() {
     let finished = sandbox.python(&text, &["--runs", "5"]);
     assert_eq!(finished.code, 5, "the exit code says that one failed");
     let document = finished.cold();
-    assert!(document.complete);
-    let summary = document.summary.unwrap();
+    assert!(document.document.complete);
+    let summary = document.result.summary.unwrap();
     assert_eq!((summary.valid, summary.invalid), (4, 1));
-    assert!(!document.samples[2].valid);
+    assert!(!document.result.samples[2].valid);
 }
 
 #[test]
@@ -184,6 +184,6 @@ fn a_priming_process_that_fails_is_recorded_and_nothing_is_measured() {
     let finished = sandbox.replay(r#"{"exit":4}"#, &["--cache", "primed"]);
     assert_eq!(finished.code, 5);
     let document = finished.cold();
-    assert_eq!(document.priming.len(), 1);
-    assert!(document.samples.is_empty());
+    assert_eq!(document.arm.priming.len(), 1);
+    assert!(document.result.samples.is_empty());
 }

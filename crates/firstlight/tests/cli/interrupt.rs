@@ -16,13 +16,13 @@ fn ctrl_c_in_the_middle_keeps_the_samples_taken_so_far() {
     command.args(["--", "sleep", "0.1619"]);
     let finished = interrupted(&sandbox, command, || enough_samples(&sandbox));
     assert_eq!(finished.code, 130, "{}", finished.stderr);
-    let document = finished.cold();
-    assert!(!document.complete);
-    let (last, earlier) = document.samples.split_last().unwrap();
+    let cold = finished.cold();
+    assert!(!cold.document.complete);
+    let (last, earlier) = cold.result.samples.split_last().unwrap();
     assert!(earlier.len() >= 2);
     assert!(earlier.iter().all(|sample| sample.valid));
     assert_eq!(last.raw.outcome, Outcome::Interrupted);
-    assert_eq!(sandbox.raw_lines().len(), document.samples.len());
+    assert_eq!(sandbox.raw_lines().len(), cold.result.samples.len());
     assert_eq!(std::fs::read_to_string(export).unwrap(), finished.stdout);
     assert!(eventually(|| !someone_runs("0.1619")), "the measured process survived");
 }

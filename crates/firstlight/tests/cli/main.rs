@@ -12,6 +12,7 @@ mod faults;
 mod hooks;
 mod hostile;
 mod interrupt;
+mod one_result;
 mod publish;
 mod report;
 mod run;

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use firstlight_schema::cold::ColdDocument;
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::phase::Phase;
-use firstlight_schema::run::RunDocument;
+use firstlight_schema::run::{ArmResult, RegimeResult, RunDocument};
 use firstlight_schema::sample::{PhaseTime, Sample};
 use tempfile::TempDir;
 
@@ -78,6 +77,13 @@ fn shared_cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
 }
 
+/// A run of one command.
+pub(crate) struct Cold {
+    pub(crate) document: RunDocument,
+    pub(crate) arm: ArmResult,
+    pub(crate) result: RegimeResult,
+}
+
 pub(crate) struct Finished {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -94,9 +100,15 @@ impl Finished {
         }
     }
 
-    pub(crate) fn cold(&self) -> ColdDocument {
-        serde_json::from_str(&self.stdout)
-            .unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.stdout, self.stderr))
+    /// The only command of a `cold` run, in its only regime.
+    pub(crate) fn cold(&self) -> Cold {
+        let document = self.run();
+        let mut arms: Vec<ArmResult> = document.cases[0].arms.clone();
+        assert_eq!((document.cases.len(), arms.len()), (1, 1), "{}", self.stderr);
+        let arm = arms.remove(0);
+        assert_eq!(arm.regimes.len(), 1, "{}", self.stderr);
+        let result = arm.regimes[0].clone();
+        Cold { document, arm, result }
     }
 
     pub(crate) fn run(&self) -> RunDocument {
@@ -106,7 +118,7 @@ impl Finished {
 
     /// The only sample of a `cold` document.
     pub(crate) fn sample(&self) -> Sample {
-        let mut samples = self.cold().samples;
+        let mut samples = self.cold().result.samples;
         assert_eq!(samples.len(), 1, "{}", self.stderr);
         samples.remove(0)
     }

@@ -137,7 +137,7 @@ fn what_is_no_result_is_told_so() {
     assert!(error(&["show", "nowhere"]).contains("cannot read `nowhere`"));
     sandbox
         .file("cold.json", r#"{"schema": {"name": "cold", "version": {"major": 1, "minor": 0}}}"#);
-    assert!(error(&["show", "cold.json"]).contains("it is a document `cold`"));
+    assert!(error(&["show", "cold.json"]).contains("is not a result of firstlight: missing field"));
     sandbox.file("new.json", r#"{"schema": {"name": "run", "version": {"major": 9, "minor": 0}}}"#);
     let text = error(&["compare", "new.json"]);
     assert!(text.contains("it has version 9.0, this firstlight reads 1.1"), "{text}");

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use firstlight_analysis::rebuild::sample;
-use firstlight_analysis::stopping::{GiveUp, calls, is_narrow_enough};
+use firstlight_analysis::stopping::{GiveUp, Terms, calls, is_narrow_enough};
 use firstlight_engine::sampling::{ArmReadings, Guidance, Guide, RegimeReadings};
 use firstlight_schema::finding::Reason;
 use firstlight_schema::reading::{RawRecord, RawSample, Subject};
 use firstlight_schema::sample::Sample;
-use firstlight_schema::suite::{CaseFile, Regime, SuiteFile};
+use firstlight_schema::suite::{CaseFile, SuiteFile};
 
 /// Follows the analysis' rules for one case.
-pub(super) struct CaseGuide<'a> {
+pub(crate) struct CaseGuide<'a> {
     suite: &'a SuiteFile,
     case: &'a CaseFile,
     /// By arm, its second measurement as a control apart.
@@ -19,16 +19,16 @@ pub(super) struct CaseGuide<'a> {
 }
 
 impl<'a> CaseGuide<'a> {
-    pub(super) fn new(suite: &'a SuiteFile, case: &'a CaseFile) -> Self {
+    pub(crate) fn new(suite: &'a SuiteFile, case: &'a CaseFile) -> Self {
         Self { suite, case, give_up: BTreeMap::new() }
     }
 }
 
 impl Guide for CaseGuide<'_> {
     fn gives_up(&mut self, subject: &Subject, sample: &RawSample) -> Option<Reason> {
-        let policy = self.suite.policy(&subject.arm, subject.regime.unwrap_or(Regime::ColdPrimed));
+        let terms = Terms::new(self.suite, &subject.arm, subject.regime);
         let arm = (subject.arm.clone(), subject.again);
-        self.give_up.entry(arm).or_default().after(sample, subject.regime, policy)
+        self.give_up.entry(arm).or_default().after(sample, subject.regime, terms)
     }
 
     /// Whether the case needs more warm processes, and how many calls they are to make.

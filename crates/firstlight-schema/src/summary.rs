@@ -1,53 +1,13 @@
-//! The document `cold`: the ledger of one command over several fresh processes.
+//! What is claimed of several fresh processes together: their times, phases, programs and packages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{CachePolicy, LayerEvidence};
-use crate::diagnosis::Diagnosis;
+use crate::cache::LayerEvidence;
 use crate::estimate::Estimate;
-use crate::finding::Reason;
-use crate::machine::Machine;
-use crate::nanos::Nanos;
 use crate::phase::Phase;
 use crate::reading::RawSample;
-use crate::sample::{PartTime, Sample};
-use crate::version::{Build, SchemaId, Version};
-
-pub const NAME: &str = "cold";
-pub const VERSION: Version = Version { major: 1, minor: 1 };
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub struct ColdDocument {
-    pub schema: SchemaId,
-    pub firstlight: Build,
-    /// UTC.
-    pub created: String,
-    /// As typed.
-    pub command: Vec<String>,
-    /// The program that was really started, where a shim stood in front of it.
-    pub program: String,
-    pub machine: Machine,
-    pub policy: CachePolicy,
-    pub timeout_ns: Nanos,
-    pub seed: u64,
-    /// Whether all asked samples were taken.
-    pub complete: bool,
-    pub samples: Vec<Sample>,
-    /// Processes that filled the caches: raw, never part of a statistic.
-    pub priming: Vec<RawSample>,
-    /// Absent when no sample is valid.
-    pub summary: Option<Summary>,
-    /// What the completed samples show where none of them is valid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub invalid_summary: Option<Box<Summary>>,
-    /// What dominates, largest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub diagnosis: Vec<Diagnosis>,
-    pub control: Option<Control>,
-    pub notices: Vec<Reason>,
-}
+use crate::sample::PartTime;
 
 /// What is claimed of the valid samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,6 +37,17 @@ pub struct Summary {
     pub packages: Vec<PackageMean>,
     /// Phases on other threads, largest first; part of no sum.
     pub background: Vec<BackgroundMean>,
+    /// Every `firstlight.mark` that all valid samples set, in the order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<MarkTime>,
+}
+
+/// When a mark was set, in nanoseconds from the start of the process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct MarkTime {
+    pub name: String,
+    pub at: Estimate,
 }
 
 /// A device's high-water marks, the largest over the samples. They never fall within a process: a
@@ -144,10 +115,10 @@ pub struct BackgroundMean {
     pub mean_ns: f64,
 }
 
-/// The same command without hooks, interleaved with the measured ones.
+/// The same command without hooks, interleaved with the measured processes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub struct Control {
+pub struct HookPrice {
     /// Hooked minus unhooked wall time, in nanoseconds, pair by pair.
     pub price_wall: Option<Estimate>,
     /// The same of the CPU time.
@@ -155,10 +126,4 @@ pub struct Control {
     /// Median wall time without hooks.
     pub wall: Option<Estimate>,
     pub samples: Vec<RawSample>,
-}
-
-impl ColdDocument {
-    pub fn schema_id() -> SchemaId {
-        SchemaId::new(NAME, VERSION)
-    }
 }

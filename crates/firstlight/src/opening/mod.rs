@@ -1,17 +1,22 @@
-//! Opens a stored run, whatever it is stored as: a folder, a snapshot, an archive, a single file.
+//! Opens a stored result, whatever it is stored as: a folder, a snapshot, an archive, a single file.
+
+mod cold_0_1;
 
 use std::fs;
 use std::path::Path;
 
 use firstlight_analysis::rebuild::rebuild;
+use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::{Files, is_sealed, read_origin, read_result};
 use firstlight_engine::store::read_run;
 use firstlight_schema::machine_state::MachineState;
-use firstlight_schema::reading::RawRecord;
+use firstlight_schema::reading::{Outcome, RawRecord};
 use firstlight_schema::run::RunDocument;
-use firstlight_schema::snapshot::{ORIGIN, Origin, RAW, TRACE};
+use firstlight_schema::snapshot::{ORIGIN, Origin, RAW, RESULT, TRACE};
 use firstlight_schema::suite::SuiteFile;
 use firstlight_schema::suite_trace::SuiteTraceDocument;
+use firstlight_schema::version::SchemaId;
+use serde::Deserialize;
 
 use crate::error::Error;
 use crate::verification::parse_records;
@@ -23,12 +28,28 @@ pub(crate) fn run(path: &Path) -> Result<RunDocument, Error> {
             let found = unsealed(path)?;
             return Ok(rebuild(&found.origin, &found.suite, found.after, found.records));
         }
-        return Ok(read_run(path)?);
+        return document(&path.join(RESULT));
     }
     if path.extension().is_some_and(|extension| extension == "zst") {
         return Ok(read_result(&Files::read(path)?, path)?);
     }
-    Ok(read_run(path)?)
+    document(path)
+}
+
+/// A document on its own; one of firstlight 0.1's `cold` becomes a run.
+fn document(path: &Path) -> Result<RunDocument, Error> {
+    let text = fs::read_to_string(path).map_err(|error| Error::io("read", path, &error))?;
+    let head = serde_json::from_str::<Head>(&text).ok().map(|head| head.schema);
+    match head {
+        Some(schema) if cold_0_1::is_one(&schema.name, schema.version) => cold_0_1::read(&text)
+            .map_err(|reason| EngineError::NotAResult { path: path.to_owned(), reason }.into()),
+        _ => Ok(read_run(path)?),
+    }
+}
+
+#[derive(Deserialize)]
+struct Head {
+    schema: SchemaId,
 }
 
 /// What recording cost the arms, where the stored run has it.
@@ -54,6 +75,21 @@ pub(crate) struct Unsealed {
     pub(crate) records: Vec<RawRecord>,
     /// Whether the last line was cut off and left out.
     pub(crate) cut: bool,
+    /// How many bytes of the raw readings the records take.
+    pub(crate) bytes: u64,
+    /// How many of them the last record takes.
+    last_line: u64,
+}
+
+impl Unsealed {
+    /// Leaves out a last process that was killed together with firstlight: it is started again.
+    pub(crate) fn without_interrupted(mut self) -> Self {
+        if self.records.last().is_some_and(|last| last.sample.outcome == Outcome::Interrupted) {
+            self.records.pop();
+            self.bytes -= self.last_line;
+        }
+        self
+    }
 }
 
 pub(crate) fn unsealed(folder: &Path) -> Result<Unsealed, Error> {
@@ -69,11 +105,14 @@ pub(crate) fn unsealed(folder: &Path) -> Result<Unsealed, Error> {
     origin.choice.apply(&mut suite).map_err(Error::Usage)?;
     let raw = read(RAW)?;
     let mut lines: Vec<&[u8]> = raw.split(|&byte| byte == b'\n').collect();
-    let cut = lines.pop().is_some_and(|rest| !rest.is_empty());
+    let rest = lines.pop().unwrap_or_default();
+    let cut = !rest.is_empty();
+    let bytes = (raw.len() - rest.len()) as u64;
+    let last_line = lines.last().map_or(0, |line| line.len() as u64 + 1);
     let records = parse_records(&lines).map_err(|places| {
         let place = places.first().map(ToString::to_string).unwrap_or_default();
         Error::Usage(format!("`{}` cannot be rescued: {place}", folder.display()))
     })?;
     let after = read_run(folder).ok().and_then(|document| document.after);
-    Ok(Unsealed { origin, suite, after, records, cut })
+    Ok(Unsealed { origin, suite, after, records, cut, bytes, last_line })
 }

@@ -1,0 +1,259 @@
+//! What `run` and `cold` have in common: from a suite and a folder to a sealed result.
+
+use std::path::Path;
+use std::time::Duration;
+
+use firstlight_analysis::examine::ended;
+use firstlight_analysis::rebuild::{begin, case_result, conclude, end};
+use firstlight_engine::EngineError;
+use firstlight_engine::doctor;
+use firstlight_engine::interrupt::Interrupt;
+use firstlight_engine::machine;
+use firstlight_engine::process::Show;
+use firstlight_engine::python::Hooks;
+use firstlight_engine::sampling::{Session, SuitePlan, deadline, sample_case};
+use firstlight_engine::snapshot;
+use firstlight_engine::store::{RunFolder, now_utc, write_whole};
+use firstlight_engine::suites::Suite;
+use firstlight_report::terminal::{Report, Terminal};
+use firstlight_schema::exit_code::Exit;
+use firstlight_schema::reading::{Outcome, RawRecord, RawSample};
+use firstlight_schema::run::{ArmResult, EnvironmentRecord, RunDocument};
+use firstlight_schema::snapshot::{Origin, TRACE};
+use firstlight_schema::suite::{Choice, DEFAULTS};
+use firstlight_schema::suite_trace::SuiteTraceDocument;
+use firstlight_trace::Limits;
+
+use crate::args::Format;
+use crate::error::Error;
+use crate::guide::CaseGuide;
+use crate::harness::harness;
+use crate::output;
+use crate::printer::Printer;
+use crate::progress::Progress;
+use crate::recorder::Recorder;
+use crate::sealing::finish;
+use crate::settings::Destination;
+
+/// What is measured, and what becomes of it.
+pub(super) struct Job<'a> {
+    pub(super) suite: &'a Suite,
+    pub(super) python: Option<&'a Path>,
+    pub(super) show: Show,
+    /// No round begins after so long.
+    pub(super) limit: Option<Duration>,
+    pub(super) report: Report,
+    pub(super) destination: &'a Destination,
+}
+
+/// Where a run begins, or goes on.
+pub(super) struct Beginning {
+    pub(super) store: RunFolder,
+    pub(super) origin: Origin,
+    /// What was taken before, where the run is resumed.
+    pub(super) earlier: Vec<RawRecord>,
+}
+
+/// Takes what the suite asks for, seals the folder and shows the result.
+pub(super) fn measure(
+    job: &Job<'_>,
+    beginning: Beginning,
+    hooks: Hooks,
+    interrupt: &Interrupt,
+    printer: &mut Printer,
+) -> Result<Exit, Error> {
+    let Beginning { store, origin, earlier } = beginning;
+    let suite = &job.suite.file;
+    let plan = SuitePlan {
+        suite: job.suite,
+        python: job.python,
+        show: job.show,
+        deadline: job.limit.map(deadline),
+    };
+    let mut progress = Progress::new(u64::from(plan.processes_in_all()), printer.shows_progress());
+    let mut document = begin(&origin, suite);
+    let mut session = Session::new(store, hooks, interrupt, earlier)?;
+    output::save(&document, &session.store, job.destination)?;
+    for case in &suite.cases {
+        let mut guide = CaseGuide::new(suite, case);
+        let readings = sample_case(&mut session, &plan, case, &mut progress, &mut guide)?;
+        document.cases.extend(case_result(suite, case, readings.into_records(case)));
+        conclude(&mut document, suite);
+        output::save(&document, &session.store, job.destination)?;
+        // What kept every arm of this case from starting would keep those of the others from it.
+        let hopeless = stopped(&document).next().is_some() && !has_numbers(&document);
+        if interrupt.is_set() || plan.is_over() || hopeless {
+            break;
+        }
+    }
+    progress.finish();
+    let traced = traced(&plan, &session, interrupt, printer)?;
+    end(&mut document, Some(doctor::examine()));
+    let json = output::save(&document, &session.store, job.destination)?;
+    let folder = session.store.path();
+    let checked = finish(folder, document.after.clone())?;
+    if !checked.passed {
+        printer.talk(&format!(
+            "warning: this snapshot fails `firstlight verify {}`",
+            folder.display()
+        ));
+    }
+    if has_numbers(&document) || job.destination.format == Format::Json {
+        let text = |width| Terminal::new(width).run(&document, job.report);
+        output::show(&json, text, folder, job.destination, printer);
+    }
+    for line in failures(&document, job.python) {
+        printer.talk(&format!("\n{line}"));
+    }
+    if !document.complete && stopped(&document).next().is_none() {
+        printer.talk(&format!(
+            "\nthe run ended early; to go on: firstlight run --resume {}",
+            folder.display()
+        ));
+    }
+    if let (Some(traced), Format::Text) = (&traced, job.destination.format) {
+        printer.data("\n");
+        printer.data(&Terminal::new(printer.width()).suite_trace(traced, 0));
+    }
+    Ok(exit(&document, interrupt.is_set()))
+}
+
+/// What is known before the first process.
+pub(super) fn origin(
+    suite: &Suite,
+    argv: &[String],
+    choice: &Choice,
+    environment: EnvironmentRecord,
+) -> Origin {
+    Origin {
+        created: now_utc(),
+        suite: suite.file.name.clone(),
+        suite_digest: suite.digest.clone(),
+        firstlight: harness(),
+        argv: argv.to_vec(),
+        choice: choice.clone(),
+        defaults: DEFAULTS,
+        variables: snapshot::variables(),
+        machine: machine::describe(),
+        before: doctor::examine(),
+        environment,
+        boot: machine::boot_id(),
+        segments: Vec::new(),
+    }
+}
+
+fn arms(document: &RunDocument) -> impl Iterator<Item = &ArmResult> {
+    document.cases.iter().flat_map(|case| &case.arms)
+}
+
+fn stopped(document: &RunDocument) -> impl Iterator<Item = &ArmResult> {
+    arms(document).filter(|arm| arm.stopped.is_some())
+}
+
+fn has_numbers(document: &RunDocument) -> bool {
+    let mut regimes = arms(document).flat_map(|arm| &arm.regimes);
+    regimes.any(|regime| regime.summary.is_some() || regime.invalid_summary.is_some())
+}
+
+/// Why arms were given up, each reason once, and what can be done about it.
+fn failures(document: &RunDocument, python: Option<&Path>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for arm in stopped(document) {
+        let why = arm.stopped.as_ref().map_or("", |reason| reason.text.as_str());
+        let line = match arm.command {
+            Some(_) => command_failure(arm, why),
+            None => format!("error: arm {}: {why}", arm.name),
+        };
+        if !found.contains(&line) {
+            found.push(line);
+        }
+    }
+    if found.is_empty() {
+        return found;
+    }
+    if let Some(python) = python {
+        found.push(format!("interpreter: {}", python.display()));
+        if found.iter().any(|line| line.contains("ModuleNotFoundError")) {
+            found.push(
+                "hint: add the module to the suite's requirements, or install it for the \
+                        interpreter given with --python"
+                    .to_owned(),
+            );
+        }
+    }
+    found
+}
+
+/// How a command failed, with the end of what it wrote.
+fn command_failure(arm: &ArmResult, why: &str) -> String {
+    const SHOWN_LINES: usize = 15;
+    let samples = arm.regimes.iter().flat_map(|regime| &regime.samples);
+    let hooks = arm.regimes.iter().filter_map(|regime| regime.hooks.as_ref());
+    let unhooked = hooks.flat_map(|hooks| &hooks.samples);
+    let mut all = samples.map(|sample| &sample.raw).chain(&arm.priming).chain(unhooked);
+    let failed: Option<&RawSample> = all.find(|raw| raw.outcome != Outcome::Completed);
+    let Some(failed) = failed else { return format!("error: {}: {why}", arm.name) };
+    let lines: Vec<&str> = failed.streams.stderr_tail.trim_end().lines().collect();
+    let tail = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
+    let hint = match &failed.outcome {
+        Outcome::Exited { .. } => "\n\nhint: --ignore-exit-code treats any exit code as success",
+        Outcome::TimedOut { .. } => "\n\nhint: --timeout gives it more time",
+        _ => "",
+    };
+    let tail =
+        if tail.is_empty() { String::new() } else { format!("; last lines of stderr:\n\n{tail}") };
+    let what = ended(&failed.outcome);
+    format!("error: the command {what}, so it was not started again{tail}{hint}")
+}
+
+/// Records the arms of the first case, where the suite asks for it; the document goes into the snapshot.
+fn traced(
+    plan: &SuitePlan<'_>,
+    session: &Session<'_>,
+    interrupt: &Interrupt,
+    printer: &mut Printer,
+) -> Result<Option<SuiteTraceDocument>, Error> {
+    let Some(case) = plan.suite.file.cases.first().filter(|_| plan.suite.file.trace) else {
+        return Ok(None);
+    };
+    if interrupt.is_set() {
+        return Ok(None);
+    }
+    let cannot = |error| Error::Usage(format!("cannot make a folder for recordings: {error}"));
+    let folder = tempfile::tempdir().map_err(cannot)?;
+    let limits = Limits::default();
+    let recorder =
+        Recorder { plan, hooks: &session.hooks, folder: folder.path(), limits: &limits, interrupt };
+    let traced = match recorder.case(case, printer) {
+        Ok(traced) => traced,
+        Err(Error::Engine(EngineError::Interrupted)) => return Ok(None),
+        // What was measured stands without it.
+        Err(error) => {
+            printer.talk(&format!("warning: no arm was recorded: {error}"));
+            return Ok(None);
+        }
+    };
+    write_whole(&session.store.path().join(TRACE), &(serde_json::to_string(&traced)? + "\n"))?;
+    Ok(Some(traced))
+}
+
+fn exit(document: &RunDocument, interrupted: bool) -> Exit {
+    let samples = || arms(document).flat_map(|arm| &arm.regimes).flat_map(|regime| &regime.samples);
+    let failed =
+        samples().flat_map(|sample| &sample.reasons).any(|reason| reason.finding.is_failure());
+    let honest = document.cases.iter().filter(|case| case.planted.is_none());
+    let nothing = honest
+        .flat_map(|case| &case.arms)
+        .flat_map(|arm| &arm.regimes)
+        .any(|of| of.summary.is_none());
+    // A planted mistake is meant to be refused.
+    let missed =
+        document.cases.iter().filter_map(|case| case.planted.as_ref()).any(|found| !found.refused);
+    if interrupted {
+        Exit::Interrupted
+    } else if stopped(document).next().is_some() || failed || nothing || missed {
+        Exit::RunnerFailed
+    } else {
+        Exit::Ok
+    }
+}

@@ -1,0 +1,131 @@
+//! `--resume`: a run that ended early goes on where its plan stopped.
+
+use std::path::Path;
+use std::time::Duration;
+
+use firstlight_engine::doctor;
+use firstlight_engine::interrupt::Interrupt;
+use firstlight_engine::machine;
+use firstlight_engine::process::{Show, adopt_orphans};
+use firstlight_engine::python::Hooks;
+use firstlight_engine::snapshot::{
+    Files, is_sealed, read_manifest, read_result, unseal, write_origin,
+};
+use firstlight_engine::store::{RunFolder, now_utc};
+use firstlight_engine::suites::{self, Suite};
+use firstlight_report::terminal::Report;
+use firstlight_schema::exit_code::Exit;
+use firstlight_schema::run::EnvironmentRecord;
+use firstlight_schema::snapshot::{Harness, Origin, Segment};
+
+use super::measure::{Beginning, Job, measure};
+use crate::environment::{Wanted, environment};
+use crate::error::Error;
+use crate::harness::harness;
+use crate::opening;
+use crate::output;
+use crate::printer::Printer;
+use crate::settings::{Destination, Resume};
+
+/// How a resumed run goes on; everything else is the run's own.
+pub(super) struct Further<'a> {
+    pub(super) python: Option<&'a Path>,
+    pub(super) limit: Option<Duration>,
+    pub(super) report: Report,
+    pub(super) destination: &'a Destination,
+}
+
+pub(super) fn resume(
+    asked: &Resume,
+    further: &Further<'_>,
+    printer: &mut Printer,
+) -> Result<Exit, Error> {
+    let folder = &asked.folder;
+    reopen(folder)?;
+    let found = opening::unsealed(folder)?.without_interrupted();
+    let mut origin = found.origin;
+    let suite = Suite { file: found.suite, ..suites::read(&folder.join("suite"))? };
+    if suite.digest != origin.suite_digest {
+        return Err(Error::Resume {
+            folder: folder.clone(),
+            differences: vec!["the suite's files were changed".to_owned()],
+            allowed: false,
+        });
+    }
+    output::open_export(further.destination)?;
+    let interrupt = Interrupt::install()?;
+    let extras = origin.choice.extras.clone();
+    let wanted =
+        Wanted { python: further.python, extras: &extras, cache: &further.destination.cache };
+    let (python, environment) = environment(&suite, wanted, &interrupt, printer)?;
+    let here = harness();
+    let differences = differences(&origin, &here, python.is_some().then_some(&environment));
+    if !differences.is_empty() && !asked.new_segment {
+        return Err(Error::Resume { folder: folder.clone(), differences, allowed: true });
+    }
+    adopt_orphans()?;
+    let hooks = Hooks::lay_out(&further.destination.cache)?;
+    if let Some(python) = &python {
+        hooks.compile_for(python);
+    }
+    printer.aside(&format!("{}: {} processes are there", suite.file.name, found.records.len()));
+    origin.segments.push(Segment {
+        first: u32::try_from(found.records.len()).unwrap_or(u32::MAX).saturating_add(1),
+        started: now_utc(),
+        boot: machine::boot_id(),
+        firstlight: here,
+        machine: machine::describe(),
+        before: doctor::examine(),
+    });
+    write_origin(folder, &origin)?;
+    let job = Job {
+        suite: &suite,
+        python: python.as_deref(),
+        show: Show::Tail,
+        limit: further.limit,
+        report: further.report,
+        destination: further.destination,
+    };
+    let store = RunFolder::reopen(folder, found.bytes)?;
+    let beginning = Beginning { store, origin, earlier: found.records };
+    measure(&job, beginning, hooks, &interrupt, printer)
+}
+
+/// Makes a run of a snapshot that is not complete; a complete one stays as it is.
+fn reopen(folder: &Path) -> Result<(), Error> {
+    if !is_sealed(folder) {
+        return Ok(());
+    }
+    let files = Files::read(folder)?;
+    if read_result(&files, folder)?.complete {
+        return Err(Error::Complete { folder: folder.to_owned() });
+    }
+    let manifest = read_manifest(&files, folder)?;
+    Ok(unseal(folder, &manifest.origin)?)
+}
+
+/// What is not as it was when the run began.
+fn differences(
+    origin: &Origin,
+    here: &Harness,
+    environment: Option<&EnvironmentRecord>,
+) -> Vec<String> {
+    let last = origin.segments.last();
+    let (harness, machine, boot) = match last {
+        Some(last) => (&last.firstlight, &last.machine, &last.boot),
+        None => (&origin.firstlight, &origin.machine, &origin.boot),
+    };
+    let mut found = Vec::new();
+    if harness.binary_sha256 != here.binary_sha256 {
+        found.push("firstlight is another program".to_owned());
+    }
+    if *machine != machine::describe() {
+        found.push("the machine is another one".to_owned());
+    } else if *boot != machine::boot_id() {
+        found.push("the machine was restarted".to_owned());
+    }
+    if environment.is_some_and(|environment| *environment != origin.environment) {
+        found.push("the Python environment is another one".to_owned());
+    }
+    found
+}

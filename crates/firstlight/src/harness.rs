@@ -1,0 +1,19 @@
+//! The firstlight that is running, and what tells it from others.
+
+use firstlight_engine::snapshot::binary_digest;
+use firstlight_schema::snapshot::Harness;
+use firstlight_schema::version::Build;
+
+/// The firstlight that is running.
+pub(crate) fn build() -> Build {
+    Build::new(env!("CARGO_PKG_VERSION"), option_env!("FIRSTLIGHT_COMMIT"))
+}
+
+/// The same, with what tells it from others of its version.
+pub(crate) fn harness() -> Harness {
+    Harness {
+        build: build(),
+        dirty: option_env!("FIRSTLIGHT_COMMIT").map(|commit| commit.ends_with("+changes")),
+        binary_sha256: binary_digest(),
+    }
+}

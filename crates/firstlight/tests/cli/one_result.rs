@@ -1,0 +1,240 @@
+//! A result of `cold` is a result like any other: every command opens it, and a run that ended early goes
+//! on where its plan stopped.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use firstlight_schema::comparison::Verdict;
+use firstlight_schema::reading::{RawRecord, SampleRole};
+use firstlight_schema::run::RunDocument;
+use firstlight_schema::snapshot::Manifest;
+use firstlight_schema::suite::Regime;
+
+use crate::snapshot::firstlight;
+use crate::support::{Finished, Sandbox, eventually};
+
+fn cold(sandbox: &Sandbox, output: &str, arguments: &[&str]) -> Finished {
+    let mut all = vec!["cold", "--output", output];
+    all.extend(arguments);
+    firstlight(sandbox, &all)
+}
+
+fn records(folder: &Path) -> Vec<RawRecord> {
+    let text = fs::read_to_string(folder.join("raw.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn result(folder: &Path) -> RunDocument {
+    serde_json::from_str(&fs::read_to_string(folder.join("result.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn every_command_opens_a_cold_result_and_verify_catches_one_changed_digit() {
+    let sandbox = Sandbox::new();
+    let measured = cold(&sandbox, "run", &["-r", "2", "--", "python3", "-c", "pass"]);
+    assert_eq!(measured.code, 0, "{}", measured.stderr);
+    let commands: [&[&str]; 7] = [
+        &["show", "run"],
+        &["show", "run", "--report", "full"],
+        &["report", "run", "--output", "page.html"],
+        &["verify", "run"],
+        &["compare", "run", "run"],
+        &["export", "run", "--to", "csv"],
+        &["snapshot", "run", "--archive", "--output", "run.tar.zst"],
+    ];
+    for arguments in commands {
+        let finished = firstlight(&sandbox, arguments);
+        assert_eq!(finished.code, 0, "{arguments:?}: {}", finished.stderr);
+    }
+    assert_eq!(firstlight(&sandbox, &["show", "run.tar.zst"]).code, 0);
+    assert_eq!(firstlight(&sandbox, &["verify", "run.tar.zst"]).code, 0);
+    let page = fs::read_to_string(sandbox.path().join("page.html")).unwrap();
+    assert!(page.contains("interpreter"), "the page has a ledger");
+
+    let path = sandbox.path().join("run/result.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let wall = text.find("\"wall-ns\":").unwrap() + "\"wall-ns\":".len();
+    let digit = if &text[wall..=wall] == "1" { "2" } else { "1" };
+    fs::write(&path, format!("{}{digit}{}", &text[..wall], &text[wall + 1..])).unwrap();
+    assert_eq!(firstlight(&sandbox, &["verify", "run"]).code, 6);
+}
+
+#[test]
+fn commands_are_compared_and_regimes_interleaved() {
+    let sandbox = Sandbox::new();
+    sandbox.file("a.py", "import time; time.sleep(0.3)\n");
+    sandbox.file("b.py", "pass\n");
+    let measured = cold(&sandbox, "run", &["-r", "5", "python3 a.py", "python3 b.py"]);
+    assert_eq!(measured.code, 0, "{}", measured.stderr);
+    let document = result(&sandbox.path().join("run"));
+    let comparison = &document.cases[0].comparisons[0];
+    assert_eq!((comparison.arm.as_str(), comparison.against.as_str()), ("b", "a"));
+    assert_eq!(comparison.verdict, Verdict::Faster, "{comparison:?}");
+    assert!(measured.stdout.contains("less than a on average: run −"), "{}", measured.stdout);
+    assert_eq!(firstlight(&sandbox, &["verify", "run"]).code, 0);
+
+    let both = ["-r", "2", "--cache", "clean,primed", "--arm", "new=python3 b.py"];
+    assert_eq!(cold(&sandbox, "both", &both).code, 0);
+    let regimes = |round| {
+        let of = |record: &RawRecord| record.subject.as_ref().unwrap().round == Some(round);
+        let records = records(&sandbox.path().join("both"));
+        let of_round: Vec<RawRecord> = records.into_iter().filter(of).collect();
+        of_round.iter().map(|r| r.subject.as_ref().unwrap().regime.unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(regimes(1), [Regime::ColdClean, Regime::ColdPrimed]);
+    assert_eq!(regimes(2), [Regime::ColdClean, Regime::ColdPrimed]);
+    assert_eq!(firstlight(&sandbox, &["verify", "both"]).code, 0);
+}
+
+#[test]
+fn a_command_may_stand_without_dashes_and_read_a_file_as_its_input() {
+    let sandbox = Sandbox::new();
+    sandbox.file("input", "seven words");
+    let script = "import sys; assert sys.stdin.read() == 'seven words'";
+    let arguments = ["-r", "2", "--stdin", "input", "python3", "-c", script];
+    let measured = cold(&sandbox, "run", &arguments);
+    assert_eq!(measured.code, 0, "{}", measured.stderr);
+    assert_eq!(cold(&sandbox, "not", &["-r", "2", "--cache", "clean,disabled", "true"]).code, 2);
+}
+
+#[test]
+fn every_mark_is_in_the_result_and_on_the_screen() {
+    let sandbox = Sandbox::new();
+    let script = "import firstlight as f; f.mark('loaded'); f.mark('trained')";
+    let measured = cold(&sandbox, "run", &["-r", "2", "--", "python3", "-c", script]);
+    assert!(measured.stdout.contains("loaded"), "{}", measured.stdout);
+    let document = result(&sandbox.path().join("run"));
+    let marks = &document.cases[0].arms[0].regimes[0].summary.as_ref().unwrap().marks;
+    let names: Vec<&str> = marks.iter().map(|mark| mark.name.as_str()).collect();
+    assert_eq!(names, ["loaded", "trained"]);
+    assert!(marks[0].at.point <= marks[1].at.point);
+}
+
+#[test]
+fn a_cold_document_of_an_earlier_version_is_still_read() {
+    let sandbox = Sandbox::new();
+    let fixture =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/documents/cold-1.1.json");
+    let text = fs::read_to_string(fixture).unwrap();
+    sandbox.file("old/result.json", &text);
+    let shown = firstlight(&sandbox, &["show", "old", "--format", "json"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    let document = shown.run();
+    let old: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let regime = &document.cases[0].arms[0].regimes[0];
+    let wall = regime.summary.as_ref().unwrap().wall.point;
+    assert_eq!(Some(wall), old["summary"]["wall"]["point"].as_f64());
+    let price = regime.hooks.as_ref().unwrap().price_wall.unwrap().point;
+    assert_eq!(Some(price), old["control"]["price-wall"]["point"].as_f64());
+    for command in [&["report", "old", "--output", "-"][..], &["export", "old", "--to", "csv"]] {
+        assert_eq!(firstlight(&sandbox, command).code, 0, "{command:?}");
+    }
+}
+
+/// A suite of two arms in a cold and a primed regime.
+const SUITE: &str = r#"
+name = "small"
+regimes = ["cold-clean", "cold-primed"]
+[sampling]
+processes = 10
+[comparison]
+outputs = "unchecked"
+[[case]]
+name = "sleep"
+[[arm]]
+name = "one"
+process = ["sleep", "0.03"]
+[[arm]]
+name = "two"
+process = ["sleep", "0.04"]
+"#;
+
+fn write_suite(sandbox: &Sandbox) {
+    sandbox.file("suite/suite.toml", SUITE);
+}
+
+/// Who was measured, in order.
+fn schedule(folder: &Path) -> Vec<String> {
+    let measured = |record: &RawRecord| record.sample.role == SampleRole::Measured;
+    let subject = |record: RawRecord| {
+        let subject = record.subject.unwrap();
+        let regime = subject.regime.unwrap();
+        format!("{} {} {regime} {}", subject.arm, subject.again, subject.round.unwrap())
+    };
+    records(folder).into_iter().filter(measured).map(subject).collect()
+}
+
+#[test]
+fn a_run_that_is_killed_ten_times_has_the_plan_of_one_that_is_not() {
+    let sandbox = Sandbox::new();
+    write_suite(&sandbox);
+    let whole = firstlight(&sandbox, &["run", "suite", "--output", "whole"]);
+    assert_eq!(whole.code, 0, "{}", whole.stderr);
+    // Moments that differ from one kill to the next, the same in every run of this test.
+    let pauses = [40, 130, 15, 210, 75, 95, 25, 160, 55, 110];
+    let mut arguments = vec!["run", "suite", "--output", "killed"];
+    let mut killed = 0;
+    for pause in pauses {
+        let mut command = sandbox.firstlight();
+        command.args(&arguments).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let begun = || sandbox.path().join("killed/origin.json").exists();
+        assert!(eventually(|| begun() || sandbox.path().join("killed").exists()));
+        std::thread::sleep(Duration::from_millis(pause));
+        let over = child.try_wait().unwrap().is_some();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if over {
+            break;
+        }
+        killed += usize::from(begun());
+        if begun() {
+            arguments = vec!["run", "--resume", "killed"];
+        }
+    }
+    assert!(killed >= 5, "the run was over after {killed} kills");
+    let finished = firstlight(&sandbox, &["run", "--resume", "killed"]);
+    assert!(finished.code == 0 || finished.stderr.contains("is complete"), "{}", finished.stderr);
+    let (whole, killed) = (sandbox.path().join("whole"), sandbox.path().join("killed"));
+    assert_eq!(schedule(&killed), schedule(&whole));
+    let verified = firstlight(&sandbox, &["verify", "killed"]);
+    assert_eq!(verified.code, 0, "{}", verified.stdout);
+    assert!(result(&killed).complete);
+    let manifest = fs::read_to_string(killed.join("manifest.json")).unwrap();
+    let manifest: Manifest = serde_json::from_str(&manifest).unwrap();
+    assert!(manifest.origin.segments.len() >= 5);
+}
+
+#[test]
+fn a_run_with_a_time_limit_ends_with_whole_rounds_and_goes_on() {
+    let sandbox = Sandbox::new();
+    write_suite(&sandbox);
+    let first = firstlight(&sandbox, &["run", "suite", "--output", "run", "--for", "1ms"]);
+    assert!(first.stderr.contains("firstlight run --resume"), "{}", first.stderr);
+    let folder = sandbox.path().join("run");
+    assert!(!result(&folder).complete);
+    assert_eq!(schedule(&folder).len() % 6, 0, "three contenders in two regimes");
+    assert_eq!(firstlight(&sandbox, &["verify", "run"]).code, 0);
+    let second = firstlight(&sandbox, &["run", "--resume", "run"]);
+    assert_eq!(second.code, 0, "{}", second.stderr);
+    assert!(result(&folder).complete);
+    assert_eq!(firstlight(&sandbox, &["verify", "run"]).code, 0);
+    let third = firstlight(&sandbox, &["run", "--resume", "run"]);
+    assert_eq!(third.code, 2);
+    assert!(third.stderr.contains("is complete"), "{}", third.stderr);
+}
+
+#[test]
+fn a_run_does_not_go_on_with_a_suite_that_was_changed() {
+    let sandbox = Sandbox::new();
+    write_suite(&sandbox);
+    firstlight(&sandbox, &["run", "suite", "--output", "run", "--for", "1ms"]);
+    let path = sandbox.path().join("run/suite/suite.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("0.03", "0.05")).unwrap();
+    let resumed = firstlight(&sandbox, &["run", "--resume", "run", "--new-segment"]);
+    assert_eq!(resumed.code, 2);
+    assert!(resumed.stderr.contains("the suite's files were changed"), "{}", resumed.stderr);
+}
