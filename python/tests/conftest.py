@@ -50,15 +50,31 @@ def browser() -> Iterator[Browser]:
     browser.close()
 
 
+@pytest.fixture(scope="session")
+def torch_python() -> Path:
+    """The interpreter of an environment with PyTorch, which `cargo xtask test` makes."""
+    named = os.environ.get("FIRSTLIGHT_TORCH_PYTHON")
+    found = Path(named) if named else ROOT / "target" / "python-torch" / "bin" / "python"
+    if not found.exists():
+        pytest.fail("no interpreter with PyTorch: FIRSTLIGHT_TORCH_PYTHON names one")
+    return found
+
+
 @pytest.fixture
 def cold(tmp_path: Path) -> Callable[..., Document]:
     """What ``cold`` finds of a script, given as text, in one regime."""
 
-    def run(script: str, *arguments: str, code: int = 0, **variables: str) -> Document:
+    def run(
+        script: str,
+        *arguments: str,
+        code: int = 0,
+        python: str = sys.executable,
+        **variables: str,
+    ) -> Document:
         path = tmp_path / "script.py"
         path.write_text(script)
         options = ["cold", "--format", "json", *arguments]
-        finished = start(tmp_path, *options, "--", sys.executable, str(path), **variables)
+        finished = start(tmp_path, *options, "--", python, str(path), **variables)
         assert finished.returncode == code, finished.stderr
         document: Document = json.loads(finished.stdout)
         [case] = document["cases"]

@@ -93,9 +93,10 @@ def test_a_script_with_a_cache_of_its_own_is_refused_as_clean(cold: Cold, tmp_pa
     [sample] = document["samples"]
     assert not sample["valid"]
     [reason] = sample["reasons"]
-    assert reason.startswith("cache-not-clean: the program keeps its jax cache in")
-    assert str(left) in reason
-    assert "`--cache as-found`" in reason
+    assert reason["finding"] == "cache-not-clean"
+    assert reason["text"].startswith("the program keeps its jax cache in")
+    assert str(left) in reason["text"]
+    assert "`--cache as-found`" in reason["text"]
     # What was seen is shown all the same, and marked.
     assert document["invalid-summary"]["invalid"] == 1
     assert document["diagnosis"]
@@ -106,9 +107,8 @@ def test_a_program_that_changes_each_time_is_refused_as_primed(cold: Cold) -> No
     changing = STEP.replace("* 2", "* (2 + os.getpid())").replace("import jax,", "import os, jax,")
     document = cold(changing, "--runs", "1", "--cache", "primed", code=5)
     [sample] = document["samples"]
-    assert sample["reasons"] == [
-        "cache-never-hit: 1 of 1 programs missed the primed jax cache: jit(step)"
-    ]
+    text = "1 of 1 programs missed the primed jax cache: jit(step)"
+    assert sample["reasons"] == [{"finding": "cache-never-hit", "text": text}]
 
 
 def test_a_shape_that_changes_is_a_program_of_its_own(cold: Cold) -> None:

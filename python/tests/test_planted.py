@@ -66,8 +66,7 @@ def reasons(arm: dict[str, Any]) -> dict[str, str]:
     for regime in arm["regimes"]:
         for sample in regime["samples"]:
             for reason in sample["reasons"]:
-                name, _, text = reason.partition(": ")
-                found.setdefault(name, text)
+                found.setdefault(reason["finding"], reason["text"])
     return found
 
 
@@ -287,7 +286,7 @@ def single(wide: str, factor: str = "1.0") -> str:
 
 
 def findings(arm: dict[str, Any]) -> dict[str, str]:
-    return dict(finding.split(": ", 1) for finding in arm["findings"])
+    return {finding["finding"]: finding["text"] for finding in arm["findings"]}
 
 
 def test_float64_asked_for_and_float32_run_is_a_finding(tmp_path: Path) -> None:
@@ -355,7 +354,7 @@ def setup(case):
 """
     arm = run(tmp_path, {"arm": workload})["arm"]
     [regime] = arm["regimes"]
-    names = [notice.partition(":")[0] for notice in regime["notices"]]
+    names = [notice["finding"] for notice in regime["notices"]]
     assert ("no-steady-state" in names) == (state is not None), regime["notices"]
     assert ("warm" in regime) == (state is None)
 

@@ -67,7 +67,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> Document:
     messages.append({**edge, "edge": "begin", "at": begin + 1})
     messages.append({**edge, "edge": "end", "at": end - 1})
     sample["valid"] = False
-    sample["reasons"] = ["compiled-in-window: late was compiled"]
+    sample["reasons"] = [{"finding": "compiled-in-window", "text": "late was compiled"}]
     return made
 
 
@@ -98,7 +98,7 @@ def renamed(document: Any, text: str) -> Any:
         if isinstance(value, str) and (named or key in names or key in words):
             changed[key] = value + text
         elif key in ("reasons", "notices") and value:
-            changed[key] = [reason + text for reason in value]
+            changed[key] = [{**reason, "text": reason["text"] + text} for reason in value]
         elif key == "parameters" and isinstance(value, dict):
             changed[key] = {**value, text: text}
         else:

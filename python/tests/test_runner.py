@@ -228,9 +228,9 @@ def test_a_window_has_at_least_so_many_calls(tmp_path: Path) -> None:
 
 
 def test_what_has_no_value_has_no_digest_and_what_has_one_needs_no_jax() -> None:
-    digest, leaves = _outputs.describe([object(), 3.0])
-    assert digest is None and len(leaves) == 1
-    assert _outputs.describe(None)[0] == _outputs.describe([None])[0] is not None
+    digest, leaves, unread = _outputs.describe([object(), 3.0])
+    assert (digest, len(leaves), unread) == (None, 1, 1)
+    assert _outputs.describe(None)[0] != _outputs.describe([None])[0] is not None
     assert _outputs.describe("a")[0] != _outputs.describe("b")[0]
 
 
@@ -279,9 +279,13 @@ def test_equal_results_have_equal_digests_and_others_do_not() -> None:
     assert digest(one) == digest({"b": [1, "x"], "a": Array([1, 2], "f4")})
     assert digest(one) != digest({"a": Array([1, 3], "f4"), "b": [1, "x"]})
     assert digest(Array([1, 2], "f4")) != digest(Array([1, 2], "f8"))
-    _, [leaf] = _outputs.describe(Array([3, float("nan"), 4], "f4"))
-    del leaf["digest"]
-    assert leaf == {"dtype": "float32", "shape": [3], "norm": None, "values": [3.0, None, 4.0]}
+    _, [leaf], unread = _outputs.describe(Array([3, float("nan"), 4], "f4"))
+    assert (leaf["dtype"], leaf["shape"], unread) == ("float32", [3], 0)
+    assert leaf["norm"] == 12.5**0.5, "of the finite elements"
+    assert str(leaf["values"]) == "[3.0, nan, 4.0]"
+    found = leaf["not-finite"]
+    assert isinstance(found, dict)
+    assert (found["nan"], found["positive"], found["negative"]) == (1, 0, 0)
 
 
 def test_a_mark_outside_firstlight_does_nothing() -> None:

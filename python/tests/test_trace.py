@@ -87,10 +87,10 @@ PROFILE = "p = torch.profiler.profile(); p.start()", "p.step(); p.key_averages()
 
 
 @pytest.mark.parametrize(("before", "after"), [OPTIMIZER, PROFILE])
-def test_a_torch_program_is_recorded_too(tmp_path: Path, before: str, after: str) -> None:
-    python = os.environ.get("FIRSTLIGHT_TORCH_PYTHON")
-    if python is None:
-        pytest.skip("no interpreter with PyTorch: FIRSTLIGHT_TORCH_PYTHON names one")
+def test_a_torch_program_is_recorded_too(
+    tmp_path: Path, torch_python: Path, before: str, after: str
+) -> None:
+    python = str(torch_python)
     script = tmp_path / "train.py"
     script.write_text(TORCH_STEPS.format(before=before, after=after))
     finished = start(tmp_path, "trace", "--record", "--format", "json", "--", python, str(script))
@@ -115,7 +115,7 @@ regimes = ["warm"]
 reference = "plain"
 trace = true
 cache = { bytecode = "as-found" }
-comparison = { control = false, outputs = "unchecked" }
+comparison = { control = false, outputs = "unchecked", verdicts = false }
 warm = { processes = 1, most-processes = 1, iterations = 20, warm-up = 2 }
 
 [[case]]

@@ -72,7 +72,10 @@ pub(crate) fn torch() -> Result<PathBuf> {
     let python = folder.join("bin/python");
     let complete = folder.join("complete");
     if !complete.exists() {
-        step("a Python environment for PyTorch", uv(&["venv", "--quiet", "--clear"]).arg(&folder))?;
+        provide_uv()?;
+        let mut venv = uv(&["venv", "--quiet", "--clear", "--python"]);
+        let title = "a Python environment for PyTorch";
+        step(title, venv.arg(real_interpreter()?).arg(&folder))?;
         let install = ["pip", "install", "--quiet", "torch", "numpy", "pytest", "--python"];
         step("PyTorch", uv(&install).arg(&python))?;
         fs::write(&complete, "").map_err(|error| error.to_string())?;

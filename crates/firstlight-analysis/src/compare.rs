@@ -20,7 +20,7 @@ pub fn headline(sample: &Sample, regime: Regime) -> Option<f64> {
             Some(first.unwrap_or(sample.wall_ns).as_f64())
         }
         Regime::Warm => Some(sample.window.as_ref()?.steady.as_ref()?.mean_ns),
-        Regime::Fresh => Some(sample.wall_ns.as_f64()),
+        Regime::Fresh | Regime::Unknown => Some(sample.wall_ns.as_f64()),
     }
 }
 

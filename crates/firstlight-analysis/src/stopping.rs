@@ -58,7 +58,7 @@ impl Terms {
         }
     }
 
-    fn failure(&self, sample: &RawSample) -> Option<String> {
+    fn failure(self, sample: &RawSample) -> Option<String> {
         let allowed = self.any_exit_code && matches!(sample.outcome, Outcome::Exited { .. });
         failure(sample).filter(|_| !allowed && !sample.misses_firstlight())
     }

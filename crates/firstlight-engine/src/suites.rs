@@ -24,6 +24,14 @@ pub fn built_in() -> Vec<String> {
     SUITES.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
+/// The suites inside the binary: their names and their `suite.toml`.
+pub fn texts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SUITES.iter().filter_map(|(name, files)| {
+        let (_, content) = files.iter().find(|(file, _)| *file == "suite.toml")?;
+        Some((*name, str::from_utf8(content).ok()?))
+    })
+}
+
 /// Opens the folder if there is one, else the built-in suite of that name, laid out below `cache`.
 pub fn open(name: &str, cache: &Path) -> Result<Suite, EngineError> {
     let folder = Path::new(name);

@@ -9,7 +9,7 @@ pub(crate) fn headline(of: &RegimeResult) -> Option<Estimate> {
     match of.regime {
         Regime::Warm => of.warm.as_ref().map(|warm| warm.per_call),
         // Commands need not mark a first result, and other tools know none.
-        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
+        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh | Regime::Unknown => {
             let summary = of.summary.as_ref()?;
             Some(summary.first_result.unwrap_or(summary.wall))
         }

@@ -9,7 +9,8 @@ use firstlight_analysis::examine::{Conditions, Job, examine};
 use firstlight_analysis::regime::regime_result;
 use firstlight_report::terminal::{Report, Terminal};
 use firstlight_schema::cache::Policy;
-use firstlight_schema::run::{Agreed, ArmResult, RunDocument};
+use firstlight_schema::nanos::Nanos;
+use firstlight_schema::run::{Agreed, ArmResult, RunDocument, RunOptions};
 use firstlight_schema::sample::Sample;
 use firstlight_schema::suite::{Agreement, Regime};
 
@@ -17,6 +18,7 @@ use made::{options, policy, raw, run, samples, swept};
 
 /// A run of `firstlight cold` with these commands.
 fn with_commands(commands: Vec<(&str, Vec<Sample>)>) -> RunDocument {
+    let options = RunOptions { quantiles: Vec::new(), ..options() };
     let arm = |(name, samples): (&str, Vec<Sample>)| ArmResult {
         name: name.to_owned(),
         command: Some(["python", "train.py", "--name", name].map(str::to_owned).to_vec()),
@@ -25,7 +27,7 @@ fn with_commands(commands: Vec<(&str, Vec<Sample>)>) -> RunDocument {
             policy(Policy::Clean),
             samples,
             None,
-            &options(),
+            &options,
             1,
         )],
         priming: Vec::new(),
@@ -35,13 +37,12 @@ fn with_commands(commands: Vec<(&str, Vec<Sample>)>) -> RunDocument {
     };
     let mut document = run();
     document.options.outputs = Agreement::Unchecked;
-    document.options.quantiles = Vec::new();
     document.control = None;
     let mut case = document.cases.remove(0);
-    case.name = "start".to_owned();
+    "start".clone_into(&mut case.name);
     case.work = None;
     case.parameters.clear();
-    case.reference = commands[0].0.to_owned();
+    commands[0].0.clone_into(&mut case.reference);
     case.arms = commands.into_iter().map(arm).collect();
     case.again = None;
     case.comparisons = Vec::new();
@@ -73,7 +74,8 @@ fn compared() -> RunDocument {
             sample.round = Some(sample.number);
             let first = sample.first_result.as_mut().unwrap();
             for row in &mut first.phases {
-                row.ns = firstlight_schema::nanos::Nanos(row.ns.0 / shorter);
+                row.ns = Nanos(row.ns.0 / shorter);
+                row.parts.iter_mut().for_each(|part| part.ns = Nanos(part.ns.0 / shorter));
             }
             first.ns = first.phases.iter().map(|row| row.ns).sum();
         }

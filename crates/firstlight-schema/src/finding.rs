@@ -1,9 +1,13 @@
 //! Findings: a rule's complaint about a sample or a run, under a name that never changes.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Mutex;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Declares every finding once: its variant, its stable name, why it matters, and what to do about
 /// it where something can be done.
@@ -15,6 +19,8 @@ macro_rules! findings {
         #[non_exhaustive]
         pub enum Finding {
             $(#[doc = $meaning] $variant,)*
+            /// One that a newer firstlight raised; its name is kept.
+            Other(&'static str),
         }
 
         impl Finding {
@@ -23,6 +29,7 @@ macro_rules! findings {
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
+                    Self::Other(name) => name,
                 }
             }
 
@@ -30,6 +37,7 @@ macro_rules! findings {
             pub fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$variant => $meaning,)*
+                    Self::Other(_) => "a newer firstlight explains it",
                 }
             }
 
@@ -37,6 +45,7 @@ macro_rules! findings {
             pub fn advice(self) -> Option<&'static str> {
                 match self {
                     $(Self::$variant => $advice,)*
+                    Self::Other(_) => None,
                 }
             }
         }
@@ -166,9 +175,23 @@ impl Finding {
         matches!(self, Self::ProcessFailed | Self::TimedOut | Self::ProtocolBroken)
     }
 
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|finding| finding.name() == name)
+    /// The finding of this name; one that this firstlight does not know keeps its name.
+    pub fn from_name(name: &str) -> Self {
+        let known = Self::ALL.iter().copied().find(|finding| finding.name() == name);
+        known.unwrap_or_else(|| Self::Other(kept(name)))
     }
+}
+
+/// The same text for as long as the program runs, each once.
+fn kept(name: &str) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let text: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(text);
+    text
 }
 
 impl Serialize for Finding {
@@ -179,8 +202,7 @@ impl Serialize for Finding {
 
 impl<'de> Deserialize<'de> for Finding {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        Self::from_name(&name).ok_or_else(|| de::Error::custom(format!("unknown finding `{name}`")))
+        Ok(Self::from_name(&String::deserialize(deserializer)?))
     }
 }
 
@@ -191,7 +213,12 @@ impl JsonSchema for Finding {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let names: Vec<_> = Self::ALL.iter().map(|finding| finding.name()).collect();
-        json_schema!({ "type": "string", "description": "A finding's stable name.", "enum": names })
+        json_schema!({
+            "type": "string",
+            "description": "A finding's stable name; a newer minor version may have more.",
+            "pattern": "^[a-z][a-z0-9-]*$",
+            "examples": names,
+        })
     }
 }
 
@@ -201,8 +228,9 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A finding with the number behind it; in JSON one string, `name: text`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A finding with the number behind it. Version 1.0 of the documents wrote one string, `name: text`, which
+/// is still read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reason {
     pub finding: Finding,
     pub text: String,
@@ -220,36 +248,36 @@ impl fmt::Display for Reason {
     }
 }
 
-impl Serialize for Reason {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+impl<'de> Deserialize<'de> for Reason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ReasonVisitor)
     }
 }
 
-impl<'de> Deserialize<'de> for Reason {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
+struct ReasonVisitor;
+
+impl<'de> Visitor<'de> for ReasonVisitor {
+    type Value = Reason;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a finding and its text")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Reason, E> {
         let (name, text) = text
             .split_once(": ")
             .ok_or_else(|| de::Error::custom(format!("`{text}` is not `finding: text`")))?;
-        let finding = Finding::from_name(name)
-            .ok_or_else(|| de::Error::custom(format!("unknown finding `{name}`")))?;
-        Ok(Self::new(finding, text))
-    }
-}
-
-impl JsonSchema for Reason {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Reason".into()
+        Ok(Reason::new(Finding::from_name(name), text))
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<_> = Finding::ALL.iter().map(|finding| finding.name()).collect();
-        json_schema!({
-            "type": "string",
-            "description": "A finding's stable name, a colon, and the number behind it.",
-            "pattern": format!("^({}): .+", names.join("|")),
-        })
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Reason, A::Error> {
+        #[derive(Deserialize)]
+        struct Fields {
+            finding: Finding,
+            text: String,
+        }
+        let Fields { finding, text } = Fields::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Reason { finding, text })
     }
 }
 
@@ -261,13 +289,20 @@ mod tests {
     fn a_reason_survives_its_json_form() {
         let reason = Reason::new(Finding::CacheNotClean, "3 entries: before the start");
         let json = serde_json::to_string(&reason).unwrap();
-        assert_eq!(json, "\"cache-not-clean: 3 entries: before the start\"");
+        let form = r#"{"finding":"cache-not-clean","text":"3 entries: before the start"}"#;
+        assert_eq!(json, form);
         assert_eq!(serde_json::from_str::<Reason>(&json).unwrap(), reason);
+        let older = "\"cache-not-clean: 3 entries: before the start\"";
+        assert_eq!(serde_json::from_str::<Reason>(older).unwrap(), reason);
     }
 
     #[test]
-    fn an_unknown_finding_is_refused() {
-        let error = serde_json::from_str::<Reason>("\"no-such: thing\"").unwrap_err();
-        assert!(error.to_string().contains("unknown finding `no-such`"), "{error}");
+    fn an_unknown_finding_keeps_its_name() {
+        let json = r#"{"finding":"too-hot","text":"91 degrees"}"#;
+        let reason: Reason = serde_json::from_str(json).unwrap();
+        assert_eq!(reason.finding, Finding::Other("too-hot"));
+        assert_eq!(reason.to_string(), "too-hot: 91 degrees");
+        assert_eq!(serde_json::to_string(&reason).unwrap(), json);
+        assert_eq!(Finding::from_name("drift"), Finding::Drift);
     }
 }

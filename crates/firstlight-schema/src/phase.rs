@@ -47,7 +47,8 @@ pub enum Phase {
     Children,
     /// From the end of the program's own code until the process was reaped.
     Teardown,
-    /// What could not be booked.
+    /// What could not be booked, and any phase that a newer firstlight books.
+    #[serde(other)]
     Unattributed,
 }
 
@@ -113,6 +114,11 @@ impl fmt::Display for Phase {
 #[cfg(test)]
 mod tests {
     use super::Phase;
+
+    #[test]
+    fn a_phase_of_a_newer_firstlight_is_one_that_cannot_be_booked() {
+        assert_eq!(serde_json::from_str::<Phase>("\"dreaming\"").unwrap(), Phase::Unattributed);
+    }
 
     #[test]
     fn the_name_of_a_phase_is_what_it_is_called_in_json() {

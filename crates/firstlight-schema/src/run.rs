@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::cache::CachePolicy;
 use crate::comparison::{AgainResult, BreakEven, Comparison, PlantedResult, SweepResult};
@@ -54,6 +54,14 @@ pub struct RunDocument {
     /// Where another tool measured and firstlight only read its file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+}
+
+fn known_regimes<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<RegimeResult>, D::Error> {
+    let mut regimes = Vec::<RegimeResult>::deserialize(deserializer)?;
+    regimes.retain(|result| result.regime != Regime::Unknown);
+    Ok(regimes)
 }
 
 fn yes() -> bool {
@@ -177,6 +185,8 @@ pub struct ArmResult {
     /// The command that was measured as it is, where the arm is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
+    /// Those that this firstlight knows.
+    #[serde(deserialize_with = "known_regimes")]
     pub regimes: Vec<RegimeResult>,
     /// Processes that filled the caches: raw, never part of a statistic.
     pub priming: Vec<RawSample>,

@@ -8,6 +8,8 @@ pub const TRACE_FOLDER: &str = "FIRSTLIGHT_TRACE_FOLDER";
 pub const TRACE_LEVEL: &str = "FIRSTLIGHT_TRACE_LEVEL";
 pub const TRACE_WORK: &str = "FIRSTLIGHT_TRACE_WORK";
 pub const RUNS: &str = "FIRSTLIGHT_RUNS";
+/// The folder in which firstlight was started, for workloads that belong there.
+pub const STARTED_IN: &str = "FIRSTLIGHT_STARTED_IN";
 pub const ARTEFACTS: &str = "FIRSTLIGHT_ARTEFACTS";
 pub const CACHE: &str = "FIRSTLIGHT_CACHE";
 pub const PYTHONPATH: &str = "PYTHONPATH";
@@ -18,7 +20,7 @@ pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
 pub const NO_COLOR: &str = "NO_COLOR";
 
 /// Each name with its meaning, for the reference.
-pub const ALL: [(&str, &str); 15] = [
+pub const ALL: [(&str, &str); 16] = [
     (RUNS, "read: the folder in which runs are kept, instead of the state folder"),
     (CACHE, "read: the folder for environments, suites and hooks, instead of the cache folder"),
     (NO_COLOR, "read: no colours when set"),
@@ -30,6 +32,7 @@ pub const ALL: [(&str, &str); 15] = [
     (FD, "set for measured processes: the descriptor of the runner protocol"),
     (PARENT, "set for measured processes: the process that started them"),
     (ARTEFACTS, "set for arms with `artefacts = true`: a folder that all their processes share"),
+    (STARTED_IN, "set for measured processes: the folder in which firstlight was started"),
     (TRACE_FOLDER, "set by `firstlight trace --record`: where a run's recording goes"),
     (TRACE_LEVEL, "set by `firstlight trace --record`: none, host or python"),
     (TRACE_WORK, "set by `firstlight trace --suite`: the arm to call, and how often"),

@@ -65,7 +65,7 @@ fn an_unknown_arm_is_named_with_the_nearest_known_one() {
 #[test]
 fn an_arm_needs_exactly_one_program() {
     let error = refuse("workload = \"fast.py\"\n", "");
-    assert_eq!(error, "line 15: the arm `fast` has neither `workload` nor `command`");
+    assert_eq!(error, "line 15: the arm `fast` has none of `workload`, `command` and `process`");
     let error = refuse("command = [\"./slow\"]", "command = []");
     assert_eq!(error, "line 19: the arm `slow` has an empty `command`");
 }

@@ -72,12 +72,74 @@ pub(crate) enum Command {
     Report(ReportArgs),
     Export(ExportArgs),
     Import(ImportArgs),
+    List(ListArgs),
+    New(NewArgs),
     Run(RunArgs),
     Show(ShowArgs),
     Snapshot(SnapshotArgs),
     Trace(TraceArgs),
     Verify(VerifyArgs),
+    Warm(WarmArgs),
 }
+
+/// List the built-in suites and the runs on this machine
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {}
+
+/// Make a folder with a small suite that runs at once
+#[derive(Debug, clap::Args)]
+pub(crate) struct NewArgs {
+    /// The folder to make; its name is the suite's
+    pub(crate) folder: PathBuf,
+}
+
+/// Measure calls of a function in the warm regime, without a suite
+///
+/// Several functions are compared. The function runs where firstlight was started, and its module is
+/// found there. Results of JAX and of PyTorch on a GPU are waited for.
+#[derive(Debug, clap::Args)]
+#[command(after_help = WARM_EXAMPLES)]
+pub(crate) struct WarmArgs {
+    /// module:function, or file.py:function
+    #[arg(required = true, num_args = 1.., value_name = "FUNCTION")]
+    pub(crate) functions: Vec<String>,
+    /// Its arguments, as Python has them; names of its module may be used
+    #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
+    pub(crate) args: Option<String>,
+    /// How many processes to measure
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) processes: u32,
+    /// Calls in one process, at most
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=100_000_000))]
+    pub(crate) calls: u32,
+    /// How long the calls of one process may take
+    #[arg(long, default_value = "1s", value_parser = humantime::parse_duration, value_name = "TIME")]
+    pub(crate) within: Duration,
+    /// How long one process may take
+    #[arg(long, default_value = "5m", value_parser = humantime::parse_duration, value_name = "TIME")]
+    pub(crate) timeout: Duration,
+    /// Decides the order of the processes
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How much to print: minimum, usual or full
+    #[arg(long, value_enum, default_value_t = Report::Usual, value_name = "LENGTH")]
+    pub(crate) report: Report,
+    /// The interpreter; `python3` by default
+    #[arg(long, value_name = "PATH")]
+    pub(crate) python: Option<PathBuf>,
+    /// Also write the JSON document to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export_json: Option<PathBuf>,
+    /// Keep raw readings and result in this new folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+const WARM_EXAMPLES: &str = "\
+Examples:
+  firstlight warm train.py:step
+  firstlight warm json:dumps --args '{\"a\": [1, 2, 3]}'
+  firstlight warm fast.py:step slow.py:step";
 
 /// Show where a command's time goes, from its start to its end, over several fresh processes
 ///
@@ -86,6 +148,7 @@ pub(crate) enum Command {
 /// be seen from outside. Several commands are compared.
 #[derive(Debug, clap::Args)]
 #[command(after_help = COLD_EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct ColdArgs {
     /// How many fresh processes to measure
     #[arg(

@@ -86,22 +86,33 @@ pub(crate) fn regimes(policies: &[Policy]) -> Result<(Vec<Regime>, Policy), Stri
 pub(crate) fn named(commands: Vec<Vec<String>>) -> Vec<Arm> {
     let mut arms: Vec<Arm> = Vec::new();
     for command in commands {
-        let script = command.iter().find(|word| word.ends_with(".py"));
+        let is_script = |word: &&String| Path::new(word).extension().is_some_and(|end| end == "py");
+        let script = command.iter().find(is_script);
         let word = script.or(command.first()).map_or("", String::as_str);
         let file = Path::new(word).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-        let base: String =
-            file.unwrap_or_else(|| "command".to_owned()).chars().map(plain).collect();
-        let numbered = (2..).map(|number| format!("{base}-{number}"));
-        let is_free = |name: &String| !arms.iter().any(|arm| arm.name == *name);
-        let name = std::iter::once(base.clone()).chain(numbered).find(is_free);
-        arms.push(Arm { name: name.expect("numbers do not end"), command });
+        let taken: Vec<String> = arms.iter().map(|arm| arm.name.clone()).collect();
+        let name = unused(&plain(&file.unwrap_or_default()), &taken);
+        arms.push(Arm { name, command });
     }
     arms
 }
 
+/// A text as the name of an arm.
+pub(crate) fn plain(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = text.chars().map(plain).collect();
+    if name.is_empty() { "command".to_owned() } else { name }
+}
+
+/// The name, with a number where it is taken.
+pub(crate) fn unused(name: &str, taken: &[String]) -> String {
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names.find(|name| !taken.contains(name)).expect("numbers do not end")
+}
+
 /// A string as TOML has it, which is as JSON has it but for one character.
-fn string(text: &str) -> String {
+pub(crate) fn string(text: &str) -> String {
     serde_json::to_string(text).expect("a text is a value").replace('\u{7f}', "\\u007f")
 }
 

@@ -46,7 +46,6 @@ impl Error {
             ),
             Self::Resume { allowed: false, .. } => Some("measure the suite anew".to_owned()),
             Self::Complete { .. } => Some("there is nothing left to measure".to_owned()),
-            Self::Io { .. } => None,
             Self::Limits { .. } => Some(
                 "raise it, or set `verdicts = false` under `[comparison]` to measure without verdicts"
                     .to_owned(),
@@ -59,7 +58,7 @@ impl Error {
                 }
             }),
             Self::Trace(error) => error.problem.hint().map(str::to_owned),
-            Self::Json(_) => None,
+            Self::Io { .. } | Self::Json(_) => None,
         }
     }
 

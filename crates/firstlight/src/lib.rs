@@ -23,12 +23,13 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 use firstlight_schema::exit_code::Exit;
 
-use args::{Args, Command, DoctorArgs};
+use args::{Args, Command, DoctorArgs, ListArgs};
 use error::Error;
 use printer::Printer;
 use settings::{
-    ColdSettings, CompareSettings, DoctorSettings, ExportSettings, ImportSettings, PublishSettings,
-    ReportSettings, RunSettings, ShowSettings, SnapshotSettings, TraceSettings, VerifySettings,
+    ColdSettings, CompareSettings, DoctorSettings, ExportSettings, ImportSettings, ListSettings,
+    NewSettings, PublishSettings, ReportSettings, RunSettings, ShowSettings, SnapshotSettings,
+    TraceSettings, VerifySettings, WarmSettings,
 };
 
 /// Runs the program with the given arguments, the first of which is its name.
@@ -76,6 +77,11 @@ fn run(args: Args, typed: Vec<String>, printer: &mut Printer) -> Result<Exit, Er
         }
         Command::Trace(trace) => {
             commands::trace(&TraceSettings::resolve(trace, args.format)?, printer)
+        }
+        Command::List(ListArgs {}) => commands::list(&ListSettings::resolve(args.format), printer),
+        Command::New(new) => commands::new(&NewSettings::resolve(new), printer),
+        Command::Warm(warm) => {
+            commands::warm(&WarmSettings::resolve(warm, args.format, typed)?, printer)
         }
         Command::Verify(verify) => {
             commands::verify(&VerifySettings::resolve(verify, args.format), printer)

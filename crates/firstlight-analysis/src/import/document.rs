@@ -193,7 +193,7 @@ fn raw(number: u32, process: &Process, regime: Regime) -> RawSample {
             messages.extend(blocks(&process.warm_ups, Part::WarmUp, &mut end));
             messages.extend(blocks(&process.values, Part::Window, &mut end));
         }
-        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
+        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh | Regime::Unknown => {
             end = end + process.values.iter().map(|value| Nanos(value.ns)).sum();
         }
     }

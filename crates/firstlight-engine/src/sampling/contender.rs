@@ -296,6 +296,9 @@ pub(crate) fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, Engi
     };
     let mut target = Target::new(launch, hooked, policy, &folders)?;
     target.is_process = arm.is_process();
+    if let Ok(folder) = std::env::current_dir() {
+        target.launch.variables.push((variables::STARTED_IN.into(), Some(folder.into())));
+    }
     if arm.artefacts {
         let folder = target.scratch.artefacts()?;
         target.launch.variables.push((variables::ARTEFACTS.into(), Some(folder.into())));

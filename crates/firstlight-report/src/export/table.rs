@@ -79,7 +79,10 @@ pub(super) fn rows(document: &RunDocument) -> Vec<Row<'_>> {
                     let row = begun(case, arm, of, control, sample);
                     match of.regime {
                         Regime::Warm => calls(&row, sample, known, &mut rows),
-                        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
+                        Regime::ColdClean
+                        | Regime::ColdPrimed
+                        | Regime::Fresh
+                        | Regime::Unknown => {
                             rows.push(process(row, sample, known));
                         }
                     }
@@ -119,7 +122,7 @@ fn begun<'a>(
 /// A fresh process. One that failed has no duration: a failure is no number.
 fn process<'a>(row: Row<'a>, sample: &Sample, known: bool) -> Row<'a> {
     let (part, time) = match row.regime {
-        Regime::Fresh => (RowPart::Process, Some(sample.wall_ns)),
+        Regime::Fresh | Regime::Unknown => (RowPart::Process, Some(sample.wall_ns)),
         Regime::ColdClean | Regime::ColdPrimed | Regime::Warm => {
             (RowPart::FirstResult, sample.first_result.as_ref().map(|first| first.ns))
         }

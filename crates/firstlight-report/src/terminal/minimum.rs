@@ -26,7 +26,7 @@ pub(super) fn minimum(page: &mut Page, document: &RunDocument) {
                 let what = match regime.regime {
                     Regime::ColdClean | Regime::ColdPrimed => "to first result",
                     Regime::Warm => "per call",
-                    Regime::Fresh => "whole process",
+                    Regime::Fresh | Regime::Unknown => "whole process",
                 };
                 let told =
                     regime.spread.as_ref().map_or_else(|| "no valid process".to_owned(), spread);

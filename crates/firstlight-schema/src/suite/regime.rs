@@ -23,6 +23,9 @@ pub enum Regime {
     /// A fresh process that another tool timed as a whole; of its caches nothing is known. No suite
     /// can ask for it.
     Fresh,
+    /// One that a newer firstlight has. Results leave it out.
+    #[serde(other)]
+    Unknown,
 }
 
 impl Regime {
@@ -34,13 +37,14 @@ impl Regime {
             Self::ColdPrimed => "cold-primed",
             Self::Warm => "warm",
             Self::Fresh => "fresh",
+            Self::Unknown => "unknown",
         }
     }
 
     pub fn is_cold(self) -> bool {
         match self {
             Self::ColdClean | Self::ColdPrimed | Self::Fresh => true,
-            Self::Warm => false,
+            Self::Warm | Self::Unknown => false,
         }
     }
 
@@ -50,7 +54,7 @@ impl Regime {
             // is part of what differs from process to process.
             Self::ColdClean | Self::Warm => Policy::AsConfigured,
             Self::ColdPrimed => Policy::Primed,
-            Self::Fresh => Policy::AsFound,
+            Self::Fresh | Self::Unknown => Policy::AsFound,
         }
     }
 }

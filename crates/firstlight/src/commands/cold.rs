@@ -38,7 +38,9 @@ pub(crate) fn cold(settings: &ColdSettings, printer: &mut Printer) -> Result<Exi
     let interrupt = Interrupt::install()?;
     adopt_orphans()?;
     let hooks = Hooks::lay_out(&settings.destination.cache)?;
-    programs.iter().for_each(|program| hooks.compile_for(program));
+    for program in &programs {
+        hooks.compile_for(program);
+    }
     let destination = &settings.destination;
     let store =
         RunFolder::create(&destination.runs, cold_suite::NAME, destination.output.as_deref())?;

@@ -80,7 +80,7 @@ fn check_limits(
     }
     let most = |regime: Regime| match regime {
         Regime::Warm => ("warm.most-processes", suite.warm.most_processes),
-        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
+        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh | Regime::Unknown => {
             ("sampling.processes", suite.sampling.processes)
         }
     };

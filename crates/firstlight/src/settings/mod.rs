@@ -4,23 +4,27 @@ mod cold;
 mod compare;
 mod doctor;
 mod exchange;
+mod list;
 mod publish;
 mod report;
 mod run;
 mod show;
 mod snapshot;
 mod trace;
+mod warm;
 
 pub(crate) use cold::ColdSettings;
 pub(crate) use compare::{CompareSettings, Sides};
 pub(crate) use doctor::DoctorSettings;
 pub(crate) use exchange::{ExportSettings, ImportSettings, Output};
+pub(crate) use list::{ListSettings, NewSettings};
 pub(crate) use publish::PublishSettings;
 pub(crate) use report::{ReportSettings, Wanted};
 pub(crate) use run::{Resume, RunSettings, Start};
 pub(crate) use show::ShowSettings;
 pub(crate) use snapshot::{SnapshotSettings, VerifySettings};
 pub(crate) use trace::{Made, TraceSettings, TraceSource};
+pub(crate) use warm::WarmSettings;
 
 use std::path::PathBuf;
 

@@ -19,7 +19,7 @@ fn an_exit_code_is_recorded_with_the_last_words_and_the_command_is_not_started_a
         sandbox.replay(&script(&[r#"{"stderr":"it broke\n"}"#, r#"{"exit":3}"#]), &["--runs", "5"]);
     assert_eq!(finished.code, 5);
     let document = finished.cold();
-    assert!(!document.document.complete);
+    assert!(document.arm.stopped.is_some());
     let sample = finished.sample();
     assert!(!sample.valid);
     assert_eq!(sample.raw.outcome, Outcome::Exited { code: 3 });

@@ -133,6 +133,73 @@ fn a_cold_document_of_an_earlier_version_is_still_read() {
     }
 }
 
+#[test]
+fn a_result_of_a_newer_minor_version_is_shown_with_what_is_understood() {
+    let sandbox = Sandbox::new();
+    let measured = cold(&sandbox, "run", &["-r", "2", "--", "python3", "-c", "pass"]);
+    assert_eq!(measured.code, 0, "{}", measured.stderr);
+    let text = fs::read_to_string(sandbox.path().join("run/result.json")).unwrap();
+    let mut newer: serde_json::Value = serde_json::from_str(&text).unwrap();
+    newer["schema"]["version"]["minor"] = 99.into();
+    newer["weather"] = "fine".into();
+    let arm = &mut newer["cases"][0]["arms"][0];
+    let mut unknown = arm["regimes"][0].clone();
+    unknown["regime"] = "lukewarm".into();
+    arm["regimes"].as_array_mut().unwrap().push(unknown);
+    let regime = &mut arm["regimes"][0];
+    let notice = serde_json::json!({ "finding": "too-hot", "text": "91 degrees" });
+    regime["notices"].as_array_mut().unwrap().push(notice);
+    regime["summary"]["phases"][0]["name"] = "dreaming".into();
+    regime["samples"][0]["phases"][0]["name"] = "dreaming".into();
+    sandbox.file("newer/result.json", &newer.to_string());
+    let shown = firstlight(&sandbox, &["show", "newer"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(shown.stdout.contains("too-hot: 91 degrees"), "{}", shown.stdout);
+    let commands: [&[&str]; 4] = [
+        &["show", "newer", "--report", "full"],
+        &["report", "newer", "--output", "page.html"],
+        &["compare", "newer", "newer"],
+        &["export", "newer", "--to", "csv"],
+    ];
+    for arguments in commands {
+        let finished = firstlight(&sandbox, arguments);
+        assert_eq!(finished.code, 0, "{arguments:?}: {}", finished.stderr);
+    }
+}
+
+#[test]
+fn a_function_is_measured_without_a_suite() {
+    let sandbox = Sandbox::new();
+    sandbox.file("work.py", "def step(n):\n    return sum(range(n))\n");
+    let arguments = ["warm", "work.py:step", "work:step", "--args", "2000", "--within", "200ms"];
+    let few = ["--processes", "2", "--output", "run"];
+    let measured = firstlight(&sandbox, &[&arguments[..], &few].concat());
+    assert_eq!(measured.code, 0, "{}", measured.stderr);
+    let document = result(&sandbox.path().join("run"));
+    let names: Vec<&str> = document.cases[0].arms.iter().map(|arm| arm.name.as_str()).collect();
+    assert_eq!(names, ["step", "step-2"]);
+    for arm in &document.cases[0].arms {
+        assert!(arm.regimes[0].samples.iter().all(|sample| sample.valid), "{arm:?}");
+    }
+    assert_eq!(firstlight(&sandbox, &["verify", "run"]).code, 0);
+    let wrong = firstlight(&sandbox, &["warm", "work.py"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("expected module:function"), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_new_suite_runs_at_once_and_its_run_is_listed() {
+    let sandbox = Sandbox::new();
+    assert_eq!(firstlight(&sandbox, &["new", "mine"]).code, 0);
+    assert_eq!(firstlight(&sandbox, &["new", "mine"]).code, 2, "nothing is overwritten");
+    let measured = firstlight(&sandbox, &["run", "mine", "--processes", "1"]);
+    assert_eq!(measured.code, 0, "{}", measured.stderr);
+    let listed = firstlight(&sandbox, &["list"]);
+    assert_eq!(listed.code, 0, "{}", listed.stderr);
+    assert!(listed.stdout.contains("quickstart"), "{}", listed.stdout);
+    assert!(listed.stdout.contains("mine, complete"), "{}", listed.stdout);
+}
+
 /// A suite of two arms in a cold and a primed regime.
 const SUITE: &str = r#"
 name = "small"

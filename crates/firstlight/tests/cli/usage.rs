@@ -114,7 +114,7 @@ fn impossible_settings_are_refused() {
         &["cold", "--timeout", "soon", "--", "true"],
         &["cold", "--timeout", "0s", "--", "true"],
         &["cold", "--page-cache", "primed", "--", "python3"],
-        &["cold", "true"],
+        &["cold", "--cache", "clean,disabled", "true"],
         &["cold"],
         &[],
     ] {
