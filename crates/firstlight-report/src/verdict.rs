@@ -1,7 +1,7 @@
 //! Verdicts and break-evens in words, the same wherever they are shown.
 
 use firstlight_schema::comparison::{BreakEven, Comparison, Crossing, Pays, Verdict};
-use firstlight_schema::estimate::{Estimate, Interval};
+use firstlight_schema::estimate::{Estimate, Interval, Method};
 
 use crate::format::{calls, count, percent};
 
@@ -21,10 +21,16 @@ pub(crate) fn verdict(comparison: &Comparison) -> String {
             format!("inconclusive at a {margin} margin: {arm} {}", taken(ratio, against))
         }
         Verdict::TooFew => {
-            let pairs = ratio.map_or(0, |ratio| ratio.n);
-            let needed = needed.map_or_else(String::new, |needed| format!(", {needed} are needed"));
-            let pairs = count(u64::from(pairs), "pair");
-            format!("too few: {pairs} of processes{needed}; {arm} {}", taken(ratio, against))
+            let n = ratio.map_or(0, |ratio| ratio.n);
+            let unpaired = ratio.is_some_and(|ratio| ratio.method == Method::UnpairedLogRatio);
+            let (found, each) = if unpaired {
+                (format!("{n} processes of both"), " of each")
+            } else {
+                (format!("{} of processes", count(u64::from(n), "pair")), "")
+            };
+            let needed =
+                needed.map_or_else(String::new, |needed| format!(", {needed}{each} are needed"));
+            format!("too few: {found}{needed}; {arm} {}", taken(ratio, against))
         }
         Verdict::NotConfirmed => {
             format!("not confirmed: {arm} {}", taken(ratio, against))

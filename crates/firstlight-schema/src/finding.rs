@@ -82,10 +82,10 @@ findings! {
         Some("raise `warm.iterations`, or look for something that grows");
     TooFewSamples, "too-few-samples",
         "a 95 % interval needs more valid samples",
-        Some("measure more processes with `--processes`");
+        Some("measure more processes: `--processes`, or `--runs` of `firstlight cold`");
     TailNotSupported, "tail-not-supported",
         "this number of processes cannot bound so high a quantile",
-        Some("measure more processes with `--processes`");
+        Some("measure more processes: `--processes`, or `--runs` of `firstlight cold`");
     AsyncNotSynchronised, "async-not-synchronised",
         "calls returned before their work was done, so the clock stopped too early",
         Some("give the workload a `sync` that waits for its result, such as `jax.block_until_ready`");
