@@ -178,8 +178,15 @@ impl Finding {
     /// The finding of this name; one that this firstlight does not know keeps its name.
     pub fn from_name(name: &str) -> Self {
         let known = Self::ALL.iter().copied().find(|finding| finding.name() == name);
-        known.unwrap_or_else(|| Self::Other(kept(name)))
+        known.unwrap_or_else(|| Self::Other(kept(&plain(name))))
     }
+}
+
+/// A name as findings have them, whatever somebody wrote.
+fn plain(name: &str) -> String {
+    const LONGEST: usize = 64;
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    name.chars().take(LONGEST).map(|c| if plain(c) { c } else { '-' }).collect()
 }
 
 /// The same text for as long as the program runs, each once.
@@ -304,5 +311,6 @@ mod tests {
         assert_eq!(reason.to_string(), "too-hot: 91 degrees");
         assert_eq!(serde_json::to_string(&reason).unwrap(), json);
         assert_eq!(Finding::from_name("drift"), Finding::Drift);
+        assert_eq!(Finding::from_name("a | <b>\u{1b}").name(), "a----b--");
     }
 }

@@ -51,6 +51,7 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct PhaseTime {
+    #[serde(deserialize_with = "crate::phase::in_document")]
     pub name: Phase,
     pub ns: Nanos,
     /// By package, function or part, largest first; what has no label makes up the difference.
@@ -115,6 +116,7 @@ pub struct Package {
 #[serde(rename_all = "kebab-case")]
 pub struct BackgroundTime {
     pub thread: u32,
+    #[serde(deserialize_with = "crate::phase::in_document")]
     pub phase: Phase,
     pub label: Option<String>,
     pub ns: Nanos,
@@ -124,6 +126,7 @@ pub struct BackgroundTime {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct PhaseMemory {
+    #[serde(deserialize_with = "crate::phase::in_document")]
     pub phase: Phase,
     pub peak_rss_bytes: u64,
     pub end_rss_bytes: u64,

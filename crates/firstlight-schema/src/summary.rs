@@ -65,6 +65,7 @@ pub struct DevicePeak {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct PhaseMean {
+    #[serde(deserialize_with = "crate::phase::in_document")]
     pub name: Phase,
     pub mean_ns: f64,
     /// Of the whole, from 0 to 1.
@@ -111,6 +112,7 @@ pub struct PackageMean {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct BackgroundMean {
+    #[serde(deserialize_with = "crate::phase::in_document")]
     pub phase: Phase,
     pub mean_ns: f64,
 }

@@ -23,10 +23,22 @@ pub(crate) fn finish(
     Ok(document)
 }
 
+/// Workloads that run from the folder may have left their byte code beside their source.
+fn remove_byte_code(folder: &Path) {
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if path.ends_with("__pycache__") {
+            let _ = fs::remove_dir_all(&path);
+        } else if path.is_dir() && !path.is_symlink() {
+            remove_byte_code(&path);
+        }
+    }
+}
+
 /// What a process that was ended in the middle of its work may have left behind.
 fn remove_leftovers(folder: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(folder)
         .map_err(|error| Error::Usage(format!("cannot list `{}`: {error}", folder.display())))?;
+    remove_byte_code(&folder.join("suite"));
     for entry in entries.flatten() {
         let temporary = entry.file_name().to_string_lossy().starts_with(".tmp");
         if temporary && entry.path().is_file() {

@@ -66,7 +66,7 @@ fn an_unknown_key_in_a_suite_is_refused_with_its_line_and_the_nearest_known_key(
         "name = \"s\"\n\n[[case]]\nname = \"a\"\n\n[[arm]]\nname = \"b\"\nworklaod = \"w.py\"\n";
     sandbox.file("suite/suite.toml", toml);
     insta::assert_snapshot!(refused(&sandbox, &["run", "suite"]), @r"
-    error: suite/suite.toml:line 8: unknown field `worklaod`, expected one of `name`, `workload`, `command`, `options`, `variables`, `cache`, `extra`, `at-most`, `artefacts`
+    error: suite/suite.toml:line 8: unknown field `worklaod`, expected one of `name`, `workload`, `command`, `process`, `options`, `variables`, `cache`, `extra`, `at-most`, `artefacts`
 
     hint: did you mean `workload`?
     ");

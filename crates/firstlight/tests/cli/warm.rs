@@ -34,7 +34,7 @@ pub(crate) fn measured(sandbox: &Sandbox) -> RunDocument {
 /// Takes out of the stored result what other processes on this machine did meanwhile.
 fn quiet(sandbox: &Sandbox) {
     change_notices(sandbox, |notices| {
-        notices.retain(|notice| !notice.as_str().unwrap().starts_with("noisy-machine"));
+        notices.retain(|notice| notice["finding"] != "noisy-machine");
     });
 }
 
@@ -99,7 +99,9 @@ fn arms_are_compared_and_the_gate_has_three_exit_codes() {
 fn a_gate_neither_fails_nor_passes_on_a_noisy_machine_and_says_so() {
     let sandbox = Sandbox::new();
     measured(&sandbox);
-    change_notices(&sandbox, |notices| notices.push(Value::from("noisy-machine: busy")));
+    change_notices(&sandbox, |notices| {
+        notices.push(serde_json::json!({ "finding": "noisy-machine", "text": "busy" }));
+    });
     for arms in [["quick", "slow"], ["slow", "quick"]] {
         let finished =
             start(&sandbox, &["compare", "result", "--arms", arms[0], arms[1], "--gate"]);
