@@ -15,7 +15,7 @@ use crate::inflation::inflation;
 use crate::intervals::Set;
 use crate::model::Trace;
 use crate::read::{Pieces, Whole};
-use crate::recompile::{Explainer, TorchTrace};
+use crate::recompile::{Explainer, Logs};
 use crate::rules::JaxRules;
 use crate::wrappers::wrappers;
 
@@ -23,13 +23,8 @@ use crate::wrappers::wrappers;
 const MOST_FRAMES: usize = 2_000;
 
 /// Attributes a trace; `file` is what it is called in the document.
-pub fn document(
-    trace: &Trace,
-    file: &str,
-    log: Option<&TorchTrace>,
-    build: Build,
-) -> TraceDocument {
-    let told = tell(&mut Whole(trace), file, log, build);
+pub fn document(trace: &Trace, file: &str, logs: Option<&Logs>, build: Build) -> TraceDocument {
+    let told = tell(&mut Whole(trace), file, logs, build);
     told.expect("what is in memory is not read again")
 }
 
@@ -37,13 +32,13 @@ pub fn document(
 pub(crate) fn tell(
     source: &mut dyn Pieces,
     file: &str,
-    log: Option<&TorchTrace>,
+    logs: Option<&Logs>,
     build: Build,
 ) -> Result<TraceDocument> {
     let found = attribute::find(source)?;
     let mut swept = sweep(source, &found, Explained::Steady)?;
     // Where everything compiles, that is what there is to explain.
-    if swept.steps.iter().all(|step| step.compiled) {
+    if !swept.steps.iter().any(Step::is_steady) {
         swept = sweep(source, &found, Explained::All)?;
     }
     let trace = source.trace();
@@ -51,7 +46,8 @@ pub(crate) fn tell(
     let thread = format!("{}, {}", owner.group, owner.name);
     let mut document =
         TraceDocument::new(build, recording(trace, &found, file), found.steps_by, thread);
-    document.compilations = swept.explainer.finish(trace, log);
+    document.compilations = swept.explainer.finish(trace, logs);
+    document.graph_breaks = logs.map(|logs| logs.torch.graph_breaks()).unwrap_or_default();
     document.notices = notices(trace, &found);
     document.frames = swept.frames.finish(&trace.names, &found.frames);
     document.frames.truncate(MOST_FRAMES);
@@ -90,7 +86,7 @@ fn sweep<'a>(
         let layers = divider.divide(piece, span);
         swept.explainer.feed(piece, span, &layers);
         let booked = books.book(found, &layers, span);
-        let told = booked.iter().filter(|one| explained == Explained::All || !one.step.compiled);
+        let told = booked.iter().filter(|one| explained == Explained::All || one.step.is_steady());
         let host = told.clone().flat_map(|one| one.host.spans()).copied().collect();
         swept.frames.feed(piece, found, &Set::union(host), told.count());
         swept.steps.extend(booked.into_iter().map(|one| one.step));
@@ -182,7 +178,7 @@ fn notices(trace: &Trace, found: &Findings) -> Vec<Notice> {
 
 /// Medians of buckets and of their parts over the steps that compiled nothing.
 fn steady_rows(steps: &[Step]) -> Vec<SteadyRow> {
-    let steady: Vec<&Step> = steps.iter().filter(|step| !step.compiled).collect();
+    let steady: Vec<&Step> = steps.iter().filter(|step| step.is_steady()).collect();
     let whole: f64 = steady.iter().map(|step| step.duration_ns.as_f64()).sum();
     let mut rows = Vec::new();
     let mut row = |bucket: Bucket, part: Option<Part>, of: &dyn Fn(&Step) -> Nanos| {
@@ -204,7 +200,7 @@ fn steady_rows(steps: &[Step]) -> Vec<SteadyRow> {
 }
 
 fn host_outside(steps: &[Step]) -> Option<HostOutside> {
-    let steady = || steps.iter().filter(|step| !step.compiled);
+    let steady = || steps.iter().filter(|step| step.is_steady());
     let values: Vec<f64> = steady().map(|step| step.host_outside_ns.as_f64()).collect();
     let whole: f64 = steady().map(|step| step.duration_ns.as_f64()).sum();
     Some(HostOutside {
@@ -223,6 +219,15 @@ fn findings(document: &TraceDocument) -> Vec<Reason> {
                     frames grow more than others; take the names from here and the times from a \
                     recording without";
         findings.push(Reason::new(Finding::TracerInflated, text));
+    }
+    let calls: u64 = document.steps.iter().map(|step| u64::from(step.calls)).sum();
+    let ran = |step: &Step| {
+        step.device_busy_ns > Nanos::ZERO || step.bucket(Bucket::Callback) > Nanos::ZERO
+    };
+    if calls > 0 && !document.steps.iter().any(ran) {
+        let calls = if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
+        let text = format!("{calls} of compiled functions, and no execution in the recording");
+        findings.push(Reason::new(Finding::ExecutionNotRecorded, text));
     }
     findings
 }

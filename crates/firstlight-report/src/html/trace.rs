@@ -79,7 +79,9 @@ fn steps(document: &TraceDocument) -> Markup {
         .into_iter()
         .filter(|part| document.steps.iter().any(|step| step.part(*part).0 > 0))
         .collect();
-    let steady: Vec<&Step> = document.steps.iter().filter(|step| !step.compiled).collect();
+    let steady: Vec<&Step> = document.steps.iter().filter(|step| step.is_steady()).collect();
+    let left_out: Vec<&Step> =
+        document.steps.iter().filter(|step| !step.compiled && step.left_out.is_some()).collect();
     let compiled: Vec<&Step> = document.steps.iter().filter(|step| step.compiled).collect();
     html! {
         section aria-labelledby="steps" {
@@ -89,6 +91,7 @@ fn steps(document: &TraceDocument) -> Markup {
             }
             (timelines("Steps that compiled nothing", "steady", &steady))
             (timelines("Steps that compiled", "compiled", &compiled))
+            (timelines("Steps that are not whole, and in no median", "left-out", &left_out))
             details open {
                 summary { "Numbers of the steps" }
                 (numbers(document, &used))
@@ -205,6 +208,14 @@ fn compilations(document: &TraceDocument) -> Markup {
                         @for row in &one.parts { ", " (row.part) " " (duration(row.ns.as_f64())) }
                     }
                     p { "Why: " bdi { (one.cause.text) } }
+                }
+            }
+            @if !document.graph_breaks.is_empty() {
+                h3 { "Graph breaks" }
+                ul {
+                    @for one in &document.graph_breaks {
+                        li { bdi { (one.place) } ", compile id " (one.compile_id) ": " bdi { (one.reason) } }
+                    }
                 }
             }
         }

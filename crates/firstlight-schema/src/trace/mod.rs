@@ -16,7 +16,7 @@ use crate::version::{Build, SchemaId, Version};
 pub use cost::{HostOutside, Inflation, TracedRun, Tracing, Wrapper, WrapperPhase};
 
 pub const NAME: &str = "trace";
-pub const VERSION: Version = Version { major: 1, minor: 0 };
+pub const VERSION: Version = Version { major: 1, minor: 1 };
 
 /// A recording, attributed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +43,9 @@ pub struct TraceDocument {
     /// Known wrappers around compiled functions, by their phases; only where Python frames tell them.
     pub wrappers: Vec<Wrapper>,
     pub compilations: Vec<Compilation>,
+    /// Where torch.compile left its graph, where its log is known.
+    #[serde(default)]
+    pub graph_breaks: Vec<GraphBreak>,
     /// Every event by its name, the longest in sum first.
     pub events: Vec<EventRow>,
     pub findings: Vec<Reason>,
@@ -70,6 +73,7 @@ impl TraceDocument {
             frames: Vec::new(),
             wrappers: Vec::new(),
             compilations: Vec::new(),
+            graph_breaks: Vec::new(),
             events: Vec::new(),
             findings: Vec::new(),
             inflation: None,
@@ -228,6 +232,7 @@ pub enum StepsBy {
 #[serde(rename_all = "kebab-case")]
 pub enum Bucket {
     Compile,
+    Callback,
     Execute,
     Transfer,
     Dispatch,
@@ -236,12 +241,20 @@ pub enum Bucket {
 }
 
 impl Bucket {
-    pub const ALL: [Self; 6] =
-        [Self::Compile, Self::Execute, Self::Transfer, Self::Dispatch, Self::Wait, Self::Host];
+    pub const ALL: [Self; 7] = [
+        Self::Compile,
+        Self::Callback,
+        Self::Execute,
+        Self::Transfer,
+        Self::Dispatch,
+        Self::Wait,
+        Self::Host,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Compile => "compile",
+            Self::Callback => "callback",
             Self::Execute => "execute",
             Self::Transfer => "transfer",
             Self::Dispatch => "dispatch",
@@ -271,6 +284,8 @@ pub enum Part {
     Lower,
     /// The compiler.
     Compile,
+    /// Host code that a running program calls back.
+    Callback,
     /// The compiled program runs.
     Compiled,
     /// Kernels launched outside of any compiled program.
@@ -293,11 +308,12 @@ pub enum Part {
 }
 
 impl Part {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Autotune,
         Self::Trace,
         Self::Lower,
         Self::Compile,
+        Self::Callback,
         Self::Compiled,
         Self::Eager,
         Self::Transfer,
@@ -314,6 +330,7 @@ impl Part {
     pub fn bucket(self) -> Bucket {
         match self {
             Self::Autotune | Self::Trace | Self::Lower | Self::Compile => Bucket::Compile,
+            Self::Callback => Bucket::Callback,
             Self::Compiled | Self::Eager => Bucket::Execute,
             Self::Transfer => Bucket::Transfer,
             Self::Call | Self::Guards | Self::Prologue => Bucket::Dispatch,
@@ -328,6 +345,7 @@ impl Part {
             Self::Trace => "trace",
             Self::Lower => "lower",
             Self::Compile => "compile",
+            Self::Callback => "callback",
             Self::Compiled => "compiled",
             Self::Eager => "eager",
             Self::Transfer => "transfer",
@@ -362,6 +380,9 @@ pub struct Step {
     pub gap_ns: Nanos,
     /// Whether something was traced, lowered or compiled in it.
     pub compiled: bool,
+    /// Why it is no part of medians although nothing was compiled in it; none where it is.
+    #[serde(default)]
+    pub left_out: Option<LeftOut>,
     /// Only parts that took any time.
     pub parts: Vec<PartTime>,
     /// Outside of the compiled program and of its calls: `wait` and `host` together.
@@ -378,6 +399,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// Whether medians are taken over it: nothing was compiled in it, and it is a whole step.
+    pub fn is_steady(&self) -> bool {
+        !self.compiled && self.left_out.is_none()
+    }
+
     pub fn part(&self, part: Part) -> Nanos {
         self.parts.iter().filter(|row| row.part == part).map(|row| row.ns).sum()
     }
@@ -391,6 +417,17 @@ impl Step {
     pub fn bucket(&self, bucket: Bucket) -> Nanos {
         self.parts.iter().filter(|row| row.part.bucket() == bucket).map(|row| row.ns).sum()
     }
+}
+
+/// Why a step is no part of medians.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum LeftOut {
+    /// The steps were guessed, and no step follows that would show where it ends.
+    Unended,
+    /// It is the last one, and nothing was called or ran in it.
+    Empty,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -504,8 +541,18 @@ pub enum CauseKind {
     ArgumentCount,
     /// The framework's own log says why.
     Guard,
-    /// The arguments are the same: a new function object, another static argument, sharding or setting.
+    /// The arguments that the program uses have the same types and shapes; the text lists what remains
+    /// possible.
     SameSignature,
+    /// The same code under another function object: a closure, partial or lambda that was made again.
+    NewFunction,
+    /// An argument became or ceased to be of weak type.
+    WeakType,
+    /// A static argument, or the structure of the arguments.
+    StaticArgument,
+    /// A setting of the framework.
+    Setting,
+    ClearedCache,
     Unknown,
 }
 
@@ -517,6 +564,19 @@ pub struct Change {
     pub name: Option<String>,
     pub before: String,
     pub after: String,
+}
+
+/// Dynamo left the graph: a function is compiled in parts, with Python between them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct GraphBreak {
+    /// torch's compile id.
+    pub compile_id: String,
+    pub function: Option<String>,
+    /// The source line: `train.py:63`
+    pub place: String,
+    /// As Dynamo explains it.
+    pub reason: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

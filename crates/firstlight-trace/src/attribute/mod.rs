@@ -39,6 +39,8 @@ pub(crate) struct Findings {
     pub(crate) frames: ByName<FrameKind>,
     /// Programs that ran, by number and module.
     pub(crate) ran: Vec<(i64, NameId)>,
+    /// When the program cleared the caches of compiled functions, where Python frames tell it.
+    pub(crate) cleared: Vec<i64>,
     pub(crate) totals: Totals,
     own: Own,
 }
@@ -68,6 +70,8 @@ pub(crate) struct Mark {
     pub(crate) name: String,
     pub(crate) number: i64,
     pub(crate) span: Span,
+    /// Whether it is known where it ends.
+    pub(crate) ended: bool,
 }
 
 /// Something was compiled.
@@ -146,7 +150,7 @@ pub(crate) fn framework(trace: &Trace) -> Framework {
 /// Programs that ran, by what their events say.
 fn ran(trace: &Trace) -> Vec<(i64, NameId)> {
     let all = trace.details.iter().filter_map(|detail| match detail {
-        Detail::Program { id: Some(id), module: Some(module) } => Some((*id, *module)),
+        Detail::Program { id: Some(id), module: Some(module), .. } => Some((*id, *module)),
         _ => None,
     });
     let mut all: Vec<(i64, NameId)> = all.collect();

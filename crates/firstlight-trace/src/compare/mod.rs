@@ -59,7 +59,7 @@ fn side(of: &TraceDocument) -> ComparedTrace {
 }
 
 fn steady(of: &TraceDocument) -> Vec<&Step> {
-    of.steps.iter().filter(|step| !step.compiled).collect()
+    of.steps.iter().filter(|step| step.is_steady()).collect()
 }
 
 /// Nothing where neither side has any of it.

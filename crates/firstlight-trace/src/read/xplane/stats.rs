@@ -14,6 +14,8 @@ pub(super) enum Wanted {
     StepNum,
     ProgramId,
     HloModule,
+    RunId,
+    Device,
     Produces,
     Consumes,
 }
@@ -24,6 +26,8 @@ impl Wanted {
             "step_num" => Self::StepNum,
             "program_id" => Self::ProgramId,
             "hlo_module" => Self::HloModule,
+            "run_id" => Self::RunId,
+            "device_ordinal" => Self::Device,
             "_p" => Self::Produces,
             "_c" => Self::Consumes,
             _ => return None,
@@ -37,6 +41,8 @@ pub(super) struct Found {
     pub(super) step: Option<i64>,
     pub(super) program: Option<i64>,
     pub(super) module: Option<NameId>,
+    pub(super) run: Option<i64>,
+    pub(super) device: Option<i64>,
     pub(super) produces: Option<u64>,
     pub(super) consumes: Option<u64>,
 }
@@ -88,6 +94,8 @@ impl<'a> Stats<'a> {
         match wanted {
             Some(Wanted::StepNum) => self.found.step = Some(signed(value)),
             Some(Wanted::ProgramId) => self.found.program = Some(signed(value)),
+            Some(Wanted::RunId) => self.found.run = Some(signed(value)),
+            Some(Wanted::Device) => self.found.device = Some(signed(value)),
             Some(Wanted::Produces) => self.found.produces = Some(value),
             Some(Wanted::Consumes) => self.found.consumes = Some(value),
             Some(Wanted::HloModule) | None => return,
@@ -101,6 +109,8 @@ impl<'a> Stats<'a> {
             Some(Wanted::HloModule) => self.module = Some(text),
             Some(Wanted::StepNum) => self.found.step = number(),
             Some(Wanted::ProgramId) => self.found.program = number(),
+            Some(Wanted::RunId) => self.found.run = number(),
+            Some(Wanted::Device) => self.found.device = number(),
             Some(Wanted::Produces | Wanted::Consumes) | None => return,
         }
         self.any = true;
@@ -124,6 +134,8 @@ impl<'a> Stats<'a> {
             step: self.found.step.or(below.step),
             program: self.found.program.or(below.program),
             module: module.or(below.module),
+            run: self.found.run.or(below.run),
+            device: self.found.device.or(below.device),
             produces: self.found.produces.or(below.produces),
             consumes: self.found.consumes.or(below.consumes),
         }
