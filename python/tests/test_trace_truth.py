@@ -91,6 +91,11 @@ def test_execution_and_host_of_jax_are_what_they_were(tmp_path: Path, name: str)
     for step, true in zip(document["steps"], truth):
         assert bucket(step, "execute") > 0.5 * true["run"]
     assert not document["compilations"]
+    devices = [len(step["devices"]) for step in document["steps"]]
+    assert devices == [4 if name == "pmap" else 0] * STEPS
+    assert (document["skew"] is not None) == (name == "pmap")
+    # The matrix product is what takes the time, in whatever operator it ends up.
+    assert document["programs"][0]["operators"][0]["share"] > 0.5
 
 
 def test_host_code_that_is_called_back_is_a_bucket_of_its_own(tmp_path: Path) -> None:

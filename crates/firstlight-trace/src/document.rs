@@ -1,18 +1,21 @@
 //! A trace becomes a document: attributed, explained, summed up.
 
+use std::collections::BTreeMap;
+
 use firstlight_analysis::stats;
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{
-    Bucket, Framework, HostOutside, NamedVersion, Notice, NoticeName, Part, Recording, SteadyRow,
-    Step, StepsBy, TraceDocument,
+    Bucket, Framework, HostOutside, NamedVersion, Notice, NoticeName, Part, Recording, Skew,
+    SteadyRow, Step, StepsBy, TraceDocument,
 };
 use firstlight_schema::version::Build;
 
-use crate::attribute::{self, Booker, Findings, Frames};
+use crate::attribute::{self, Booker, Findings, Frames, Operators};
 use crate::error::Result;
 use crate::inflation::inflation;
 use crate::intervals::Set;
+use crate::memory::memory;
 use crate::model::Trace;
 use crate::read::{Pieces, Whole};
 use crate::recompile::{Explainer, Logs};
@@ -51,13 +54,47 @@ pub(crate) fn tell(
     document.notices = notices(trace, &found);
     document.frames = swept.frames.finish(&trace.names, &found.frames);
     document.frames.truncate(MOST_FRAMES);
-    document.steps = swept.steps;
+    document.programs = swept.operators.finish(&trace.names);
+    document.steps = several_devices(swept.steps);
+    document.memory = memory(trace, &mut document.steps);
+    document.skew = skew(&document.steps);
     document.steady = steady_rows(&document.steps);
     document.host_outside = host_outside(&document.steps);
     document.wrappers = wrappers(&document.frames, &document.steps);
     document.events = found.totals.events(&trace.names);
     document.findings = findings(&document);
     Ok(document)
+}
+
+/// One device alone has nothing to be late behind.
+fn several_devices(mut steps: Vec<Step>) -> Vec<Step> {
+    let devices = || steps.iter().flat_map(|step| &step.devices).map(|own| own.device.as_str());
+    let first = devices().next();
+    if devices().all(|device| Some(device) == first) {
+        for step in &mut steps {
+            step.devices.clear();
+        }
+    }
+    steps
+}
+
+/// How far apart the devices finish, over the steady steps.
+fn skew(steps: &[Step]) -> Option<Skew> {
+    let steady: Vec<&Step> = steps.iter().filter(|step| step.is_steady()).collect();
+    let values: Vec<f64> =
+        steady.iter().filter_map(|step| step.skew()).map(Nanos::as_f64).collect();
+    let mut last: BTreeMap<&str, usize> = BTreeMap::new();
+    for step in &steady {
+        if let Some(own) = step.devices.iter().max_by_key(|own| own.end_ns) {
+            *last.entry(&own.device).or_default() += 1;
+        }
+    }
+    let (device, times) = last.into_iter().max_by_key(|(_, times)| *times)?;
+    Some(Skew {
+        median: stats::median(&values)?,
+        last: device.to_owned(),
+        last_in: u32::try_from(times).unwrap_or(u32::MAX),
+    })
 }
 
 /// The steps whose host time is told by frames.
@@ -69,6 +106,7 @@ enum Explained {
 
 struct Swept<'a> {
     steps: Vec<Step>,
+    operators: Operators,
     frames: Frames,
     explainer: Explainer<'a>,
 }
@@ -80,12 +118,20 @@ fn sweep<'a>(
     explained: Explained,
 ) -> Result<Swept<'a>> {
     let (mut divider, mut books) = (found.divider(), Booker::default());
-    let mut swept =
-        Swept { steps: Vec::new(), frames: Frames::default(), explainer: Explainer::new(found) };
+    let mut swept = Swept {
+        steps: Vec::new(),
+        operators: Operators::default(),
+        frames: Frames::default(),
+        explainer: Explainer::new(found),
+    };
     source.each(&found.steps, found.held(), &mut |piece, span| {
         let layers = divider.divide(piece, span);
         swept.explainer.feed(piece, span, &layers);
-        let booked = books.book(found, &layers, span);
+        swept.operators.feed(piece);
+        let mut booked = books.book(found, &layers, span);
+        for (one, devices) in booked.iter_mut().zip(attribute::device_times(piece, found, span)) {
+            one.step.devices = devices;
+        }
         let told = booked.iter().filter(|one| explained == Explained::All || one.step.is_steady());
         let host = told.clone().flat_map(|one| one.host.spans()).copied().collect();
         swept.frames.feed(piece, found, &Set::union(host), told.count());
@@ -109,6 +155,7 @@ pub fn recomputed(document: &TraceDocument) -> TraceDocument {
     }
     again.steady = steady_rows(&again.steps);
     again.host_outside = host_outside(&again.steps);
+    again.skew = skew(&again.steps);
     again.wrappers = wrappers(&again.frames, &again.steps);
     again.inflation = again.inflation.map(|own| inflation(own.runs));
     again

@@ -8,6 +8,7 @@ mod error;
 mod inflation;
 mod intervals;
 mod limits;
+mod memory;
 mod model;
 mod names;
 mod overhead;
@@ -24,7 +25,8 @@ pub use error::{Problem, TraceError};
 pub use inflation::{Run, combined};
 pub use limits::Limits;
 pub use model::{
-    Detail, Events, Facts, Line, Parameter, Place, Program, Run as RunOfProgram, Trace,
+    Detail, Events, Facts, Line, MemorySample, Parameter, Place, Program, Run as RunOfProgram,
+    Trace,
 };
 pub use names::{Category, NameId, Names};
 pub use overhead::tell_overheads;

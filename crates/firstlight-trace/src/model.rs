@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use firstlight_schema::trace::{Notice, NoticeName, TraceFormat, TracerLevels};
 
 use crate::names::{NameId, Names};
+use crate::read::FOREVER;
 
 /// A recording.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub struct Trace {
     pub details: Vec<Detail>,
     pub facts: Facts,
     pub programs: Vec<Program>,
+    /// What allocators had handed out, in the order of time.
+    pub memory: Vec<MemorySample>,
     pub notices: Vec<Notice>,
     /// Bytes of the unpacked file.
     pub bytes: u64,
@@ -32,6 +35,10 @@ impl Trace {
 
     /// Says when the clock of the events began, which the file tells of its own clock.
     pub(crate) fn began_with(&mut self, first: i64) {
+        for sample in &mut self.memory {
+            sample.at = sample.at.saturating_sub(first).clamp(0, FOREVER);
+        }
+        self.memory.sort_by_key(|sample| sample.at);
         if let Some(began) = &mut self.facts.began {
             *began = began.saturating_add(first);
         }
@@ -40,6 +47,14 @@ impl Trace {
     pub(crate) fn notice(&mut self, name: NoticeName, text: impl Into<String>) {
         self.notices.push(Notice { name, text: text.into() });
     }
+}
+
+/// What an allocator had handed out at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemorySample {
+    pub at: i64,
+    pub allocator: NameId,
+    pub bytes: u64,
 }
 
 /// What a recording says about itself.
@@ -242,6 +257,11 @@ pub(crate) type ProgramRun = (Option<i64>, Option<NameId>, Option<Run>);
 
 impl Run {
     const DEVICES: u32 = 127;
+
+    /// The number of the device; all beyond the last that is told apart have that one's.
+    pub(crate) fn device(self) -> u32 {
+        (self.0.get() >> 1) & Self::DEVICES
+    }
 
     pub(crate) fn new(run: i64, device: Option<i64>) -> Self {
         let device = u32::try_from(device.unwrap_or(0))

@@ -404,3 +404,68 @@ fn the_same_tensors_leave_possibilities_and_the_log_names_the_guard() {
     let (kind, text) = why(same, same, Some(&logs));
     assert_eq!((kind, text.as_str()), (CauseKind::Guard, "0/0: self.flag == True"));
 }
+
+#[test]
+fn the_longest_operators_of_a_program_are_without_those_inside_them() {
+    let events = Events::jax()
+        .step(0, 0, 1000)
+        .operator(2, "while.1", 7, 100, 900)
+        .operator(2, "dot.1", 7, 150, 450)
+        .operator(2, "dot.1", 7, 500, 800);
+    let of = events.told();
+    let [program] = of.programs.as_slice() else { panic!("{:?}", of.programs) };
+    assert_eq!((program.module.as_str(), program.total_ns.0 / US), ("jit_step", 800));
+    let rows: Vec<(&str, u64, u64)> = program
+        .operators
+        .iter()
+        .map(|row| (row.name.as_str(), row.count, row.total_ns.0 / US))
+        .collect();
+    assert_eq!(rows, [("dot.1", 2, 600), ("while.1", 1, 200)]);
+    assert!((program.operators[0].share - 0.75).abs() < 1e-9);
+}
+
+#[test]
+fn devices_that_finish_apart_have_a_skew() {
+    let operator = |events: Events, device: u32, from: u32, to: u32| {
+        let args = format!(r#""hlo_module":"jit_step","run_id":"7","device_ordinal":"{device}""#);
+        events.push((1, 2 + device), "", "dot.1", (from, to), &args)
+    };
+    let mut events = Events::jax();
+    for number in 0..3 {
+        let from = number * 1000;
+        events = events.step(number, from, from + 1000);
+        events = operator(events, 0, from + 100, from + 400);
+        events = operator(events, 1, from + 150, from + 700);
+    }
+    let of = events.told();
+    let skew = of.skew.as_ref().expect("two devices");
+    assert!((skew.median.point - 300e3).abs() < 1.0);
+    assert_eq!((skew.last.as_str(), skew.last_in), ("cpu:1", 3));
+    assert_eq!(of.steps[0].devices[1].busy_ns.0 / US, 550);
+    // One device has none.
+    let alone = Events::jax().step(0, 0, 1000).operator(2, "dot.1", 7, 100, 200).told();
+    assert!(alone.skew.is_none() && alone.steps[0].devices.is_empty());
+}
+
+#[test]
+fn memory_has_its_peak_and_the_peaks_of_the_steps() {
+    let mut events = Events::default();
+    for (number, from) in [(1, 0), (2, 1000)] {
+        events = events
+            .torch("user_annotation", &format!("ProfilerStep#{number}"), from, from + 1000)
+            .torch("cpu_op", "aten::mm", from + 10, from + 600);
+    }
+    for (at, bytes) in [(100, 40), (300, 90), (700, 20), (1500, 60)] {
+        writeln!(
+            events.0,
+            r#"{{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":{at},"args":{{"Total Allocated":{bytes},"Device Type":0,"Device Id":-1}}}},"#
+        )
+        .unwrap();
+    }
+    let of = events.told();
+    let [cpu] = of.memory.as_slice() else { panic!("{:?}", of.memory) };
+    assert_eq!((cpu.allocator.as_str(), cpu.peak_bytes, cpu.peak_step), ("CPU", 90, Some(1)));
+    assert_eq!(cpu.peak_at_ns.0 / US, 300);
+    let peaks: Vec<Option<u64>> = of.steps.iter().map(|step| step.peak_bytes).collect();
+    assert_eq!(peaks, [Some(90), Some(60)]);
+}

@@ -29,6 +29,7 @@ pub fn trace_page(document: &TraceDocument) -> String {
             (steps(document))
             (compilations(document))
             (host(document))
+            (programs(document))
             (events(document))
         }
         footer {
@@ -289,6 +290,57 @@ fn wrappers(document: &TraceDocument) -> Markup {
                 (share(wrapper.share)) " of it."
             }
             (table(&format!("Phases of {}", wrapper.name), Order::Fixed, &heads, &rows(wrapper)))
+        }
+    }
+}
+
+/// Programs with their longest operators, memory, and the skew between devices.
+fn programs(document: &TraceDocument) -> Markup {
+    if document.programs.is_empty() && document.memory.is_empty() && document.skew.is_none() {
+        return html! {};
+    }
+    let number = |ns: f64| Cell::number(duration(ns), ns);
+    let rows: Vec<Vec<Cell>> = document
+        .programs
+        .iter()
+        .flat_map(|program| program.operators.iter().map(move |row| (program, row)))
+        .map(|(program, row)| {
+            vec![
+                Cell::Text(name(&program.module)),
+                Cell::Text(name(&row.name)),
+                number(row.total_ns.as_f64()),
+                Cell::number(share(row.share), row.share),
+                whole(row.count),
+            ]
+        })
+        .collect();
+    let heads = [
+        Head::Text("program"),
+        Head::Text("operator"),
+        Head::Number("total"),
+        Head::Number("share"),
+        Head::Number("count"),
+    ];
+    html! {
+        section aria-labelledby="programs" {
+            h2 id="programs" { "Programs" }
+            @if let Some(skew) = &document.skew {
+                p {
+                    "Skew between devices: " strong { (duration(skew.median.point)) }
+                    " from the first device that finishes a step to the last one, in the median steady step; "
+                    bdi { (skew.last) } " is last in " (count(u64::from(skew.last_in), "step")) "."
+                }
+            }
+            @for row in &document.memory {
+                p {
+                    "Memory of " bdi { (row.allocator) } ": at most " strong { (bytes(row.peak_bytes)) }
+                    " in use, " (duration(row.peak_at_ns.as_f64())) " after the first event"
+                    @if let Some(step) = row.peak_step { ", in step " (step) } "."
+                }
+            }
+            @if !rows.is_empty() {
+                (table("The ten longest operators of each program, with their share of it", Order::Sortable, &heads, &rows))
+            }
         }
     }
 }

@@ -27,6 +27,7 @@ pub(super) fn trace(page: &mut Page, document: &TraceDocument, rows: usize) {
     compilations(page, &document.compilations);
     graph_breaks(page, &document.graph_breaks);
     wrappers(page, document);
+    super::trace_programs::beyond(page, document, rows);
     frames(page, document, rows);
     events(page, document, rows);
     notices(page, document);

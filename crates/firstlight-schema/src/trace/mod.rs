@@ -43,6 +43,15 @@ pub struct TraceDocument {
     /// Known wrappers around compiled functions, by their phases; only where Python frames tell them.
     pub wrappers: Vec<Wrapper>,
     pub compilations: Vec<Compilation>,
+    /// Programs by what their operators took in the whole recording, where events tell their program.
+    #[serde(default)]
+    pub programs: Vec<ProgramRow>,
+    /// Memory by allocator, where the recording has it.
+    #[serde(default)]
+    pub memory: Vec<MemoryRow>,
+    /// How far apart several devices finish a step; none where there is one device.
+    #[serde(default)]
+    pub skew: Option<Skew>,
     /// Where torch.compile left its graph, where its log is known.
     #[serde(default)]
     pub graph_breaks: Vec<GraphBreak>,
@@ -73,6 +82,9 @@ impl TraceDocument {
             frames: Vec::new(),
             wrappers: Vec::new(),
             compilations: Vec::new(),
+            programs: Vec::new(),
+            memory: Vec::new(),
+            skew: None,
             graph_breaks: Vec::new(),
             events: Vec::new(),
             findings: Vec::new(),
@@ -394,6 +406,12 @@ pub struct Step {
     /// Inside calls of compiled functions on any thread: part of no sum.
     pub region_ns: Nanos,
     pub calls: u32,
+    /// The most that the largest allocator had handed out in it; none where the recording does not tell.
+    #[serde(default)]
+    pub peak_bytes: Option<u64>,
+    /// When each device was at work in it, where there are several.
+    #[serde(default)]
+    pub devices: Vec<DeviceTime>,
     /// For drawing: stretches too short to be seen are left out.
     pub timeline: Vec<Stretch>,
 }
@@ -408,6 +426,13 @@ impl Step {
         self.parts.iter().filter(|row| row.part == part).map(|row| row.ns).sum()
     }
 
+    /// From the first device that finishes to the last one.
+    pub fn skew(&self) -> Option<Nanos> {
+        let ends = || self.devices.iter().map(|device| device.end_ns.0);
+        let (first, last) = (ends().min()?, ends().max()?);
+        (self.devices.len() > 1).then(|| Nanos(last - first))
+    }
+
     /// Outside of the compiled program and of its calls.
     pub fn outside(parts: &[PartTime]) -> Nanos {
         let outside = |row: &&PartTime| matches!(row.part.bucket(), Bucket::Wait | Bucket::Host);
@@ -417,6 +442,72 @@ impl Step {
     pub fn bucket(&self, bucket: Bucket) -> Nanos {
         self.parts.iter().filter(|row| row.part.bucket() == bucket).map(|row| row.ns).sum()
     }
+}
+
+/// A device in a step; times are from the step's start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct DeviceTime {
+    /// `/device:GPU:0`, `cpu:3`
+    pub device: String,
+    pub busy_ns: Nanos,
+    /// When it began, and when it was done.
+    pub start_ns: Nanos,
+    pub end_ns: Nanos,
+}
+
+/// How far apart devices finish.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Skew {
+    /// From the first device that finishes a steady step to the last one.
+    pub median: Estimate,
+    /// The device that is most often the last, and in how many steady steps.
+    pub last: String,
+    pub last_in: u32,
+}
+
+/// A program and its longest operators.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct ProgramRow {
+    /// `jit_step`
+    pub module: String,
+    pub program: Option<String>,
+    /// All operators in sum, on all threads and devices.
+    pub total_ns: Nanos,
+    pub operators: Vec<OperatorRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct OperatorRow {
+    pub name: String,
+    pub count: u64,
+    /// Without the operators inside it.
+    pub total_ns: Nanos,
+    /// Of the program.
+    pub share: f64,
+}
+
+/// What an allocator had handed out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct MemoryRow {
+    pub allocator: String,
+    pub peak_bytes: u64,
+    pub peak_at_ns: Nanos,
+    /// The step that the peak is in; none outside of all steps.
+    pub peak_step: Option<i64>,
+    /// For drawing: the highest of each stretch.
+    pub timeline: Vec<MemoryPoint>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct MemoryPoint {
+    pub at_ns: Nanos,
+    pub bytes: u64,
 }
 
 /// Why a step is no part of medians.

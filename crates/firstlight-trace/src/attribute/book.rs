@@ -72,6 +72,8 @@ fn one(found: &Layers, mark: &Mark, before: Option<i64>) -> Booked {
         duration_ns: nanos(mark.span.1 - mark.span.0),
         gap_ns: nanos(before.map_or(0, |before| mark.span.0 - before)),
         compiled,
+        peak_bytes: None,
+        devices: Vec::new(),
         left_out: (!mark.ended).then_some(LeftOut::Unended),
         host_outside_ns: Step::outside(&parts),
         parts,

@@ -6,9 +6,11 @@
 //! in it, and forgets it.
 
 mod book;
+mod devices;
 mod frames;
 pub(crate) mod jax;
 mod layer;
+mod operators;
 mod steps;
 pub(crate) mod torch;
 mod totals;
@@ -16,7 +18,9 @@ mod totals;
 use firstlight_schema::trace::{FrameKind, Framework, Part, StepsBy};
 
 pub(crate) use book::Booker;
+pub(crate) use devices::device_times;
 pub(crate) use frames::Frames;
+pub(crate) use operators::Operators;
 pub(crate) use totals::Totals;
 
 use crate::error::Result;

@@ -8,7 +8,9 @@ use super::decimal::nanoseconds;
 use super::json_event::{Args, Id, JsonEvent};
 use super::sieve::Sieve;
 use crate::error::Result;
-use crate::model::{COMPLETION, Detail, Events, Facts, Line, Place, ProgramRun, Run, Trace};
+use crate::model::{
+    COMPLETION, Detail, Events, Facts, Line, MemorySample, Place, ProgramRun, Run, Trace,
+};
 use crate::names::{Category, NameId, Names};
 
 /// Inputs longer than this explain nothing to anybody.
@@ -33,7 +35,21 @@ pub(crate) struct Collector {
     /// The compiled region that operators are in just now: its line, its end, and how many more of them
     /// are asked for their inputs.
     region: Option<(usize, i64, u8)>,
+    memory: Vec<MemorySample>,
     sieve: Sieve,
+}
+
+/// The name of the events that tell what allocators do.
+const MEMORY: &str = "[memory]";
+
+#[derive(Deserialize)]
+struct Memory {
+    #[serde(rename = "Total Allocated")]
+    allocated: i64,
+    #[serde(rename = "Device Type", default)]
+    kind: i64,
+    #[serde(rename = "Device Id", default)]
+    device: i64,
 }
 
 #[derive(Deserialize)]
@@ -58,6 +74,7 @@ impl Collector {
             negative: 0,
             untimed: 0,
             region: None,
+            memory: Vec::new(),
             sieve,
         }
     }
@@ -96,9 +113,29 @@ impl Collector {
                 self.metadata(event);
                 Ok(())
             }
-            // Flows, counters and instants take no time.
+            "i" if event.name.0 == MEMORY => self.memory(event, at),
+            // Flows, counters and other instants take no time.
             _ => Ok(()),
         }
+    }
+
+    /// What an allocator of PyTorch had handed out.
+    fn memory(&mut self, event: &JsonEvent<'_>, at: u64) -> Result<()> {
+        let time = event.ts.and_then(|raw| nanoseconds(raw.get().trim_matches('"')));
+        let args = event.args.and_then(|raw| serde_json::from_str::<Memory>(raw.get()).ok());
+        let (Some(time), Some(args)) = (time, args) else { return Ok(()) };
+        let name = match args.kind {
+            0 => "CPU".to_owned(),
+            1 => format!("GPU {}", args.device),
+            kind => format!("device type {kind}, {}", args.device),
+        };
+        let allocator = self.names.intern(Category::Other, &name);
+        if !self.sieve.again() {
+            self.sieve.bytes(size_of::<MemorySample>() as u64, at)?;
+            let bytes = u64::try_from(args.allocated).unwrap_or(0);
+            self.memory.push(MemorySample { at: time, allocator, bytes });
+        }
+        Ok(())
     }
 
     fn complete(&mut self, event: &JsonEvent<'_>, at: u64) -> Result<()> {
@@ -280,6 +317,9 @@ impl Collector {
             line.name = name.cloned().unwrap_or_else(|| tid.to_string());
             if line.group.starts_with("/device:") {
                 line.place = Place::Device;
+            } else if line.place == Place::Device {
+                // Kineto gives all devices the name of the process.
+                line.group = format!("GPU {pid}");
             }
         }
         let kineto = self.kineto
@@ -300,6 +340,7 @@ impl Collector {
             details: self.details,
             facts: self.facts,
             programs: Vec::new(),
+            memory: self.memory,
             notices: Vec::new(),
             bytes,
         };

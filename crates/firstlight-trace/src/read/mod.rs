@@ -217,4 +217,4 @@ fn told_endless(events: u64) -> Option<Notice> {
     (events > 0).then_some(Notice { name: NoticeName::NoTime, text })
 }
 
-const FOREVER: i64 = 3_000_000_000 * 1_000_000_000 / 1_000;
+pub(crate) const FOREVER: i64 = 3_000_000_000 * 1_000_000_000 / 1_000;

@@ -220,8 +220,19 @@ fn last_key(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use firstlight_schema::trace::CauseKind;
+    use proptest::prelude::*;
 
     use super::{Explained, JaxLog};
+
+    proptest! {
+        #[test]
+        fn whatever_is_written_down_has_a_cause_or_none(
+            body in "(never seen function:\n|for |\\* at |, now | and before |Static\\(val=|\\)|\\[|\\]|'|[a-zé ]|\n){0,40}"
+        ) {
+            let explained = explained(&body);
+            let _ = (explained.cause(true), explained.new_function());
+        }
+    }
 
     const HEAD: &str = "TRACING CACHE MISS at train.py:8:14 (<module>):\n";
 

@@ -20,7 +20,7 @@ use super::sieve::Sieve;
 use super::wire::{Field, Fields, signed};
 use crate::error::{Problem, Result};
 use crate::model::{
-    COMPLETION, Detail, Events, Facts, Line, Place, Program, ProgramRun, Run, Trace,
+    COMPLETION, Detail, Events, Facts, Line, MemorySample, Place, Program, ProgramRun, Run, Trace,
 };
 use crate::names::{Category, NameId, Names};
 
@@ -46,6 +46,7 @@ pub(crate) fn read(
             details: vec![Detail::Nothing],
             facts: Facts::default(),
             programs: Vec::new(),
+            memory: Vec::new(),
             notices: Vec::new(),
             bytes,
         },
@@ -243,6 +244,8 @@ impl<R: Read + Seek> Reader<R> {
         let mut line = Line::new(plane.name.clone(), on);
         // The line's time may stand behind its events; those before it are read with none.
         let (mut began, mut timed, mut late) = (0_i64, false, 0);
+        let samples = self.trace.memory.len();
+        let mut late_samples = samples;
         // Unless it must be known at once.
         let mut ahead = (!self.sieve.chooses()).then_some(0);
         self.pieces.seek(from)?;
@@ -267,6 +270,7 @@ impl<R: Read + Seek> Reader<R> {
                     self.event(plane, &mut line, (began, later), from, end)?;
                     if !timed {
                         late = line.events.len();
+                        late_samples = self.trace.memory.len();
                     }
                 }
                 Head::Stretch { to, .. } => self.pieces.seek(to)?,
@@ -275,6 +279,9 @@ impl<R: Read + Seek> Reader<R> {
         if !self.sieve.chooses() {
             for start in &mut line.events.start[..late] {
                 *start = start.saturating_add(began);
+            }
+            for sample in &mut self.trace.memory[samples..late_samples] {
+                sample.at = sample.at.saturating_add(began);
             }
         }
         self.join(line);
@@ -368,6 +375,12 @@ impl<R: Read + Seek> Reader<R> {
         let end = began.saturating_add(offset.saturating_add(duration).div_euclid(1000));
         let duration = end.saturating_sub(start).max(0);
         let start = start.saturating_add(later);
+        if let (Some(bytes), Some(allocator), false) =
+            (found.bytes, found.allocator, self.sieve.again())
+        {
+            self.sieve.bytes(size_of::<MemorySample>() as u64, from)?;
+            self.trace.memory.push(MemorySample { at: start, allocator, bytes });
+        }
         let detail = self.detail(plane, &found, name, from)?;
         if self.sieve.keeps() {
             line.events.push(name, start, duration, detail);
