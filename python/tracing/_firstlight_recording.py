@@ -5,8 +5,11 @@ unless the run is to be untraced. Profiling that the program starts itself is le
 can run at a time, and the untraced run is to be untraced.
 
 - JAX: a step is what the program marks with ``jax.profiler.StepTraceAnnotation``.
+- JAX also explains why it traces a function again (``jax_explain_cache_misses``). The explanations
+  go to ``explanations.jsonl``, and so does a call of ``jax.clear_caches``.
 - PyTorch: a step ends with ``step()`` of the program's own ``torch.profiler.profile``. A program
-  without one has a step from the end of one ``optimizer.step()`` to the end of the next.
+  without one has a step from the end of one ``optimizer.step()`` to the end of the next. Its log of
+  compilations (``TORCH_TRACE``) goes to ``torch-trace``, unless the program has one of its own.
 """
 
 import importlib.machinery
@@ -21,6 +24,9 @@ def watch(folder, tracing):
     """Takes care of the frameworks as they are imported."""
     global _recorder
     _recorder = _Recorder(folder, tracing)
+    if tracing != "none":
+        os.environ.setdefault("TORCH_TRACE", os.path.join(folder, "torch-trace"))
+        _recorder.patches.update(_Explanations(folder).patches())
     sys.meta_path.insert(0, _Finder(_recorder))
 
 
@@ -128,6 +134,60 @@ class _Recorder:
             module.register_optimizer_step_post_hook(
                 lambda *_, **__: self.torch and self.torch.boundary("optimizer")
             )
+
+
+class _Explanations:
+    """Writes down what JAX says about functions that it traces again, instead of printing it."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "explanations.jsonl")
+        # Whether the program asked for the messages itself.
+        self.asked = False
+
+    def patches(self):
+        return {"jax._src.config": self.patch_config, "jax._src.api": self.patch_api}
+
+    def patch_config(self, module):
+        import logging
+
+        name = "jax_explain_cache_misses"
+        try:
+            self.asked = bool(module.config._read(name))
+            module.config.update(name, True)
+        except Exception:
+            return  # a version that cannot explain
+        for logger in ("interpreters.partial_eval", "pjit"):
+            logging.getLogger("jax._src." + logger).addFilter(self.tracing)
+        for logger in ("compiler", "compilation_cache"):
+            logging.getLogger("jax._src." + logger).addFilter(self.caching)
+
+    def tracing(self, record):
+        text = record.getMessage()
+        if not text.startswith("TRACING CACHE MISS"):
+            return True
+        self.write(text)
+        return self.asked
+
+    def caching(self, record):
+        """The same setting makes JAX print messages about its cache on disk."""
+        return self.asked or "persistent compilation cache" not in record.getMessage().lower()
+
+    def patch_api(self, module):
+        clear_caches = module.clear_caches
+
+        def cleared():
+            self.write(None)
+            clear_caches()
+
+        cleared.__doc__ = clear_caches.__doc__
+        module.clear_caches = cleared
+
+    def write(self, text):
+        import json
+
+        line = json.dumps({"time-ns": time.time_ns(), "text": text})
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
 
 
 class _Torch:

@@ -101,6 +101,9 @@ findings! {
     TracerInflated, "tracer-inflated",
         "a profiler or debugger watched the calls, which slows them down by unequal amounts",
         Some("switch it off for the measured run");
+    ExecutionNotRecorded, "execution-not-recorded",
+        "compiled programs were called, and the recording holds no execution of them, so their time was counted as dispatch, wait or host",
+        Some("record the device too: `host_tracer_level=2` for JAX on a CPU, `ProfilerActivity.CUDA` for PyTorch on a GPU");
     NoisyMachine, "noisy-machine",
         "other processes used much of the machine during the measurement, or the machine itself changed",
         Some("see `firstlight doctor`");

@@ -23,6 +23,10 @@ pub struct TraceComparisonDocument {
     pub second: ComparedTrace,
     /// Why the two should not be compared, one reason each; none when they may be.
     pub not_comparable: Vec<String>,
+    /// Steps that both sides have under one number and that are steady on both; only these are compared, in
+    /// pairs. None where steps are compared without their numbers.
+    #[serde(default)]
+    pub aligned_steps: Option<u32>,
     /// Of the whole step, in nanoseconds; none where a side has no steady step.
     pub wall: Option<Row>,
     /// Of the time outside of the compiled program and of its calls: `wait` and `host` together.
@@ -44,6 +48,7 @@ impl TraceComparisonDocument {
             first,
             second,
             not_comparable: Vec::new(),
+            aligned_steps: None,
             wall: None,
             host_outside: None,
             buckets: Vec::new(),

@@ -1,21 +1,24 @@
 //! A trace becomes a document: attributed, explained, summed up.
 
+use std::collections::BTreeMap;
+
 use firstlight_analysis::stats;
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{
-    Bucket, Framework, HostOutside, NamedVersion, Notice, NoticeName, Part, Recording, SteadyRow,
-    Step, StepsBy, TraceDocument,
+    Bucket, Framework, HostOutside, NamedVersion, Notice, NoticeName, Part, Recording, Skew,
+    SteadyRow, Step, StepsBy, TraceDocument,
 };
 use firstlight_schema::version::Build;
 
-use crate::attribute::{self, Booker, Findings, Frames};
+use crate::attribute::{self, Booker, Findings, Frames, Operators};
 use crate::error::Result;
 use crate::inflation::inflation;
 use crate::intervals::Set;
+use crate::memory::memory;
 use crate::model::Trace;
 use crate::read::{Pieces, Whole};
-use crate::recompile::{Explainer, TorchTrace};
+use crate::recompile::{Explainer, Logs};
 use crate::rules::JaxRules;
 use crate::wrappers::wrappers;
 
@@ -23,13 +26,8 @@ use crate::wrappers::wrappers;
 const MOST_FRAMES: usize = 2_000;
 
 /// Attributes a trace; `file` is what it is called in the document.
-pub fn document(
-    trace: &Trace,
-    file: &str,
-    log: Option<&TorchTrace>,
-    build: Build,
-) -> TraceDocument {
-    let told = tell(&mut Whole(trace), file, log, build);
+pub fn document(trace: &Trace, file: &str, logs: Option<&Logs>, build: Build) -> TraceDocument {
+    let told = tell(&mut Whole(trace), file, logs, build);
     told.expect("what is in memory is not read again")
 }
 
@@ -37,13 +35,13 @@ pub fn document(
 pub(crate) fn tell(
     source: &mut dyn Pieces,
     file: &str,
-    log: Option<&TorchTrace>,
+    logs: Option<&Logs>,
     build: Build,
 ) -> Result<TraceDocument> {
     let found = attribute::find(source)?;
     let mut swept = sweep(source, &found, Explained::Steady)?;
     // Where everything compiles, that is what there is to explain.
-    if swept.steps.iter().all(|step| step.compiled) {
+    if !swept.steps.iter().any(Step::is_steady) {
         swept = sweep(source, &found, Explained::All)?;
     }
     let trace = source.trace();
@@ -51,17 +49,52 @@ pub(crate) fn tell(
     let thread = format!("{}, {}", owner.group, owner.name);
     let mut document =
         TraceDocument::new(build, recording(trace, &found, file), found.steps_by, thread);
-    document.compilations = swept.explainer.finish(trace, log);
+    document.compilations = swept.explainer.finish(trace, logs);
+    document.graph_breaks = logs.map(|logs| logs.torch.graph_breaks()).unwrap_or_default();
     document.notices = notices(trace, &found);
     document.frames = swept.frames.finish(&trace.names, &found.frames);
     document.frames.truncate(MOST_FRAMES);
-    document.steps = swept.steps;
+    document.programs = swept.operators.finish(&trace.names);
+    document.steps = several_devices(swept.steps);
+    document.memory = memory(trace, &mut document.steps);
+    document.skew = skew(&document.steps);
     document.steady = steady_rows(&document.steps);
     document.host_outside = host_outside(&document.steps);
     document.wrappers = wrappers(&document.frames, &document.steps);
     document.events = found.totals.events(&trace.names);
     document.findings = findings(&document);
     Ok(document)
+}
+
+/// One device alone has nothing to be late behind.
+fn several_devices(mut steps: Vec<Step>) -> Vec<Step> {
+    let devices = || steps.iter().flat_map(|step| &step.devices).map(|own| own.device.as_str());
+    let first = devices().next();
+    if devices().all(|device| Some(device) == first) {
+        for step in &mut steps {
+            step.devices.clear();
+        }
+    }
+    steps
+}
+
+/// How far apart the devices finish, over the steady steps.
+fn skew(steps: &[Step]) -> Option<Skew> {
+    let steady: Vec<&Step> = steps.iter().filter(|step| step.is_steady()).collect();
+    let values: Vec<f64> =
+        steady.iter().filter_map(|step| step.skew()).map(Nanos::as_f64).collect();
+    let mut last: BTreeMap<&str, usize> = BTreeMap::new();
+    for step in &steady {
+        if let Some(own) = step.devices.iter().max_by_key(|own| own.end_ns) {
+            *last.entry(&own.device).or_default() += 1;
+        }
+    }
+    let (device, times) = last.into_iter().max_by_key(|(_, times)| *times)?;
+    Some(Skew {
+        median: stats::median(&values)?,
+        last: device.to_owned(),
+        last_in: u32::try_from(times).unwrap_or(u32::MAX),
+    })
 }
 
 /// The steps whose host time is told by frames.
@@ -73,6 +106,7 @@ enum Explained {
 
 struct Swept<'a> {
     steps: Vec<Step>,
+    operators: Operators,
     frames: Frames,
     explainer: Explainer<'a>,
 }
@@ -84,13 +118,21 @@ fn sweep<'a>(
     explained: Explained,
 ) -> Result<Swept<'a>> {
     let (mut divider, mut books) = (found.divider(), Booker::default());
-    let mut swept =
-        Swept { steps: Vec::new(), frames: Frames::default(), explainer: Explainer::new(found) };
+    let mut swept = Swept {
+        steps: Vec::new(),
+        operators: Operators::default(),
+        frames: Frames::default(),
+        explainer: Explainer::new(found),
+    };
     source.each(&found.steps, found.held(), &mut |piece, span| {
         let layers = divider.divide(piece, span);
         swept.explainer.feed(piece, span, &layers);
-        let booked = books.book(found, &layers, span);
-        let told = booked.iter().filter(|one| explained == Explained::All || !one.step.compiled);
+        swept.operators.feed(piece);
+        let mut booked = books.book(found, &layers, span);
+        for (one, devices) in booked.iter_mut().zip(attribute::device_times(piece, found, span)) {
+            one.step.devices = devices;
+        }
+        let told = booked.iter().filter(|one| explained == Explained::All || one.step.is_steady());
         let host = told.clone().flat_map(|one| one.host.spans()).copied().collect();
         swept.frames.feed(piece, found, &Set::union(host), told.count());
         swept.steps.extend(booked.into_iter().map(|one| one.step));
@@ -113,6 +155,7 @@ pub fn recomputed(document: &TraceDocument) -> TraceDocument {
     }
     again.steady = steady_rows(&again.steps);
     again.host_outside = host_outside(&again.steps);
+    again.skew = skew(&again.steps);
     again.wrappers = wrappers(&again.frames, &again.steps);
     again.inflation = again.inflation.map(|own| inflation(own.runs));
     again
@@ -182,7 +225,7 @@ fn notices(trace: &Trace, found: &Findings) -> Vec<Notice> {
 
 /// Medians of buckets and of their parts over the steps that compiled nothing.
 fn steady_rows(steps: &[Step]) -> Vec<SteadyRow> {
-    let steady: Vec<&Step> = steps.iter().filter(|step| !step.compiled).collect();
+    let steady: Vec<&Step> = steps.iter().filter(|step| step.is_steady()).collect();
     let whole: f64 = steady.iter().map(|step| step.duration_ns.as_f64()).sum();
     let mut rows = Vec::new();
     let mut row = |bucket: Bucket, part: Option<Part>, of: &dyn Fn(&Step) -> Nanos| {
@@ -204,7 +247,7 @@ fn steady_rows(steps: &[Step]) -> Vec<SteadyRow> {
 }
 
 fn host_outside(steps: &[Step]) -> Option<HostOutside> {
-    let steady = || steps.iter().filter(|step| !step.compiled);
+    let steady = || steps.iter().filter(|step| step.is_steady());
     let values: Vec<f64> = steady().map(|step| step.host_outside_ns.as_f64()).collect();
     let whole: f64 = steady().map(|step| step.duration_ns.as_f64()).sum();
     Some(HostOutside {
@@ -223,6 +266,15 @@ fn findings(document: &TraceDocument) -> Vec<Reason> {
                     frames grow more than others; take the names from here and the times from a \
                     recording without";
         findings.push(Reason::new(Finding::TracerInflated, text));
+    }
+    let calls: u64 = document.steps.iter().map(|step| u64::from(step.calls)).sum();
+    let ran = |step: &Step| {
+        step.device_busy_ns > Nanos::ZERO || step.bucket(Bucket::Callback) > Nanos::ZERO
+    };
+    if calls > 0 && !document.steps.iter().any(ran) {
+        let calls = if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
+        let text = format!("{calls} of compiled functions, and no execution in the recording");
+        findings.push(Reason::new(Finding::ExecutionNotRecorded, text));
     }
     findings
 }

@@ -49,15 +49,15 @@ pub(crate) fn inflation(runs: Vec<TracedRun>) -> Inflation {
     }
 }
 
-/// Steps that compile in the recording compile in every run, which knows nothing of it.
+/// Steps that are not steady in the recording are not in any run, which knows nothing of it.
 fn traced(run: &Run, recorded: &TraceDocument) -> TracedRun {
-    let compiled = |index: usize| recorded.steps.get(index).is_some_and(|step| step.compiled);
+    let left_out = |index: usize| recorded.steps.get(index).is_some_and(|step| !step.is_steady());
     let steady = |values: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
-        values.enumerate().filter(|(index, _)| !compiled(*index)).map(|(_, ns)| ns).collect()
+        values.enumerate().filter(|(index, _)| !left_out(*index)).map(|(_, ns)| ns).collect()
     };
     let beyond = run.steps.iter().zip(&run.baselines).map(|(step, baseline)| step - baseline);
     let host = run.document.as_ref().and_then(|document| {
-        let steps = document.steps.iter().filter(|step| !step.compiled);
+        let steps = document.steps.iter().filter(|step| step.is_steady());
         median(&steps.map(|step| step.bucket(Bucket::Host).as_f64()).collect::<Vec<f64>>())
     });
     TracedRun {

@@ -8,6 +8,7 @@ mod error;
 mod inflation;
 mod intervals;
 mod limits;
+mod memory;
 mod model;
 mod names;
 mod overhead;
@@ -23,10 +24,13 @@ pub use document::{document, recomputed};
 pub use error::{Problem, TraceError};
 pub use inflation::{Run, combined};
 pub use limits::Limits;
-pub use model::{Detail, Events, Facts, Line, Parameter, Place, Program, Trace};
+pub use model::{
+    Detail, Events, Facts, Line, MemorySample, Parameter, Place, Program, Run as RunOfProgram,
+    Trace,
+};
 pub use names::{Category, NameId, Names};
 pub use overhead::tell_overheads;
 pub use policy::check_cache;
 pub use read::{Opened, open, open_bytes, read_bytes};
-pub use recompile::TorchTrace;
+pub use recompile::{JaxLog, Logs, TorchTrace};
 pub use speedscope::speedscope;

@@ -1,8 +1,11 @@
 //! A trace as it lies in memory: lines of events in nanoseconds, whatever format they came from.
 
+use std::num::NonZeroU32;
+
 use firstlight_schema::trace::{Notice, NoticeName, TraceFormat, TracerLevels};
 
 use crate::names::{NameId, Names};
+use crate::read::FOREVER;
 
 /// A recording.
 #[derive(Debug)]
@@ -14,6 +17,8 @@ pub struct Trace {
     pub details: Vec<Detail>,
     pub facts: Facts,
     pub programs: Vec<Program>,
+    /// What allocators had handed out, in the order of time.
+    pub memory: Vec<MemorySample>,
     pub notices: Vec<Notice>,
     /// Bytes of the unpacked file.
     pub bytes: u64,
@@ -30,6 +35,10 @@ impl Trace {
 
     /// Says when the clock of the events began, which the file tells of its own clock.
     pub(crate) fn began_with(&mut self, first: i64) {
+        for sample in &mut self.memory {
+            sample.at = sample.at.saturating_sub(first).clamp(0, FOREVER);
+        }
+        self.memory.sort_by_key(|sample| sample.at);
         if let Some(began) = &mut self.facts.began {
             *began = began.saturating_add(first);
         }
@@ -38,6 +47,14 @@ impl Trace {
     pub(crate) fn notice(&mut self, name: NoticeName, text: impl Into<String>) {
         self.notices.push(Notice { name, text: text.into() });
     }
+}
+
+/// What an allocator had handed out at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemorySample {
+    pub at: i64,
+    pub allocator: NameId,
+    pub bytes: u64,
 }
 
 /// What a recording says about itself.
@@ -212,10 +229,11 @@ pub enum Detail {
     Nothing,
     /// It is a step, and this is its number.
     Step(i64),
-    /// It belongs to a compiled program.
+    /// It belongs to a compiled program, and to one run of it.
     Program {
         id: Option<i64>,
         module: Option<NameId>,
+        run: Option<Run>,
     },
     /// It begins a wait that ends with the event that has the same number.
     Produces(u64),
@@ -226,6 +244,33 @@ pub enum Detail {
     Inputs(NameId),
 }
 
+/// Events of the processor that name the run they belong to and no program.
+pub(crate) const COMPLETION: &str = "ThunkExecutor::Execute";
+
+/// A run of a program on one device of the host: enough of both numbers to tell a run from the one before
+/// it on the same thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Run(NonZeroU32);
+
+/// A program by number and module, and a run of it.
+pub(crate) type ProgramRun = (Option<i64>, Option<NameId>, Option<Run>);
+
+impl Run {
+    const DEVICES: u32 = 127;
+
+    /// The number of the device; all beyond the last that is told apart have that one's.
+    pub(crate) fn device(self) -> u32 {
+        (self.0.get() >> 1) & Self::DEVICES
+    }
+
+    pub(crate) fn new(run: i64, device: Option<i64>) -> Self {
+        let device = u32::try_from(device.unwrap_or(0))
+            .map_or(Self::DEVICES, |device| device.min(Self::DEVICES));
+        let run = u32::try_from(run & 0xff_ffff).expect("24 bits");
+        Self(NonZeroU32::MIN | (run << 8) | (device << 1))
+    }
+}
+
 /// A compiled program whose code is in the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -233,6 +278,10 @@ pub struct Program {
     /// `jit_step`
     pub module: String,
     pub parameters: Vec<Parameter>,
+    /// Names of its operators that call code of the host.
+    pub callbacks: Vec<String>,
+    /// Of the code without names and places in sources: programs that do the same have the same.
+    pub digest: u64,
 }
 
 /// A parameter of a program.

@@ -1,6 +1,7 @@
 //! Every name once. An event holds a number; the texts lie one after another in a single string.
 
 use std::hash::{BuildHasher, Hasher};
+use std::num::NonZeroU32;
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -19,6 +20,8 @@ pub enum Category {
     Kernel,
     Memcpy,
     Memset,
+    /// A device waits, or is waited for, as the device saw it.
+    DeviceSync,
     Overhead,
     Other,
 }
@@ -37,15 +40,35 @@ impl Category {
             "kernel" => Self::Kernel,
             "gpu_memcpy" => Self::Memcpy,
             "gpu_memset" => Self::Memset,
+            "cuda_sync" => Self::DeviceSync,
             "overhead" => Self::Overhead,
-            _ => Self::Other,
+            _ => Self::older(text),
         }
+    }
+
+    /// What Kineto called them before it settled on the names above.
+    fn older(text: &str) -> Self {
+        const OLDER: [(&str, Category); 7] = [
+            ("Operator", Category::CpuOp),
+            ("Runtime", Category::CudaRuntime),
+            ("Kernel", Category::Kernel),
+            ("Memcpy", Category::Memcpy),
+            ("Memset", Category::Memset),
+            ("Python", Category::PythonFunction),
+            ("Overhead", Category::Overhead),
+        ];
+        let known = OLDER.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+        known.map_or(Self::Other, |(_, category)| *category)
     }
 
     /// Whether events of this kind lie on a device.
     pub fn on_device(self) -> bool {
         match self {
-            Self::Kernel | Self::Memcpy | Self::Memset | Self::GpuUserAnnotation => true,
+            Self::Kernel
+            | Self::Memcpy
+            | Self::Memset
+            | Self::GpuUserAnnotation
+            | Self::DeviceSync => true,
             Self::None
             | Self::CpuOp
             | Self::UserAnnotation
@@ -57,13 +80,18 @@ impl Category {
     }
 }
 
-/// A name with its category.
+/// A name with its category: its place among the names, counted from one so that an `Option` of it takes
+/// no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NameId(pub(crate) u32);
+pub struct NameId(NonZeroU32);
 
 impl NameId {
+    fn at(index: u32) -> Self {
+        Self(NonZeroU32::MIN.checked_add(index).expect("fewer names than 2^32"))
+    }
+
     pub(crate) fn index(self) -> usize {
-        self.0 as usize
+        self.0.get() as usize - 1
     }
 }
 
@@ -78,10 +106,11 @@ pub struct Names {
 impl Names {
     pub(crate) fn intern(&mut self, category: Category, text: &str) -> NameId {
         let hashed = hash(category, text);
-        let same =
-            |&id: &u32| self.text(NameId(id)) == text && self.category(NameId(id)) == category;
+        let same = |&id: &u32| {
+            self.text(NameId::at(id)) == text && self.category(NameId::at(id)) == category
+        };
         if let Some(&id) = self.table.find(hashed, same) {
-            return NameId(id);
+            return NameId::at(id);
         }
         let id = u32::try_from(self.ends.len()).expect("fewer names than 2^32");
         self.texts.push_str(text);
@@ -91,7 +120,7 @@ impl Names {
             let index = id as usize;
             hash(ends[index].1, slice(texts, ends, index))
         });
-        NameId(id)
+        NameId::at(id)
     }
 
     pub fn text(&self, id: NameId) -> &str {
@@ -111,7 +140,7 @@ impl Names {
     }
 
     pub fn ids(&self) -> impl Iterator<Item = NameId> + use<> {
-        (0..u32::try_from(self.ends.len()).expect("fewer names than 2^32")).map(NameId)
+        (0..u32::try_from(self.ends.len()).expect("fewer names than 2^32")).map(NameId::at)
     }
 
     /// What an attribute makes of every name, to be looked up by its number.

@@ -13,6 +13,8 @@ pub(crate) enum Is {
     Holds(&'static str),
     /// Begins with the first and holds the second.
     Both(&'static str, &'static str),
+    /// A Python frame: its file and its function.
+    Frame(&'static str, &'static str),
 }
 
 impl Is {
@@ -22,8 +24,18 @@ impl Is {
             Self::Begins(text) => name.starts_with(text),
             Self::Holds(text) => name.contains(text),
             Self::Both(begin, text) => name.starts_with(begin) && name.contains(text),
+            Self::Frame(file, function) => is_frame(name, file, function),
         }
     }
+}
+
+/// Whether a name is that of a Python function, `$_jit.py:72 _preprocess`, whatever its folder and line.
+pub(crate) fn is_frame(name: &str, file: &str, function: &str) -> bool {
+    let Some((place, own)) = name.strip_prefix('$').unwrap_or(name).split_once(' ') else {
+        return false;
+    };
+    let Some((path, _line)) = place.rsplit_once(':') else { return false };
+    own == function && path.rsplit('/').next() == Some(file)
 }
 
 /// What an event of JAX's host lines means.
@@ -37,8 +49,14 @@ pub(crate) enum JaxRole {
     FirstRun,
     /// A program runs on the processor.
     Run,
+    /// What a program began on other threads comes to its end.
+    Completion,
+    /// An operator that calls code of the host.
+    Callback,
     Blocked,
     Fetch,
+    /// The program clears its caches of compiled functions.
+    Clear,
     Python,
     Other,
 }
@@ -66,9 +84,23 @@ const JAX: [JaxRules; 2] = [
             (JaxRole::Compile, Is::Both("PjRt", "Client::Compile")),
             (JaxRole::FirstRun, Is::Exactly("ExecuteReplicated.__call__")),
             (JaxRole::Run, Is::Exactly("ThunkExecutor::Execute")),
+            (JaxRole::Completion, Is::Exactly("ThunkExecutor::Execute (wait for completion)")),
             (JaxRole::Blocked, Is::Begins("block_until_ready")),
             (JaxRole::Blocked, Is::Exactly("BlockHostUntilReady")),
+            (JaxRole::Blocked, Is::Begins("Wait for ")),
+            (JaxRole::Blocked, Is::Both("cu", "Synchronize")),
+            (JaxRole::Blocked, Is::Both("hip", "Synchronize")),
+            (JaxRole::Blocked, Is::Frame("api.py", "try_to_block")),
+            (JaxRole::Blocked, Is::Frame("api.py", "block_until_ready")),
+            (JaxRole::Blocked, Is::Frame("array.py", "block_until_ready")),
+            (JaxRole::Callback, Is::Begins("pure_callback")),
+            (JaxRole::Callback, Is::Begins("io_callback")),
+            (JaxRole::Callback, Is::Begins("debug_callback")),
+            (JaxRole::Callback, Is::Begins("debug_print")),
+            (JaxRole::Callback, Is::Holds("_python_cpu_callback")),
+            (JaxRole::Callback, Is::Holds("_python_gpu_callback")),
             (JaxRole::Fetch, Is::Begins("np.asarray(jax.Array)")),
+            (JaxRole::Clear, Is::Frame("api.py", "clear_caches")),
             (JaxRole::Python, Is::Begins("$")),
         ],
     },
@@ -83,10 +115,24 @@ const JAX: [JaxRules; 2] = [
             (JaxRole::Compile, Is::Both("TfrtCpuClient::", "Compile")),
             (JaxRole::FirstRun, Is::Exactly("ExecuteReplicated.__call__")),
             (JaxRole::Run, Is::Exactly("ThunkExecutor::Execute")),
+            (JaxRole::Completion, Is::Exactly("ThunkExecutor::Execute (wait for completion)")),
             (JaxRole::Run, Is::Begins("TfrtCpuExecutable::Execute")),
             (JaxRole::Blocked, Is::Begins("block_until_ready")),
             (JaxRole::Blocked, Is::Exactly("BlockHostUntilReady")),
+            (JaxRole::Blocked, Is::Begins("Wait for ")),
+            (JaxRole::Blocked, Is::Both("cu", "Synchronize")),
+            (JaxRole::Blocked, Is::Both("hip", "Synchronize")),
+            (JaxRole::Blocked, Is::Frame("api.py", "try_to_block")),
+            (JaxRole::Blocked, Is::Frame("api.py", "block_until_ready")),
+            (JaxRole::Blocked, Is::Frame("array.py", "block_until_ready")),
+            (JaxRole::Callback, Is::Begins("pure_callback")),
+            (JaxRole::Callback, Is::Begins("io_callback")),
+            (JaxRole::Callback, Is::Begins("debug_callback")),
+            (JaxRole::Callback, Is::Begins("debug_print")),
+            (JaxRole::Callback, Is::Holds("_python_cpu_callback")),
+            (JaxRole::Callback, Is::Holds("_python_gpu_callback")),
             (JaxRole::Fetch, Is::Begins("np.asarray(jax.Array)")),
+            (JaxRole::Clear, Is::Frame("api.py", "clear_caches")),
             (JaxRole::Python, Is::Begins("$")),
         ],
     },
@@ -128,6 +174,10 @@ pub(crate) enum TorchRole {
     Graph,
     Guards,
     Prologue,
+    /// An operator, which without a device is at work itself.
+    Operator,
+    /// Something is launched on a device.
+    Launch,
     Blocked,
     Python,
     Annotation,
@@ -176,31 +226,38 @@ const TORCH_ROLES: &[(TorchRole, Is)] = &[
     (TorchRole::Graph, Is::Begins("CUDAGraph replay")),
     (TorchRole::Region, Is::Begins("Torch-Compiled Region")),
     (TorchRole::Region, Is::Begins("CompiledFunction")),
-    (TorchRole::Blocked, Is::Exactly("cudaStreamSynchronize")),
-    (TorchRole::Blocked, Is::Exactly("cudaDeviceSynchronize")),
-    (TorchRole::Blocked, Is::Exactly("cudaEventSynchronize")),
-    (TorchRole::Blocked, Is::Exactly("hipStreamSynchronize")),
-    (TorchRole::Blocked, Is::Exactly("hipDeviceSynchronize")),
 ];
 
 pub(crate) fn is_profiler_step(category: Category, name: &str) -> bool {
-    category == Category::UserAnnotation && name.starts_with("ProfilerStep#")
+    matches!(category, Category::UserAnnotation | Category::CpuOp)
+        && name.starts_with("ProfilerStep#")
 }
 
 pub(crate) fn torch_role(category: Category, name: &str) -> TorchRole {
     match category {
-        Category::UserAnnotation if is_profiler_step(category, name) => return TorchRole::Step,
+        _ if is_profiler_step(category, name) => return TorchRole::Step,
         Category::PythonFunction => return TorchRole::Python,
-        Category::GpuUserAnnotation | Category::Overhead | Category::Other => {
-            return TorchRole::Other;
-        }
-        Category::Kernel | Category::Memcpy | Category::Memset => return TorchRole::Other,
+        Category::GpuUserAnnotation
+        | Category::Overhead
+        | Category::Other
+        | Category::Kernel
+        | Category::Memcpy
+        | Category::Memset
+        | Category::DeviceSync => return TorchRole::Other,
+        // `cudaStreamSynchronize`, `hipEventSynchronize` and what other vendors call theirs.
+        Category::CudaRuntime if name.contains("Synchronize") => return TorchRole::Blocked,
+        Category::CudaRuntime if name.contains("Launch") => return TorchRole::Launch,
         Category::None | Category::CpuOp | Category::UserAnnotation | Category::CudaRuntime => {}
     }
     if let Some((role, _)) = TORCH_ROLES.iter().find(|(_, is)| is.of(name)) {
         return *role;
     }
-    if category == Category::UserAnnotation { TorchRole::Annotation } else { TorchRole::Other }
+    match category {
+        Category::UserAnnotation => TorchRole::Annotation,
+        // `Optimizer.step#SGD.step` and `enumerate(DataLoader)#…` are Python around operators.
+        Category::CpuOp if !name.contains('#') => TorchRole::Operator,
+        _ => TorchRole::Other,
+    }
 }
 
 /// A copy or a fill on a device, by the name that JAX gives it.
@@ -210,7 +267,7 @@ pub(crate) fn moves_data(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{JaxRole, JaxRules};
+    use super::{JaxRole, JaxRules, is_frame};
 
     #[test]
     fn rules_go_by_version_and_an_unknown_one_gets_the_newest() {
@@ -222,11 +279,18 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_for_completion_is_no_execution() {
+    fn the_wait_for_completion_is_told_from_the_execution() {
         let (rules, _) = JaxRules::of(Some("0.10.2"));
         assert_eq!(rules.role("ThunkExecutor::Execute"), JaxRole::Run);
-        assert_eq!(rules.role("ThunkExecutor::Execute (wait for completion)"), JaxRole::Other);
+        let completion = "ThunkExecutor::Execute (wait for completion)";
+        assert_eq!(rules.role(completion), JaxRole::Completion);
         assert_eq!(rules.role("PjRtCpuClient::Compile"), JaxRole::Compile);
         assert_eq!(rules.role("PjRtCApiClient::CompileAndLoad(jit_step)"), JaxRole::Compile);
+    }
+
+    #[test]
+    fn a_frame_is_known_by_its_file_and_function() {
+        assert!(is_frame("$/env/jax/_src/api.py:2490 try_to_block", "api.py", "try_to_block"));
+        assert!(!is_frame("$my_api.py:1 try_to_block", "api.py", "try_to_block"));
     }
 }

@@ -3,6 +3,8 @@
 
 use firstlight_schema::trace::{Frame, FrameKind, Step, Wrapper, WrapperPhase};
 
+use crate::rules::is_frame;
+
 /// A Python function as the frames name it: `$_jit.py:72 _preprocess`.
 struct Function {
     file: &'static str,
@@ -83,10 +85,7 @@ fn find<'a>(frames: &'a [Frame], function: &Function) -> Option<&'a Frame> {
 }
 
 fn is(frame: &str, function: &Function) -> bool {
-    let Some((place, name)) = frame.trim_start_matches('$').split_once(' ') else { return false };
-    let Some((file, _line)) = place.rsplit_once(':') else { return false };
-    let file = file.rsplit('/').next().unwrap_or(file);
-    file == function.file && name == function.name
+    is_frame(frame, function.file, function.name)
 }
 
 fn share(part: f64, whole: f64) -> f64 {
@@ -95,8 +94,11 @@ fn share(part: f64, whole: f64) -> f64 {
 
 #[expect(clippy::cast_precision_loss, reason = "a count of steps")]
 fn mean_step(steps: &[Step]) -> f64 {
-    let steady: Vec<f64> =
-        steps.iter().filter(|step| !step.compiled).map(|step| step.duration_ns.as_f64()).collect();
+    let steady: Vec<f64> = steps
+        .iter()
+        .filter(|step| step.is_steady())
+        .map(|step| step.duration_ns.as_f64())
+        .collect();
     steady.iter().sum::<f64>() / steady.len().max(1) as f64
 }
 

@@ -45,6 +45,7 @@ fn corpus(of: &str) -> Vec<Vec<u8>> {
         "kineto" => vec![
             head("torch-cpu.json.gz"),
             head("torch-gpu.json.gz"),
+            br#"{"record_shapes":1,"traceEvents":[{"ph":"X","cat":"cpu_op","name":"Torch-Compiled Region: 0/0","pid":1,"tid":1,"ts":1,"dur":9},{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":2,"dur":5,"args":{"Input Dims":[[6,6],[]],"Input type":["float","Scalar"]}},{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":3,"args":{"Total Allocated":40,"Device Type":1,"Device Id":0}},{"ph":"X","cat":"Kernel","name":"k","pid":0,"tid":7,"ts":4,"dur":2},{"ph":"X","cat":"Kernel","name":"k","pid":1,"tid":8,"ts":4,"dur":3}]}"#.to_vec(),
             br#"{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1.5,"dur":2,"args":{"correlation":1}}]}"#.to_vec(),
         ],
         "packed" => {
@@ -70,6 +71,7 @@ fn corpus(of: &str) -> Vec<Vec<u8>> {
         _ => vec![
             head("jax-gpu.trace.json.gz"),
             br#"[{"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},{"ph":"X","pid":701,"tid":1,"ts":1,"dur":2,"name":"train","args":{"step_num":"0"}},{}]"#.to_vec(),
+            br#"[{"ph":"M","pid":1,"name":"process_name","args":{"name":"/host:CPU"}},{"ph":"X","pid":1,"tid":1,"ts":0,"dur":90,"name":"train","args":{"step_num":"0"}},{"ph":"X","pid":1,"tid":2,"ts":10,"dur":50,"name":"while.1","args":{"hlo_module":"jit_f","run_id":"7","device_ordinal":"0"}},{"ph":"X","pid":1,"tid":2,"ts":20,"dur":20,"name":"pure_callback.1","args":{"hlo_module":"jit_f","run_id":"7","device_ordinal":"0"}},{"ph":"X","pid":1,"tid":3,"ts":25,"dur":10,"name":"dot.1","args":{"hlo_module":"jit_f","run_id":"7","device_ordinal":"1"}},{}]"#.to_vec(),
         ],
     }
 }

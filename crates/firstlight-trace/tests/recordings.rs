@@ -12,7 +12,8 @@ use std::path::Path;
 use firstlight_schema::cache::Policy;
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{
-    Bucket, CauseKind, NoticeName, Part, Served, Step, StepsBy, TraceDocument, TraceFormat, Turn,
+    Bucket, CauseKind, FrameKind, NoticeName, Part, Served, Step, StepsBy, TraceDocument,
+    TraceFormat, Turn,
 };
 use firstlight_schema::version::Build;
 use firstlight_trace::{Events, Limits, Place, Trace, check_cache, document, open};
@@ -148,7 +149,10 @@ fn a_manual_step_with_python_frames() {
         assert!(of.recording.python_traced);
         let finding = of.findings[0].finding.name();
         assert_eq!(finding, "tracer-inflated");
-        assert!(of.frames.iter().any(|frame| frame.name.contains("block_until_ready")));
+        assert!(of.frames.iter().any(|frame| frame.kind == FrameKind::Python));
+        // A frame that waits is a wait, and no work of the host.
+        assert!(!of.frames.iter().any(|frame| frame.name.ends_with(" block_until_ready")));
+        assert!(of.steps.iter().any(|step| step.part(Part::Blocked) > Nanos::ZERO));
     }
 }
 

@@ -11,7 +11,7 @@ use firstlight_engine::sampling::SuitePlan;
 use firstlight_schema::suite::CaseFile;
 use firstlight_schema::suite_trace::{ArmTrace, SuiteTraceDocument};
 use firstlight_schema::trace::TraceDocument;
-use firstlight_trace::{Limits, Run, check_cache, combined, open, tell_overheads};
+use firstlight_trace::{Limits, Logs, Run, check_cache, combined, open, tell_overheads};
 
 use crate::error::Error;
 use crate::harness::build;
@@ -78,7 +78,7 @@ pub(crate) fn combine(runs: Vec<Recorded>, limits: &Limits) -> Result<TraceDocum
     let read = |profile: &Path| -> Result<TraceDocument, Error> {
         let mut opened = open(profile, limits)?;
         let name = opened.path.display().to_string();
-        Ok(opened.document(&name, None, build())?)
+        Ok(opened.document(&name, Some(&Logs::beside(profile)), build())?)
     };
     let mut told = Vec::new();
     for run in runs {

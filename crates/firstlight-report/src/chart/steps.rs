@@ -52,6 +52,7 @@ pub(crate) fn step_swatch(part: Part) -> Markup {
 pub(super) fn bucket_class(bucket: Bucket) -> &'static str {
     part_class(match bucket {
         Bucket::Compile => Part::Compile,
+        Bucket::Callback => Part::Callback,
         Bucket::Execute => Part::Compiled,
         Bucket::Transfer => Part::Transfer,
         Bucket::Dispatch => Part::Call,
@@ -63,7 +64,7 @@ pub(super) fn bucket_class(bucket: Bucket) -> &'static str {
 /// The class that gives a part its colour.
 fn part_class(part: Part) -> &'static str {
     match part {
-        Part::Autotune => "p-setup",
+        Part::Autotune | Part::Callback => "p-setup",
         Part::Trace => "p-trace",
         Part::Lower => "p-lower",
         Part::Compile => "p-compile",

@@ -29,6 +29,7 @@ pub fn trace_page(document: &TraceDocument) -> String {
             (steps(document))
             (compilations(document))
             (host(document))
+            (programs(document))
             (events(document))
         }
         footer {
@@ -79,7 +80,9 @@ fn steps(document: &TraceDocument) -> Markup {
         .into_iter()
         .filter(|part| document.steps.iter().any(|step| step.part(*part).0 > 0))
         .collect();
-    let steady: Vec<&Step> = document.steps.iter().filter(|step| !step.compiled).collect();
+    let steady: Vec<&Step> = document.steps.iter().filter(|step| step.is_steady()).collect();
+    let left_out: Vec<&Step> =
+        document.steps.iter().filter(|step| !step.compiled && step.left_out.is_some()).collect();
     let compiled: Vec<&Step> = document.steps.iter().filter(|step| step.compiled).collect();
     html! {
         section aria-labelledby="steps" {
@@ -89,6 +92,7 @@ fn steps(document: &TraceDocument) -> Markup {
             }
             (timelines("Steps that compiled nothing", "steady", &steady))
             (timelines("Steps that compiled", "compiled", &compiled))
+            (timelines("Steps that are not whole, and in no median", "left-out", &left_out))
             details open {
                 summary { "Numbers of the steps" }
                 (numbers(document, &used))
@@ -207,6 +211,14 @@ fn compilations(document: &TraceDocument) -> Markup {
                     p { "Why: " bdi { (one.cause.text) } }
                 }
             }
+            @if !document.graph_breaks.is_empty() {
+                h3 { "Graph breaks" }
+                ul {
+                    @for one in &document.graph_breaks {
+                        li { bdi { (one.place) } ", compile id " (one.compile_id) ": " bdi { (one.reason) } }
+                    }
+                }
+            }
         }
     }
 }
@@ -278,6 +290,57 @@ fn wrappers(document: &TraceDocument) -> Markup {
                 (share(wrapper.share)) " of it."
             }
             (table(&format!("Phases of {}", wrapper.name), Order::Fixed, &heads, &rows(wrapper)))
+        }
+    }
+}
+
+/// Programs with their longest operators, memory, and the skew between devices.
+fn programs(document: &TraceDocument) -> Markup {
+    if document.programs.is_empty() && document.memory.is_empty() && document.skew.is_none() {
+        return html! {};
+    }
+    let number = |ns: f64| Cell::number(duration(ns), ns);
+    let rows: Vec<Vec<Cell>> = document
+        .programs
+        .iter()
+        .flat_map(|program| program.operators.iter().map(move |row| (program, row)))
+        .map(|(program, row)| {
+            vec![
+                Cell::Text(name(&program.module)),
+                Cell::Text(name(&row.name)),
+                number(row.total_ns.as_f64()),
+                Cell::number(share(row.share), row.share),
+                whole(row.count),
+            ]
+        })
+        .collect();
+    let heads = [
+        Head::Text("program"),
+        Head::Text("operator"),
+        Head::Number("total"),
+        Head::Number("share"),
+        Head::Number("count"),
+    ];
+    html! {
+        section aria-labelledby="programs" {
+            h2 id="programs" { "Programs" }
+            @if let Some(skew) = &document.skew {
+                p {
+                    "Skew between devices: " strong { (duration(skew.median.point)) }
+                    " from the first device that finishes a step to the last one, in the median steady step; "
+                    bdi { (skew.last) } " is last in " (count(u64::from(skew.last_in), "step")) "."
+                }
+            }
+            @for row in &document.memory {
+                p {
+                    "Memory of " bdi { (row.allocator) } ": at most " strong { (bytes(row.peak_bytes)) }
+                    " in use, " (duration(row.peak_at_ns.as_f64())) " after the first event"
+                    @if let Some(step) = row.peak_step { ", in step " (step) } "."
+                }
+            }
+            @if !rows.is_empty() {
+                (table("The ten longest operators of each program, with their share of it", Order::Sortable, &heads, &rows))
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ mod suite_trace;
 mod sweeps;
 mod trace;
 mod trace_comparison;
+mod trace_programs;
 mod validation;
 mod verdicts;
 mod windows;

@@ -3,8 +3,8 @@
 
 use anstyle::{AnsiColor, Color, Style};
 use firstlight_schema::trace::{
-    Bucket, Compilation, Frame, FrameKind, Framework, Recording, Served, Step, StepsBy,
-    TraceDocument, Turn,
+    Bucket, Compilation, Frame, FrameKind, Framework, GraphBreak, LeftOut, Recording, Served, Step,
+    StepsBy, TraceDocument, Turn,
 };
 
 use super::page::{BOLD, Page};
@@ -25,7 +25,9 @@ pub(super) fn trace(page: &mut Page, document: &TraceDocument, rows: usize) {
     steady(page, document);
     inflation(page, document);
     compilations(page, &document.compilations);
+    graph_breaks(page, &document.graph_breaks);
     wrappers(page, document);
+    super::trace_programs::beyond(page, document, rows);
     frames(page, document, rows);
     events(page, document, rows);
     notices(page, document);
@@ -76,6 +78,7 @@ fn steps(page: &mut Page, document: &TraceDocument) {
         steps_by(document.steps_by),
         document.thread
     ));
+    let left_out: Vec<String> = document.steps.iter().filter_map(left_out).collect();
     let shown = shown(&document.steps);
     let used: Vec<Bucket> = Bucket::ALL
         .into_iter()
@@ -113,6 +116,19 @@ fn steps(page: &mut Page, document: &TraceDocument) {
     page.sentence(
         "  wall is the sum of the columns behind it; (hidden) is host time while the program ran, in no sum",
     );
+    for words in left_out {
+        page.sentence(&format!("  {words}"));
+    }
+}
+
+/// Why a step is no part of the medians.
+fn left_out(step: &Step) -> Option<String> {
+    let why = match step.left_out? {
+        LeftOut::Unended => "nothing shows where it ends",
+        LeftOut::Empty => "nothing was called or ran in it",
+        _ => "it is not a whole step",
+    };
+    Some(format!("step {} is not in the medians: {why}", step.number))
 }
 
 /// The steps to show; a gap where some are left out.
@@ -134,6 +150,7 @@ fn shown(steps: &[Step]) -> Vec<Option<usize>> {
 pub(super) fn letter(bucket: Bucket) -> char {
     match bucket {
         Bucket::Compile => 'C',
+        Bucket::Callback => 'B',
         Bucket::Execute => 'X',
         Bucket::Transfer => 'T',
         Bucket::Dispatch => 'd',
@@ -145,6 +162,7 @@ pub(super) fn letter(bucket: Bucket) -> char {
 fn style(bucket: Bucket) -> Style {
     let color = match bucket {
         Bucket::Compile => AnsiColor::Red,
+        Bucket::Callback => AnsiColor::Cyan,
         Bucket::Execute => AnsiColor::Green,
         Bucket::Transfer => AnsiColor::Magenta,
         Bucket::Dispatch => AnsiColor::Blue,
@@ -166,7 +184,7 @@ fn bar(step: &Step, cells: usize) -> String {
 }
 
 fn steady(page: &mut Page, document: &TraceDocument) {
-    let n = document.steps.iter().filter(|step| !step.compiled).count();
+    let n = document.steps.iter().filter(|step| step.is_steady()).count();
     if n == 0 {
         return;
     }
@@ -293,6 +311,19 @@ fn compilations(page: &mut Page, all: &[Compilation]) {
             parts.join(", ")
         ));
         page.sentence(&format!("    why: {}", one.cause.text));
+    }
+}
+
+fn graph_breaks(page: &mut Page, all: &[GraphBreak]) {
+    if all.is_empty() {
+        return;
+    }
+    page.gap();
+    page.line(&format!("{BOLD}{}{BOLD:#}", count(all.len() as u64, "graph break")));
+    for one in all {
+        let function = one.function.as_deref().unwrap_or("?");
+        page.sentence(&format!("  {} in `{function}` ({})", one.place, one.compile_id));
+        page.sentence(&format!("    why: {}", one.reason));
     }
 }
 

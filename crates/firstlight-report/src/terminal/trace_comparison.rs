@@ -19,6 +19,10 @@ pub(super) fn trace_comparison(page: &mut Page, document: &TraceComparisonDocume
         count(second.steady_steps.into(), "step"),
         first.steady_steps
     ));
+    if let Some(aligned) = document.aligned_steps {
+        let aligned = count(aligned.into(), "step");
+        page.sentence(&format!("{aligned} of the same number on both sides, compared in pairs"));
+    }
     for reason in &document.not_comparable {
         page.sentence(&format!("{BOLD}not comparable{BOLD:#}: {reason}"));
     }

@@ -16,7 +16,7 @@ use crate::version::{Build, SchemaId, Version};
 pub use cost::{HostOutside, Inflation, TracedRun, Tracing, Wrapper, WrapperPhase};
 
 pub const NAME: &str = "trace";
-pub const VERSION: Version = Version { major: 1, minor: 0 };
+pub const VERSION: Version = Version { major: 1, minor: 1 };
 
 /// A recording, attributed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +43,18 @@ pub struct TraceDocument {
     /// Known wrappers around compiled functions, by their phases; only where Python frames tell them.
     pub wrappers: Vec<Wrapper>,
     pub compilations: Vec<Compilation>,
+    /// Programs by what their operators took in the whole recording, where events tell their program.
+    #[serde(default)]
+    pub programs: Vec<ProgramRow>,
+    /// Memory by allocator, where the recording has it.
+    #[serde(default)]
+    pub memory: Vec<MemoryRow>,
+    /// How far apart several devices finish a step; none where there is one device.
+    #[serde(default)]
+    pub skew: Option<Skew>,
+    /// Where torch.compile left its graph, where its log is known.
+    #[serde(default)]
+    pub graph_breaks: Vec<GraphBreak>,
     /// Every event by its name, the longest in sum first.
     pub events: Vec<EventRow>,
     pub findings: Vec<Reason>,
@@ -70,6 +82,10 @@ impl TraceDocument {
             frames: Vec::new(),
             wrappers: Vec::new(),
             compilations: Vec::new(),
+            programs: Vec::new(),
+            memory: Vec::new(),
+            skew: None,
+            graph_breaks: Vec::new(),
             events: Vec::new(),
             findings: Vec::new(),
             inflation: None,
@@ -228,6 +244,7 @@ pub enum StepsBy {
 #[serde(rename_all = "kebab-case")]
 pub enum Bucket {
     Compile,
+    Callback,
     Execute,
     Transfer,
     Dispatch,
@@ -236,12 +253,20 @@ pub enum Bucket {
 }
 
 impl Bucket {
-    pub const ALL: [Self; 6] =
-        [Self::Compile, Self::Execute, Self::Transfer, Self::Dispatch, Self::Wait, Self::Host];
+    pub const ALL: [Self; 7] = [
+        Self::Compile,
+        Self::Callback,
+        Self::Execute,
+        Self::Transfer,
+        Self::Dispatch,
+        Self::Wait,
+        Self::Host,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Compile => "compile",
+            Self::Callback => "callback",
             Self::Execute => "execute",
             Self::Transfer => "transfer",
             Self::Dispatch => "dispatch",
@@ -271,6 +296,8 @@ pub enum Part {
     Lower,
     /// The compiler.
     Compile,
+    /// Host code that a running program calls back.
+    Callback,
     /// The compiled program runs.
     Compiled,
     /// Kernels launched outside of any compiled program.
@@ -293,11 +320,12 @@ pub enum Part {
 }
 
 impl Part {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Autotune,
         Self::Trace,
         Self::Lower,
         Self::Compile,
+        Self::Callback,
         Self::Compiled,
         Self::Eager,
         Self::Transfer,
@@ -314,6 +342,7 @@ impl Part {
     pub fn bucket(self) -> Bucket {
         match self {
             Self::Autotune | Self::Trace | Self::Lower | Self::Compile => Bucket::Compile,
+            Self::Callback => Bucket::Callback,
             Self::Compiled | Self::Eager => Bucket::Execute,
             Self::Transfer => Bucket::Transfer,
             Self::Call | Self::Guards | Self::Prologue => Bucket::Dispatch,
@@ -328,6 +357,7 @@ impl Part {
             Self::Trace => "trace",
             Self::Lower => "lower",
             Self::Compile => "compile",
+            Self::Callback => "callback",
             Self::Compiled => "compiled",
             Self::Eager => "eager",
             Self::Transfer => "transfer",
@@ -362,6 +392,9 @@ pub struct Step {
     pub gap_ns: Nanos,
     /// Whether something was traced, lowered or compiled in it.
     pub compiled: bool,
+    /// Why it is no part of medians although nothing was compiled in it; none where it is.
+    #[serde(default)]
+    pub left_out: Option<LeftOut>,
     /// Only parts that took any time.
     pub parts: Vec<PartTime>,
     /// Outside of the compiled program and of its calls: `wait` and `host` together.
@@ -373,13 +406,31 @@ pub struct Step {
     /// Inside calls of compiled functions on any thread: part of no sum.
     pub region_ns: Nanos,
     pub calls: u32,
+    /// The most that the largest allocator had handed out in it; none where the recording does not tell.
+    #[serde(default)]
+    pub peak_bytes: Option<u64>,
+    /// When each device was at work in it, where there are several.
+    #[serde(default)]
+    pub devices: Vec<DeviceTime>,
     /// For drawing: stretches too short to be seen are left out.
     pub timeline: Vec<Stretch>,
 }
 
 impl Step {
+    /// Whether medians are taken over it: nothing was compiled in it, and it is a whole step.
+    pub fn is_steady(&self) -> bool {
+        !self.compiled && self.left_out.is_none()
+    }
+
     pub fn part(&self, part: Part) -> Nanos {
         self.parts.iter().filter(|row| row.part == part).map(|row| row.ns).sum()
+    }
+
+    /// From the first device that finishes to the last one.
+    pub fn skew(&self) -> Option<Nanos> {
+        let ends = || self.devices.iter().map(|device| device.end_ns.0);
+        let (first, last) = (ends().min()?, ends().max()?);
+        (self.devices.len() > 1).then(|| Nanos(last - first))
     }
 
     /// Outside of the compiled program and of its calls.
@@ -391,6 +442,83 @@ impl Step {
     pub fn bucket(&self, bucket: Bucket) -> Nanos {
         self.parts.iter().filter(|row| row.part.bucket() == bucket).map(|row| row.ns).sum()
     }
+}
+
+/// A device in a step; times are from the step's start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct DeviceTime {
+    /// `/device:GPU:0`, `cpu:3`
+    pub device: String,
+    pub busy_ns: Nanos,
+    /// When it began, and when it was done.
+    pub start_ns: Nanos,
+    pub end_ns: Nanos,
+}
+
+/// How far apart devices finish.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Skew {
+    /// From the first device that finishes a steady step to the last one.
+    pub median: Estimate,
+    /// The device that is most often the last, and in how many steady steps.
+    pub last: String,
+    pub last_in: u32,
+}
+
+/// A program and its longest operators.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct ProgramRow {
+    /// `jit_step`
+    pub module: String,
+    pub program: Option<String>,
+    /// All operators in sum, on all threads and devices.
+    pub total_ns: Nanos,
+    pub operators: Vec<OperatorRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct OperatorRow {
+    pub name: String,
+    pub count: u64,
+    /// Without the operators inside it.
+    pub total_ns: Nanos,
+    /// Of the program.
+    pub share: f64,
+}
+
+/// What an allocator had handed out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct MemoryRow {
+    pub allocator: String,
+    pub peak_bytes: u64,
+    pub peak_at_ns: Nanos,
+    /// The step that the peak is in; none outside of all steps.
+    pub peak_step: Option<i64>,
+    /// For drawing: the highest of each stretch.
+    pub timeline: Vec<MemoryPoint>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct MemoryPoint {
+    pub at_ns: Nanos,
+    pub bytes: u64,
+}
+
+/// Why a step is no part of medians.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum LeftOut {
+    /// The steps were guessed, and no step follows that would show where it ends.
+    Unended,
+    /// It is the last one, and nothing was called or ran in it.
+    Empty,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -504,8 +632,18 @@ pub enum CauseKind {
     ArgumentCount,
     /// The framework's own log says why.
     Guard,
-    /// The arguments are the same: a new function object, another static argument, sharding or setting.
+    /// The arguments that the program uses have the same types and shapes; the text lists what remains
+    /// possible.
     SameSignature,
+    /// The same code under another function object: a closure, partial or lambda that was made again.
+    NewFunction,
+    /// An argument became or ceased to be of weak type.
+    WeakType,
+    /// A static argument, or the structure of the arguments.
+    StaticArgument,
+    /// A setting of the framework.
+    Setting,
+    ClearedCache,
     Unknown,
 }
 
@@ -517,6 +655,19 @@ pub struct Change {
     pub name: Option<String>,
     pub before: String,
     pub after: String,
+}
+
+/// Dynamo left the graph: a function is compiled in parts, with Python between them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct GraphBreak {
+    /// torch's compile id.
+    pub compile_id: String,
+    pub function: Option<String>,
+    /// The source line: `train.py:63`
+    pub place: String,
+    /// As Dynamo explains it.
+    pub reason: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

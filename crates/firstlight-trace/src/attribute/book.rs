@@ -2,7 +2,7 @@
 //! parts sum to the step by construction.
 
 use firstlight_schema::nanos::Nanos;
-use firstlight_schema::trace::{Bucket, Part, PartTime, Step, Stretch};
+use firstlight_schema::trace::{Bucket, LeftOut, Part, PartTime, Step, Stretch};
 
 use super::{Findings, Layers, Mark};
 use crate::intervals::{Set, Span};
@@ -21,6 +21,8 @@ pub(crate) struct Booked {
 pub(crate) struct Booker {
     /// Where the step before ended.
     before: Option<i64>,
+    /// Whether anything was called or ran in the steps so far.
+    worked: bool,
 }
 
 impl Booker {
@@ -29,8 +31,13 @@ impl Booker {
         let from = found.steps.partition_point(|mark| mark.span.0 < span.0);
         let to = found.steps.partition_point(|mark| mark.span.0 < span.1);
         let of = |mark: &Mark| {
-            let booked = one(layers, mark, self.before);
+            let mut booked = one(layers, mark, self.before);
             self.before = Some(mark.span.1);
+            let works = works(&booked.step);
+            if !works && self.worked && found.steps.last() == Some(mark) {
+                booked.step.left_out.get_or_insert(LeftOut::Empty);
+            }
+            self.worked |= works;
             booked
         };
         found.steps[from..to].iter().map(of).collect()
@@ -65,6 +72,9 @@ fn one(found: &Layers, mark: &Mark, before: Option<i64>) -> Booked {
         duration_ns: nanos(mark.span.1 - mark.span.0),
         gap_ns: nanos(before.map_or(0, |before| mark.span.0 - before)),
         compiled,
+        peak_bytes: None,
+        devices: Vec::new(),
+        left_out: (!mark.ended).then_some(LeftOut::Unended),
         host_outside_ns: Step::outside(&parts),
         parts,
         overlapped_host_ns: nanos(overlapped(found, mark.span)),
@@ -74,6 +84,12 @@ fn one(found: &Layers, mark: &Mark, before: Option<i64>) -> Booked {
         timeline: timeline(&taken, mark.span),
     };
     Booked { step, host: left }
+}
+
+/// Whether anything was called or ran in a step.
+fn works(step: &Step) -> bool {
+    let host = |row: &PartTime| row.part.bucket() == Bucket::Host;
+    step.calls > 0 || !step.parts.iter().all(host)
 }
 
 /// The host's time by where it lies to the step's calls.
@@ -100,7 +116,7 @@ fn overlapped(found: &Layers, span: Span) -> i64 {
         let own = layer.within(span);
         match part.bucket() {
             Bucket::Execute | Bucket::Transfer => running = running.or(&own),
-            Bucket::Compile | Bucket::Dispatch | Bucket::Wait | Bucket::Host => {
+            Bucket::Compile | Bucket::Callback | Bucket::Dispatch | Bucket::Wait | Bucket::Host => {
                 host = host.without(&own);
             }
         }

@@ -6,9 +6,11 @@
 //! in it, and forgets it.
 
 mod book;
+mod devices;
 mod frames;
 pub(crate) mod jax;
 mod layer;
+mod operators;
 mod steps;
 pub(crate) mod torch;
 mod totals;
@@ -16,7 +18,9 @@ mod totals;
 use firstlight_schema::trace::{FrameKind, Framework, Part, StepsBy};
 
 pub(crate) use book::Booker;
+pub(crate) use devices::device_times;
 pub(crate) use frames::Frames;
+pub(crate) use operators::Operators;
 pub(crate) use totals::Totals;
 
 use crate::error::Result;
@@ -39,6 +43,8 @@ pub(crate) struct Findings {
     pub(crate) frames: ByName<FrameKind>,
     /// Programs that ran, by number and module.
     pub(crate) ran: Vec<(i64, NameId)>,
+    /// When the program cleared the caches of compiled functions, where Python frames tell it.
+    pub(crate) cleared: Vec<i64>,
     pub(crate) totals: Totals,
     own: Own,
 }
@@ -68,6 +74,8 @@ pub(crate) struct Mark {
     pub(crate) name: String,
     pub(crate) number: i64,
     pub(crate) span: Span,
+    /// Whether it is known where it ends.
+    pub(crate) ended: bool,
 }
 
 /// Something was compiled.
@@ -146,7 +154,7 @@ pub(crate) fn framework(trace: &Trace) -> Framework {
 /// Programs that ran, by what their events say.
 fn ran(trace: &Trace) -> Vec<(i64, NameId)> {
     let all = trace.details.iter().filter_map(|detail| match detail {
-        Detail::Program { id: Some(id), module: Some(module) } => Some((*id, *module)),
+        Detail::Program { id: Some(id), module: Some(module), .. } => Some((*id, *module)),
         _ => None,
     });
     let mut all: Vec<(i64, NameId)> = all.collect();

@@ -10,35 +10,57 @@ use crate::names::NameId;
 /// Fewer repetitions make no steps.
 const FEWEST: usize = 3;
 
-/// Calls in order: from one call of the most called to the next; `text` tells what was called.
-pub(super) fn by_repetition<'a>(
-    calls: &[(NameId, Span)],
-    text: impl Fn(NameId) -> &'a str,
-    by: StepsBy,
-) -> Option<(StepsBy, Vec<Mark>)> {
-    let mut counts: FxHashMap<&str, (usize, i64)> = FxHashMap::default();
-    for (name, span) in calls {
-        let count = counts.entry(text(*name)).or_default();
-        count.0 += 1;
-        count.1 += span.1 - span.0;
-    }
-    // The one that takes most, among those that repeat.
-    let most = counts.iter().filter(|(_, count)| count.0 >= FEWEST);
-    let (&name, _) = most.max_by_key(|(name, count)| (count.1, std::cmp::Reverse(**name)))?;
-    let starts: Vec<Span> =
-        calls.iter().filter(|(own, _)| text(*own) == name).map(|(_, span)| *span).collect();
-    let ends = starts[1..].iter().map(|next| next.0).chain([starts.last()?.1]);
-    let steps = starts.iter().zip(ends).zip(0..).map(|((span, end), number)| Mark {
-        name: name.to_owned(),
-        number,
-        span: (span.0, end.max(span.1)),
-    });
-    Some((by, steps.collect()))
+/// A call that steps may be told by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Repeated {
+    pub(super) name: NameId,
+    pub(super) span: Span,
+    /// Where what leads to the call begins, such as its compilation; the call's start where nothing does.
+    pub(super) from: i64,
 }
 
-/// One step from the first event to the end of the last.
+impl Repeated {
+    pub(super) fn call(name: NameId, span: Span) -> Self {
+        Self { name, span, from: span.0 }
+    }
+}
+
+/// Calls in order: from one call of a function to the next; `text` tells what was called. Nothing tells
+/// where the last step ends, so it goes on to the recording's end.
+pub(super) fn by_repetition<'a>(
+    calls: &[Repeated],
+    text: impl Fn(NameId) -> &'a str,
+    by: StepsBy,
+    end: i64,
+) -> Option<(StepsBy, Vec<Mark>)> {
+    let mut counts: FxHashMap<&str, (usize, i64, i64)> = FxHashMap::default();
+    for call in calls {
+        let count = counts.entry(text(call.name)).or_insert((0, 0, call.from));
+        count.0 += 1;
+        count.1 += call.span.1 - call.span.0;
+    }
+    // The one that takes most, among those that repeat; or what is called before it just as often.
+    let most = counts.iter().filter(|(_, count)| count.0 >= FEWEST);
+    let (_, &(times, ..)) =
+        most.max_by_key(|(name, count)| (count.1, std::cmp::Reverse(**name)))?;
+    let as_often = counts.iter().filter(|(_, count)| count.0 == times);
+    let (&name, _) = as_often.min_by_key(|(name, count)| (count.2, **name))?;
+    let own: Vec<&Repeated> = calls.iter().filter(|call| text(call.name) == name).collect();
+    let ends = own[1..].iter().map(|next| next.from).chain([end]);
+    let steps = own.iter().zip(ends).zip(0..).map(|((call, end), number)| Mark {
+        name: name.to_owned(),
+        number,
+        span: (call.from, end.max(call.span.1)),
+        ended: true,
+    });
+    let mut steps: Vec<Mark> = steps.collect();
+    steps.last_mut()?.ended = false;
+    Some((by, steps))
+}
+
+/// One step from the first event to the end of the last, on whatever device that is.
 pub(super) fn whole(end: i64) -> (StepsBy, Vec<Mark>) {
-    let mark = Mark { name: "recording".to_owned(), number: 0, span: (0, end) };
+    let mark = Mark { name: "recording".to_owned(), number: 0, span: (0, end), ended: true };
     (StepsBy::WholeTrace, vec![mark])
 }
 

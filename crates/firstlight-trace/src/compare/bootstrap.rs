@@ -12,13 +12,27 @@ use rand_pcg::Pcg64Mcg;
 
 const ROUNDS: usize = 2_000;
 /// Fewer values on a side can repeat themselves only.
-const FEWEST: usize = 5;
+pub(super) const FEWEST: usize = 5;
+
+/// How values of two sides are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Drawn {
+    /// Each side on its own.
+    Apart,
+    /// The value at one place of both sides, together.
+    InPairs,
+}
 
 /// Second minus first; none where a side has no value.
-pub(super) fn difference_of_medians(first: &[f64], second: &[f64], seed: u64) -> Option<Estimate> {
+pub(super) fn difference_of_medians(
+    first: &[f64],
+    second: &[f64],
+    drawn: Drawn,
+    seed: u64,
+) -> Option<Estimate> {
     let point = middle(second)? - middle(first)?;
     let n = first.len().min(second.len());
-    let interval = (n >= FEWEST).then(|| interval(first, second, seed));
+    let interval = (n >= FEWEST).then(|| interval(first, second, drawn, seed));
     Some(Estimate {
         point,
         interval,
@@ -27,14 +41,24 @@ pub(super) fn difference_of_medians(first: &[f64], second: &[f64], seed: u64) ->
     })
 }
 
-fn interval(first: &[f64], second: &[f64], seed: u64) -> Interval {
+fn interval(first: &[f64], second: &[f64], drawn: Drawn, seed: u64) -> Interval {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut draw = |values: &[f64]| {
-        let mut drawn: Vec<f64> =
-            values.iter().map(|_| values[random.random_range(0..values.len())]).collect();
-        median(&mut drawn)
+    let mut places = |count: usize| -> Vec<usize> {
+        (0..count).map(|_| random.random_range(0..count)).collect()
     };
-    let mut differences: Vec<f64> = (0..ROUNDS).map(|_| -draw(first) + draw(second)).collect();
+    let at = |values: &[f64], places: &[usize]| {
+        median(&mut places.iter().map(|&place| values[place]).collect::<Vec<f64>>())
+    };
+    let mut differences: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let one = places(first.len());
+            let other = match drawn {
+                Drawn::Apart => places(second.len()),
+                Drawn::InPairs => one.clone(),
+            };
+            at(second, &other) - at(first, &one)
+        })
+        .collect();
     differences.sort_unstable_by(f64::total_cmp);
     #[expect(
         clippy::cast_possible_truncation,
@@ -66,24 +90,32 @@ fn median(values: &mut [f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::difference_of_medians;
+    use super::{Drawn, difference_of_medians};
 
     #[test]
     fn the_interval_holds_the_difference_and_is_repeatable() {
         let first: Vec<f64> = (0..40).map(|i| 100.0 + f64::from(i % 7)).collect();
         let second: Vec<f64> = first.iter().map(|value| value + 20.0).collect();
-        let one = difference_of_medians(&first, &second, 1).unwrap();
+        let one = difference_of_medians(&first, &second, Drawn::Apart, 1).unwrap();
         let interval = one.interval.unwrap();
         assert!((one.point - 20.0).abs() < 1e-9);
         assert!(interval.low > 15.0 && interval.low <= 20.0 && interval.high >= 20.0);
-        assert_eq!(Some(one), difference_of_medians(&first, &second, 1));
-        let same = difference_of_medians(&first, &first, 1).unwrap().interval.unwrap();
+        assert_eq!(Some(one), difference_of_medians(&first, &second, Drawn::Apart, 1));
+        // Each second value is its first one and the same again: in pairs that is certain.
+        let pairs = difference_of_medians(&first, &second, Drawn::InPairs, 1).unwrap();
+        let pairs = pairs.interval.unwrap();
+        assert!((pairs.low - 20.0).abs() < 1e-9 && (pairs.high - 20.0).abs() < 1e-9);
+        let same =
+            difference_of_medians(&first, &first, Drawn::Apart, 1).unwrap().interval.unwrap();
         assert!(same.low <= 0.0 && 0.0 <= same.high);
     }
 
     #[test]
     fn few_steps_have_no_interval() {
-        assert_eq!(difference_of_medians(&[1.0], &[3.0, 4.0, 5.0], 1).unwrap().interval, None);
-        assert_eq!(difference_of_medians(&[], &[3.0], 1), None);
+        assert_eq!(
+            difference_of_medians(&[1.0], &[3.0, 4.0, 5.0], Drawn::Apart, 1).unwrap().interval,
+            None
+        );
+        assert_eq!(difference_of_medians(&[], &[3.0], Drawn::Apart, 1), None);
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn reasons(first: &TraceDocument, second: &TraceDocument) -> Vec<Stri
 }
 
 fn steady(of: &TraceDocument) -> usize {
-    of.steps.iter().filter(|step| !step.compiled).count()
+    of.steps.iter().filter(|step| step.is_steady()).count()
 }
 
 /// All that either side has a version of.

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::nanos::Nanos;
-use firstlight_schema::trace::{Bucket, Part, Step, TraceDocument};
+use firstlight_schema::trace::{Bucket, Part, Step, StepsBy, TraceDocument};
 use firstlight_schema::trace_comparison::{
     ComparedTrace, Fall, FrameRow, Row, TraceComparisonDocument,
 };
 use firstlight_schema::version::Build;
 
-use bootstrap::{difference_of_medians, middle};
+use bootstrap::{Drawn, FEWEST, difference_of_medians, middle};
 
 const MOST_FRAMES: usize = 200;
 const SEED: u64 = 1;
@@ -27,15 +27,17 @@ pub fn compare(
 ) -> TraceComparisonDocument {
     let mut document = TraceComparisonDocument::new(build, side(first), side(second));
     document.not_comparable = comparable::reasons(first, second);
-    let (a, b) = (steady(first), steady(second));
-    document.wall = row(None, None, &a, &b, &|step| step.duration_ns);
-    document.host_outside = row(None, None, &a, &b, &|step| step.host_outside_ns);
+    let sides = Sides::of(first, second);
+    let aligned = (sides.drawn == Drawn::InPairs).then_some(sides.first.len());
+    document.aligned_steps = aligned.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    document.wall = row(None, None, &sides, &|step| step.duration_ns);
+    document.host_outside = row(None, None, &sides, &|step| step.host_outside_ns);
     for bucket in Bucket::ALL {
-        let own = row(Some(bucket), None, &a, &b, &|step| step.bucket(bucket));
+        let own = row(Some(bucket), None, &sides, &|step| step.bucket(bucket));
         let parts: Vec<Row> = Part::ALL
             .into_iter()
             .filter(|part| part.bucket() == bucket)
-            .filter_map(|part| row(Some(bucket), Some(part), &a, &b, &|step| step.part(part)))
+            .filter_map(|part| row(Some(bucket), Some(part), &sides, &|step| step.part(part)))
             .collect();
         document.buckets.extend(own);
         // A bucket of one part is that part.
@@ -59,23 +61,48 @@ fn side(of: &TraceDocument) -> ComparedTrace {
 }
 
 fn steady(of: &TraceDocument) -> Vec<&Step> {
-    of.steps.iter().filter(|step| !step.compiled).collect()
+    of.steps.iter().filter(|step| step.is_steady()).collect()
+}
+
+/// The steps that are compared.
+struct Sides<'a> {
+    first: Vec<&'a Step>,
+    second: Vec<&'a Step>,
+    drawn: Drawn,
+}
+
+impl<'a> Sides<'a> {
+    /// Steps that the program numbered are compared in pairs, where enough are steady on both sides; others
+    /// as they come.
+    fn of(first: &'a TraceDocument, second: &'a TraceDocument) -> Self {
+        let numbered = |of: &TraceDocument| of.steps_by == StepsBy::Annotation;
+        let (all, others) = (steady(first), steady(second));
+        if numbered(first) && numbered(second) {
+            let by_number: BTreeMap<i64, &Step> =
+                others.iter().map(|step| (step.number, *step)).collect();
+            let pairs = all.iter().filter_map(|step| Some((*step, *by_number.get(&step.number)?)));
+            let (a, b): (Vec<&Step>, Vec<&Step>) = pairs.unzip();
+            if a.len() >= FEWEST {
+                return Self { first: a, second: b, drawn: Drawn::InPairs };
+            }
+        }
+        Self { first: all, second: others, drawn: Drawn::Apart }
+    }
 }
 
 /// Nothing where neither side has any of it.
 fn row(
     bucket: Option<Bucket>,
     part: Option<Part>,
-    first: &[&Step],
-    second: &[&Step],
+    sides: &Sides<'_>,
     of: &dyn Fn(&Step) -> Nanos,
 ) -> Option<Row> {
     let values = |side: &[&Step]| side.iter().map(|step| of(step).as_f64()).collect::<Vec<f64>>();
-    let (a, b) = (values(first), values(second));
+    let (a, b) = (values(&sides.first), values(&sides.second));
     if a.iter().chain(&b).all(|value| *value <= 0.0) {
         return None;
     }
-    let difference = difference_of_medians(&a, &b, SEED)?;
+    let difference = difference_of_medians(&a, &b, sides.drawn, SEED)?;
     Some(Row { bucket, part, first_ns: middle(&a)?, second_ns: middle(&b)?, difference })
 }
 

@@ -286,7 +286,7 @@ mod tests {
     use crate::attribute::Mark;
 
     fn mark(from: i64, to: i64) -> Mark {
-        Mark { name: String::new(), number: 0, span: (from, to) }
+        Mark { name: String::new(), number: 0, span: (from, to), ended: true }
     }
 
     #[test]

@@ -8,17 +8,21 @@ use super::decimal::nanoseconds;
 use super::json_event::{Args, Id, JsonEvent};
 use super::sieve::Sieve;
 use crate::error::Result;
-use crate::model::{Detail, Events, Facts, Line, Place, Trace};
+use crate::model::{
+    COMPLETION, Detail, Events, Facts, Line, MemorySample, Place, ProgramRun, Run, Trace,
+};
 use crate::names::{Category, NameId, Names};
 
 /// Inputs longer than this explain nothing to anybody.
 const LONGEST_INPUTS: usize = 1 << 16;
+/// Operators of a compiled region that are asked for their inputs.
+const FIRST_OPERATORS: u8 = 8;
 
 pub(crate) struct Collector {
     names: Names,
     lines: Vec<Line>,
     details: Vec<Detail>,
-    programs: FxHashMap<(Option<i64>, Option<NameId>), u32>,
+    programs: FxHashMap<ProgramRun, u32>,
     by_id: FxHashMap<(Id<'static>, Id<'static>), usize>,
     /// Events mostly come in runs of one thread.
     last: Option<(Id<'static>, Id<'static>, usize)>,
@@ -28,7 +32,24 @@ pub(crate) struct Collector {
     kineto: bool,
     negative: u64,
     untimed: u64,
+    /// The compiled region that operators are in just now: its line, its end, and how many more of them
+    /// are asked for their inputs.
+    region: Option<(usize, i64, u8)>,
+    memory: Vec<MemorySample>,
     sieve: Sieve,
+}
+
+/// The name of the events that tell what allocators do.
+const MEMORY: &str = "[memory]";
+
+#[derive(Deserialize)]
+struct Memory {
+    #[serde(rename = "Total Allocated")]
+    allocated: i64,
+    #[serde(rename = "Device Type", default)]
+    kind: i64,
+    #[serde(rename = "Device Id", default)]
+    device: i64,
 }
 
 #[derive(Deserialize)]
@@ -52,6 +73,8 @@ impl Collector {
             kineto: false,
             negative: 0,
             untimed: 0,
+            region: None,
+            memory: Vec::new(),
             sieve,
         }
     }
@@ -90,9 +113,29 @@ impl Collector {
                 self.metadata(event);
                 Ok(())
             }
-            // Flows, counters and instants take no time.
+            "i" if event.name.0 == MEMORY => self.memory(event, at),
+            // Flows, counters and other instants take no time.
             _ => Ok(()),
         }
+    }
+
+    /// What an allocator of PyTorch had handed out.
+    fn memory(&mut self, event: &JsonEvent<'_>, at: u64) -> Result<()> {
+        let time = event.ts.and_then(|raw| nanoseconds(raw.get().trim_matches('"')));
+        let args = event.args.and_then(|raw| serde_json::from_str::<Memory>(raw.get()).ok());
+        let (Some(time), Some(args)) = (time, args) else { return Ok(()) };
+        let name = match args.kind {
+            0 => "CPU".to_owned(),
+            1 => format!("GPU {}", args.device),
+            kind => format!("device type {kind}, {}", args.device),
+        };
+        let allocator = self.names.intern(Category::Other, &name);
+        if !self.sieve.again() {
+            self.sieve.bytes(size_of::<MemorySample>() as u64, at)?;
+            let bytes = u64::try_from(args.allocated).unwrap_or(0);
+            self.memory.push(MemorySample { at: time, allocator, bytes });
+        }
+        Ok(())
     }
 
     fn complete(&mut self, event: &JsonEvent<'_>, at: u64) -> Result<()> {
@@ -118,18 +161,40 @@ impl Collector {
         if self.names.len() > before {
             self.sieve.bytes(event.name.0.len() as u64 + 32, at)?;
         }
-        let line = self.line(event, category);
+        let line = self.line(event);
+        if category.on_device() {
+            self.lines[line].place = Place::Device;
+        }
+        let asked = category == Category::CpuOp && self.asks(event, line, start, duration);
         if !self.sieve.wants(start) {
             return Ok(());
         }
         self.sieve.event(at)?;
-        let detail = self.detail(event, category, at)?;
+        let detail = self.detail(event, category, asked, at)?;
         if self.sieve.keeps() {
             self.lines[line].events.push(name, start, duration, detail);
         } else {
             self.pass(line, (name, start, duration), detail);
         }
         Ok(())
+    }
+
+    /// Whether an operator's inputs may explain a compilation: those of a compiled function, or of the
+    /// first operators in a compiled region. A region stands before what is in it.
+    fn asks(&mut self, event: &JsonEvent<'_>, line: usize, start: i64, duration: i64) -> bool {
+        let name = event.name.0.as_ref();
+        if name.starts_with("Torch-Compiled Region") {
+            self.region = Some((line, start.saturating_add(duration), FIRST_OPERATORS));
+        }
+        match &mut self.region {
+            _ if name == "CompiledFunction" => true,
+            Some((own, end, left)) if *own == line && start < *end && *left > 0 => {
+                let operator = name.starts_with("aten::");
+                *left -= u8::from(operator);
+                operator
+            }
+            _ => false,
+        }
     }
 
     /// An event that is not kept, nor what was kept before it became too much.
@@ -146,7 +211,13 @@ impl Collector {
         }
     }
 
-    fn detail(&mut self, event: &JsonEvent<'_>, category: Category, at: u64) -> Result<u32> {
+    fn detail(
+        &mut self,
+        event: &JsonEvent<'_>,
+        category: Category,
+        asked: bool,
+        at: u64,
+    ) -> Result<u32> {
         let Some(raw) = event.args else { return Ok(0) };
         let wanted = match category {
             // JAX's converter writes no categories.
@@ -155,10 +226,11 @@ impl Collector {
             | Category::Memcpy
             | Category::Memset
             | Category::CudaRuntime => true,
-            Category::CpuOp => event.name.0 == "CompiledFunction",
+            Category::CpuOp => asked,
             Category::UserAnnotation
             | Category::GpuUserAnnotation
             | Category::PythonFunction
+            | Category::DeviceSync
             | Category::Overhead
             | Category::Other => false,
         };
@@ -170,15 +242,20 @@ impl Collector {
             Detail::Step(step)
         } else if let Some(id) = args.correlation.number() {
             Detail::Correlation(id.unsigned_abs())
-        } else if args.program_id.number().is_some() || !args.hlo_module.0.is_empty() {
+        } else if args.program_id.number().is_some()
+            || !args.hlo_module.0.is_empty()
+            || (args.run_id.number().is_some() && event.name.0.starts_with(COMPLETION))
+        {
             let module = (!args.hlo_module.0.is_empty())
                 .then(|| self.names.intern(Category::None, &args.hlo_module.0));
-            let key = (args.program_id.number(), module);
+            let run = args.run_id.number().filter(|_| self.sieve.keeps());
+            let run = run.map(|run| Run::new(run, args.device_ordinal.number()));
+            let key = (args.program_id.number(), module, run);
             if let Some(&known) = self.programs.get(&key) {
                 return Ok(known);
             }
             self.programs.insert(key, u32::try_from(self.details.len()).unwrap_or(0));
-            Detail::Program { id: key.0, module }
+            Detail::Program { id: key.0, module, run }
         } else if let Some(dims) = args.input_dims {
             let types = args.input_type.map_or("", |raw| raw.get());
             let text = format!("{}\n{types}", dims.get());
@@ -195,7 +272,7 @@ impl Collector {
         Ok(u32::try_from(self.details.len() - 1).expect("fewer details than 2^32"))
     }
 
-    fn line(&mut self, event: &JsonEvent<'_>, category: Category) -> usize {
+    fn line(&mut self, event: &JsonEvent<'_>) -> usize {
         if let Some((pid, tid, line)) = &self.last
             && *pid == event.pid
             && *tid == event.tid
@@ -205,9 +282,8 @@ impl Collector {
         let key = (event.pid.clone().into_owned(), event.tid.clone().into_owned());
         let lines = &mut self.lines;
         let line = *self.by_id.entry(key.clone()).or_insert_with(|| {
-            let place = if category.on_device() { Place::Device } else { Place::Host };
             let id = key.1.number().unwrap_or(0);
-            lines.push(Line { id, ..Line::new(String::new(), place) });
+            lines.push(Line { id, ..Line::new(String::new(), Place::Host) });
             lines.len() - 1
         });
         self.last = Some((key.0, key.1, line));
@@ -241,6 +317,9 @@ impl Collector {
             line.name = name.cloned().unwrap_or_else(|| tid.to_string());
             if line.group.starts_with("/device:") {
                 line.place = Place::Device;
+            } else if line.place == Place::Device {
+                // Kineto gives all devices the name of the process.
+                line.group = format!("GPU {pid}");
             }
         }
         let kineto = self.kineto
@@ -261,6 +340,7 @@ impl Collector {
             details: self.details,
             facts: self.facts,
             programs: Vec::new(),
+            memory: self.memory,
             notices: Vec::new(),
             bytes,
         };

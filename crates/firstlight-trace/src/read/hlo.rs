@@ -1,15 +1,28 @@
-//! The signature of a compiled program from its `HloProto`: the parameters' shapes and names. The
-//! body, which is nearly all of it, is skipped by its lengths.
+//! The signature of a compiled program from its `HloProto`: the parameters' shapes and names, the
+//! operators that call code of the host, and a digest of the code.
 
+use std::hash::{BuildHasher, Hasher};
+
+use memchr::memmem;
 use prost::Message;
+use rustc_hash::FxBuildHasher;
 
 use super::messages::{Instruction, ProgramShape, Shape};
 use super::wire::{Field, Fields, signed};
 use crate::error::Result;
 use crate::model::Parameter;
 
-/// A module's name and parameters; nothing if the bytes hold no module.
-pub(crate) fn signature(proto: &[u8], base: u64) -> Result<Option<(String, Vec<Parameter>)>> {
+/// What a trace is told about a module.
+#[derive(Debug, Default)]
+pub(crate) struct Signature {
+    pub(crate) module: String,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) callbacks: Vec<String>,
+    pub(crate) digest: u64,
+}
+
+/// A module's signature; nothing if the bytes hold no module.
+pub(crate) fn signature(proto: &[u8], base: u64) -> Result<Option<Signature>> {
     let mut fields = Fields::new(proto, base);
     while let Some(field) = fields.next_field()? {
         if let Field::Bytes(1, module) = field {
@@ -19,35 +32,83 @@ pub(crate) fn signature(proto: &[u8], base: u64) -> Result<Option<(String, Vec<P
     Ok(None)
 }
 
-fn module_signature(module: &[u8], base: u64) -> Result<(String, Vec<Parameter>)> {
-    let mut name = String::new();
+fn module_signature(module: &[u8], base: u64) -> Result<Signature> {
+    let mut of = Signature::default();
     let mut entry = None;
     let mut shape = ProgramShape::default();
     let mut computations = Vec::new();
     let mut fields = Fields::new(module, base);
     while let Some(field) = fields.next_field()? {
         match field {
-            Field::Bytes(1, text) => name = lossy(text),
+            Field::Bytes(1, text) => of.module = lossy(text),
             Field::Bytes(3, computation) => computations.push(computation),
             Field::Bytes(4, bytes) => shape = ProgramShape::decode(bytes).unwrap_or_default(),
             Field::Varint(6, id) => entry = Some(signed(id)),
             Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
         }
     }
-    let mut parameters: Vec<Parameter> = shape
+    of.parameters = shape
         .parameters
         .iter()
         .map(|shape| Parameter { name: String::new(), shape: text(shape) })
         .collect();
-    for (parameter, known) in parameters.iter_mut().zip(&shape.parameter_names) {
+    for (parameter, known) in of.parameters.iter_mut().zip(&shape.parameter_names) {
         parameter.name = lossy(known);
     }
+    let calls_back = memmem::find(module, CALLBACK.as_bytes()).is_some();
+    let mut digest = FxBuildHasher.build_hasher();
     for computation in computations {
         if entry.is_some() && computation_id(computation, base)? == entry {
-            name_arguments(computation, base, &mut parameters)?;
+            name_arguments(computation, base, &mut of.parameters)?;
+        }
+        if calls_back {
+            of.callbacks.extend(callbacks(computation, base)?);
+        }
+        digest_code(computation, base, &mut digest)?;
+    }
+    of.digest = digest.finish();
+    Ok(of)
+}
+
+/// Targets by which XLA calls Python hold this, whatever the device.
+const CALLBACK: &str = "_callback";
+
+/// Names of the instructions that call code of the host.
+fn callbacks(computation: &[u8], base: u64) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    let mut fields = Fields::new(computation, base);
+    while let Some(field) = fields.next_field()? {
+        let Field::Bytes(2, bytes) = field else { continue };
+        let Ok(instruction) = Instruction::decode(bytes) else { continue };
+        if memmem::find(&instruction.custom_call_target, CALLBACK.as_bytes()).is_some() {
+            names.push(lossy(&instruction.name));
         }
     }
-    Ok((name, parameters))
+    Ok(names)
+}
+
+/// Adds what the instructions do. Names, numbers and places in sources differ between two tracings of the
+/// same code.
+fn digest_code(computation: &[u8], base: u64, digest: &mut impl Hasher) -> Result<()> {
+    let mut fields = Fields::new(computation, base);
+    while let Some(field) = fields.next_field()? {
+        let Field::Bytes(2, instruction) = field else { continue };
+        let mut fields = Fields::new(instruction, base);
+        while let Some(field) = fields.next_field()? {
+            match field {
+                Field::Bytes(1 | 7 | 36..=38, _) | Field::Varint(35..=38, _) | Field::Fixed => {}
+                Field::Bytes(number, bytes) => {
+                    digest.write_u32(number);
+                    digest.write(bytes);
+                }
+                Field::Varint(number, value) => {
+                    digest.write_u32(number);
+                    digest.write_u64(value);
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn computation_id(computation: &[u8], base: u64) -> Result<Option<i64>> {

@@ -146,6 +146,10 @@ pub(crate) struct Args<'a> {
     #[serde(borrow)]
     pub(crate) hlo_module: Text<'a>,
     #[serde(borrow)]
+    pub(crate) run_id: Id<'a>,
+    #[serde(borrow)]
+    pub(crate) device_ordinal: Id<'a>,
+    #[serde(borrow)]
     pub(crate) correlation: Id<'a>,
     #[serde(borrow, rename = "Input Dims")]
     pub(crate) input_dims: Option<&'a RawValue>,

@@ -69,15 +69,19 @@ pub(crate) struct ProgramShape {
     pub(crate) parameter_names: Vec<Vec<u8>>,
 }
 
-/// `HloInstructionProto`, as far as parameters go.
+/// `HloInstructionProto`, as far as parameters and calls of the host go.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Instruction {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(crate) name: Vec<u8>,
     #[prost(bytes = "vec", tag = "2")]
     pub(crate) opcode: Vec<u8>,
     #[prost(message, optional, tag = "7")]
     pub(crate) metadata: Option<OpMetadata>,
     #[prost(int64, tag = "9")]
     pub(crate) parameter_number: i64,
+    #[prost(bytes = "vec", tag = "28")]
+    pub(crate) custom_call_target: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Message)]

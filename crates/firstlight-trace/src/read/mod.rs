@@ -24,7 +24,7 @@ use crate::error::{Problem, Result, TraceError};
 use crate::limits::Limits;
 use crate::model::{Line, Trace};
 use crate::names::Names;
-use crate::recompile::TorchTrace;
+use crate::recompile::Logs;
 use again::Rest;
 pub(crate) use again::{Pieces, Whole};
 use sieve::Sieve;
@@ -49,14 +49,14 @@ impl Opened {
     pub fn document(
         &mut self,
         file: &str,
-        log: Option<&TorchTrace>,
+        logs: Option<&Logs>,
         build: Build,
     ) -> Result<TraceDocument, TraceError> {
         let Some(rest) = &mut self.rest else {
-            return Ok(crate::document::document(&self.trace, file, log, build));
+            return Ok(crate::document::document(&self.trace, file, logs, build));
         };
         let mut source = rest.again(&mut self.trace);
-        crate::document::tell(&mut source, file, log, build)
+        crate::document::tell(&mut source, file, logs, build)
             .map_err(|problem| TraceError { path: self.path.clone(), problem })
     }
 }
@@ -217,4 +217,4 @@ fn told_endless(events: u64) -> Option<Notice> {
     (events > 0).then_some(Notice { name: NoticeName::NoTime, text })
 }
 
-const FOREVER: i64 = 3_000_000_000 * 1_000_000_000 / 1_000;
+pub(crate) const FOREVER: i64 = 3_000_000_000 * 1_000_000_000 / 1_000;

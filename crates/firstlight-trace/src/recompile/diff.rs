@@ -27,15 +27,7 @@ pub(super) fn diff(before: &[Argument<'_>], after: &[Argument<'_>]) -> Cause {
         let text = format!("{} arguments instead of {}", after.len(), before.len());
         return Cause { kind: CauseKind::ArgumentCount, text, changes };
     }
-    let Some(first) = changes.first() else {
-        return Cause {
-            kind: CauseKind::SameSignature,
-            text: "unknown: the arguments have the same types and shapes (a new function object, \
-                   another static argument, sharding or setting)"
-                .to_owned(),
-            changes,
-        };
-    };
+    let Some(first) = changes.first() else { return same(SAME) };
     let kind = kind(&first.before, &first.after);
     let mut text: Vec<String> = changes.iter().take(SHOWN).map(told).collect();
     if changes.len() > SHOWN {
@@ -49,7 +41,7 @@ fn told(change: &Change) -> String {
     format!("argument {}{name}: {} → {}", change.parameter, change.before, change.after)
 }
 
-fn kind(before: &str, after: &str) -> CauseKind {
+pub(super) fn kind(before: &str, after: &str) -> CauseKind {
     let split = |text: &str| {
         let (element, rest) = text.split_once('[').unwrap_or((text, ""));
         let dimensions = rest.trim_end_matches(']');
@@ -62,6 +54,14 @@ fn kind(before: &str, after: &str) -> CauseKind {
         () if old_rank != new_rank => CauseKind::Rank,
         () => CauseKind::Shape,
     }
+}
+
+/// What is left where the arguments in the program are the same.
+const SAME: &str = "the arguments that the program uses are the same";
+
+/// The arguments of the program are the same; what remains possible, in words.
+pub(super) fn same(text: &str) -> Cause {
+    Cause { kind: CauseKind::SameSignature, text: text.to_owned(), changes: Vec::new() }
 }
 
 pub(super) fn unknown(text: &str) -> Cause {

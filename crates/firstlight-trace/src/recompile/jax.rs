@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use firstlight_schema::nanos::Nanos;
-use firstlight_schema::trace::{Compilation, Turn};
+use firstlight_schema::trace::{Cause, CauseKind, Compilation, Turn};
 use rustc_hash::FxHashMap;
 
-use super::diff::{Argument, diff, first_use, unknown};
+use super::diff::{Argument, diff, first_use, same, unknown};
+use super::jax_log::JaxLog;
 use super::{Timed, served};
 use crate::attribute::{Compile, Findings};
 use crate::model::{Detail, Program as Code, Trace};
@@ -68,12 +69,48 @@ pub(super) fn explain(
     found: &Findings,
     timed: Vec<Timed>,
     runs: &Runs,
+    log: Option<&JaxLog>,
 ) -> Vec<Compilation> {
     let mut all: Vec<Compilation> = Vec::with_capacity(found.compiles.len());
     for (compile, timed) in found.compiles.iter().zip(timed) {
-        all.push(one(trace, found, (compile, timed), runs, &all));
+        let mut compilation = one(trace, found, (compile, timed), runs, &all);
+        let last = all.iter().rev().find(|other| other.function == compilation.function);
+        let since =
+            last.map_or(i64::MIN, |last| i64::try_from(last.start_ns.0).unwrap_or(i64::MAX));
+        if compilation.turn != Turn::First
+            && let Some(log) = log.filter(|log| !log.is_empty())
+            && let Some(began) = trace.facts.began
+        {
+            told(&mut compilation, log, (since, compile.span), began);
+        } else if compilation.cause.kind == CauseKind::SameSignature
+            && found.cleared.iter().any(|&at| since < at && at < compile.span.0)
+        {
+            compilation.cause = cleared();
+        }
+        all.push(compilation);
     }
     all
+}
+
+/// Takes the cause from what JAX itself says, where it says any.
+fn told(compilation: &mut Compilation, log: &JaxLog, (since, span): (i64, (i64, i64)), began: i64) {
+    let Some(explained) = log.about(&compilation.function, span, began) else { return };
+    let unchanged = compilation.cause.kind == CauseKind::SameSignature;
+    if let Some(cause) = explained.cause(unchanged) {
+        // The program knows the argument's number.
+        if unchanged || compilation.cause.kind != cause.kind {
+            compilation.cause = cause;
+        }
+    } else if explained.new && log.cleared(since, span.0, began) {
+        compilation.cause = cleared();
+    } else if explained.new && unchanged {
+        compilation.cause = explained.new_function();
+    }
+}
+
+fn cleared() -> Cause {
+    let text = "the cache of compiled functions was cleared (`jax.clear_caches`)".to_owned();
+    Cause { kind: CauseKind::ClearedCache, text, changes: Vec::new() }
 }
 
 fn one(
@@ -83,14 +120,11 @@ fn one(
     runs: &Runs,
     earlier: &[Compilation],
 ) -> Compilation {
-    let module = module(&compile.function);
-    let of_function = || {
-        let ids = trace.programs.iter().filter(|program| module_is(&program.module, &module));
-        let known: Vec<i64> = ids.map(|program| program.id).collect();
-        let named = ran_under(trace, found, &module);
-        known.into_iter().chain(named).collect::<Vec<i64>>()
-    };
-    let ids = of_function();
+    let function = compile.function.as_str();
+    let of_function =
+        trace.programs.iter().filter(|program| is_module_of(&program.module, function));
+    let mut ids: Vec<i64> = of_function.map(|program| program.id).collect();
+    ids.extend(ran_under(trace, found, function));
     let first = |id: &i64| runs.first(*id);
     // The new program is the one that first runs after it was compiled.
     let new = ids
@@ -112,7 +146,10 @@ fn one(
     };
     let program = |id: i64| trace.programs.iter().find(|program| program.id == id);
     let cause = match (old.and_then(program), new.and_then(program)) {
-        (Some(old), Some(new)) => diff(&arguments(old), &arguments(new)),
+        (Some(old), Some(new)) => match diff(&arguments(old), &arguments(new)) {
+            cause if cause.kind == CauseKind::SameSignature => same(remaining(old, new)),
+            cause => cause,
+        },
         _ if turn == Turn::First => first_use(),
         _ if trace.programs.is_empty() => {
             unknown("this format does not hold the programs; read the xplane.pb")
@@ -140,21 +177,37 @@ fn arguments(program: &Code) -> Vec<Argument<'_>> {
     arguments.map(|parameter| Argument { name: &parameter.name, shape: &parameter.shape }).collect()
 }
 
-/// `jit_step` for `step`; what cannot stand in a module's name is an underscore there.
-fn module(function: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
-    format!("jit_{}", function.chars().map(plain).collect::<String>())
+/// What remains possible where the arguments that both programs use are the same.
+fn remaining(old: &Code, new: &Code) -> &'static str {
+    if old.digest == new.digest {
+        "not in the recording: the code and the arguments it uses are the same; possible are a new function \
+         object (a closure, partial or lambda that is made again), an argument that the code does not use, a \
+         weak type, a setting, or a cleared cache; `firstlight trace --record` tells which"
+    } else {
+        "not in the recording: the arguments that the code uses are the same and the code differs; possible \
+         are a static argument, a value that a closure holds, a weak type, a setting, or a sharding; \
+         `firstlight trace --record` tells which"
+    }
 }
 
-fn module_is(name: &str, module: &str) -> bool {
-    // Some versions write `jit(step)`, and lambdas keep their brackets in places.
+/// Whether a module is that of a function: `jit_step` for `step`. What cannot stand in a module's name is
+/// an underscore there, and is cut from its end: `<lambda>` is `jit__lambda`.
+fn is_module_of(name: &str, function: &str) -> bool {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
-    name == module || name.chars().map(plain).eq(module.chars())
+    let name: String = name.chars().map(plain).collect();
+    let Some(name) = name.strip_prefix("jit_") else { return false };
+    let wanted: String = function.chars().map(plain).collect();
+    // Some versions write `jit(step)`.
+    let cut = |text: &str| text.trim_end_matches('_').to_owned();
+    name == wanted
+        || (wanted != function && cut(name) == cut(&wanted))
+        || name == format!("{wanted}_")
 }
 
 /// Programs that ran under a module's name, whether or not their code is in the trace.
-fn ran_under(trace: &Trace, found: &Findings, module: &str) -> Vec<i64> {
-    let named = found.ran.iter().filter(|(_, name)| module_is(trace.names.text(*name), module));
+fn ran_under(trace: &Trace, found: &Findings, function: &str) -> Vec<i64> {
+    let named =
+        found.ran.iter().filter(|(_, name)| is_module_of(trace.names.text(*name), function));
     let known = |id: &i64| trace.programs.iter().any(|program| program.id == *id);
     let mut ids: Vec<i64> = named.map(|(id, _)| *id).filter(|id| !known(id)).collect();
     ids.sort_unstable();
@@ -164,13 +217,14 @@ fn ran_under(trace: &Trace, found: &Findings, module: &str) -> Vec<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{module, module_is};
+    use super::is_module_of;
 
     #[test]
     fn a_functions_module_is_known_by_its_name() {
-        assert_eq!(module("step"), "jit_step");
-        assert_eq!(module("<lambda>"), "jit__lambda_");
-        assert!(module_is("jit_<lambda>", "jit__lambda_"));
-        assert!(!module_is("jit_step2", "jit_step"));
+        assert!(is_module_of("jit_step", "step") && is_module_of("jit(step)", "step"));
+        for module in ["jit__lambda", "jit__lambda_", "jit_<lambda>"] {
+            assert!(is_module_of(module, "<lambda>"), "{module}");
+        }
+        assert!(!is_module_of("jit_step2", "step") && !is_module_of("jit_step", "step_"));
     }
 }

@@ -3,17 +3,54 @@
 
 mod diff;
 mod jax;
+mod jax_log;
 mod torch;
 mod torch_trace;
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{Bucket, Compilation, Framework, Part, PartTime, Served};
 
+pub use jax_log::JaxLog;
 pub use torch_trace::TorchTrace;
 
 use crate::attribute::{Compile, Findings, Layers};
 use crate::intervals::{Set, Span};
 use crate::model::Trace;
+
+/// What the frameworks' own logs say about a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Logs {
+    pub torch: TorchTrace,
+    pub jax: JaxLog,
+}
+
+/// The file and the folder, beside a profile folder, in which a recording's logs are.
+const JAX_LOG: &str = "explanations.jsonl";
+const TORCH_LOGS: &str = "torch-trace";
+
+impl Logs {
+    /// The logs that `firstlight trace --record` has left beside a profile folder; empty where there are
+    /// none.
+    pub fn beside(profile: &Path) -> Self {
+        let folder = profile.parent().unwrap_or(profile);
+        let read = |path: &Path| {
+            fs::read(path)
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+                .unwrap_or_default()
+        };
+        let listed = fs::read_dir(folder.join(TORCH_LOGS)).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = listed.map(|entry| entry.path()).collect();
+        files.sort();
+        let mut torch = TorchTrace::default();
+        for file in files {
+            torch.extend(TorchTrace::parse(&read(&file)));
+        }
+        Self { torch, jax: JaxLog::parse(&read(&folder.join(JAX_LOG))) }
+    }
+}
 
 /// Collects, piece by piece, what explains the compilations of a trace.
 pub(crate) struct Explainer<'a> {
@@ -51,7 +88,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    pub(crate) fn finish(self, trace: &Trace, log: Option<&TorchTrace>) -> Vec<Compilation> {
+    pub(crate) fn finish(self, trace: &Trace, logs: Option<&Logs>) -> Vec<Compilation> {
         let timed: Vec<Timed> = self
             .parts
             .iter()
@@ -59,8 +96,12 @@ impl<'a> Explainer<'a> {
             .map(|(parts, compile)| timed(self.found, compile, parts))
             .collect();
         match self.evidence {
-            Evidence::Jax(runs) => jax::explain(trace, self.found, timed, &runs),
-            Evidence::Torch(calls) => torch::explain(self.found, timed, &calls, log),
+            Evidence::Jax(runs) => {
+                jax::explain(trace, self.found, timed, &runs, logs.map(|logs| &logs.jax))
+            }
+            Evidence::Torch(calls) => {
+                torch::explain(trace, self.found, timed, &calls, logs.map(|logs| &logs.torch))
+            }
         }
     }
 }

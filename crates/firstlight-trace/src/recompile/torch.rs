@@ -5,12 +5,13 @@ use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{Cause, CauseKind, Compilation, Turn};
 use serde_json::Value;
 
-use super::diff::{Argument, diff, first_use, unknown};
+use super::diff::{Argument, diff, first_use, same, unknown};
 use super::torch_trace::TorchTrace;
 use super::{Timed, served};
 use crate::attribute::{Compile, Findings};
 use crate::intervals::Span;
 use crate::model::{Detail, Line, Place, Trace};
+use crate::names::NameId;
 
 /// The calls around the compilations.
 pub(super) struct Calls {
@@ -37,6 +38,8 @@ struct Call {
     order: (i64, usize, u64),
     id: String,
     inputs: Vec<String>,
+    /// The first operators in it, with their inputs.
+    operators: Vec<(NameId, Vec<String>)>,
 }
 
 struct Open {
@@ -71,15 +74,20 @@ impl Calls {
                 if let Some(id) = name.strip_prefix("Torch-Compiled Region: ") {
                     self.seen += 1;
                     let order = (start, number, self.seen);
-                    let call = Call { order, id: id.to_owned(), inputs: Vec::new() };
+                    let (id, inputs, operators) = (id.to_owned(), Vec::new(), Vec::new());
+                    let call = Call { order, id, inputs, operators };
                     let last = open.replace(Open { call, end: events.end(index) });
                     self.close(last);
                 } else if let Detail::Inputs(text) = *piece.detail(line, index)
                     && let Some(open) = &mut open
                     && start < open.end
-                    && open.call.inputs.is_empty()
                 {
-                    open.call.inputs = inputs(piece.names.text(text));
+                    let inputs = tensors(piece.names.text(text));
+                    if name != "CompiledFunction" {
+                        open.call.operators.push((events.name[index], inputs));
+                    } else if open.call.inputs.is_empty() {
+                        open.call.inputs = inputs;
+                    }
                 }
             }
             // What no later event can lie in is told everything.
@@ -110,16 +118,22 @@ impl Calls {
 }
 
 pub(super) fn explain(
+    trace: &Trace,
     found: &Findings,
     timed: Vec<Timed>,
     calls: &Calls,
     log: Option<&TorchTrace>,
 ) -> Vec<Compilation> {
     let compiles = found.compiles.iter().zip(timed).zip(&calls.around);
-    compiles.map(|((compile, timed), around)| one(compile, timed, around, log)).collect()
+    compiles.map(|((compile, timed), around)| one(trace, (compile, timed), around, log)).collect()
 }
 
-fn one(compile: &Compile, timed: Timed, around: &Around, log: Option<&TorchTrace>) -> Compilation {
+fn one(
+    trace: &Trace,
+    (compile, timed): (&Compile, Timed),
+    around: &Around,
+    log: Option<&TorchTrace>,
+) -> Compilation {
     let id = compile.id.clone().unwrap_or_default();
     let again = id.split('/').nth(1).is_some_and(|turn| turn != "0");
     let (before, after) = (around.before.as_ref(), around.after.as_ref());
@@ -129,12 +143,7 @@ fn one(compile: &Compile, timed: Timed, around: &Around, log: Option<&TorchTrace
         first_use()
     } else {
         match (before, after) {
-            (Some(before), Some(after)) if !after.inputs.is_empty() => {
-                diff(&arguments(&before.inputs), &arguments(&after.inputs))
-            }
-            (Some(_), Some(_)) => {
-                unknown("record with record_shapes=True, or give the TORCH_TRACE log")
-            }
+            (Some(before), Some(after)) => compared(trace, before, after),
             _ => unknown("no call before and after it is in the recording"),
         }
     };
@@ -155,12 +164,43 @@ fn one(compile: &Compile, timed: Timed, around: &Around, log: Option<&TorchTrace
     }
 }
 
+/// What remains possible where all tensors are the same.
+const SAME: &str = "the tensors have the same types and shapes; possible are an attribute, a global or another \
+                    Python value that the code depends on, a grad mode or a setting; `firstlight trace --record` \
+                    or the TORCH_TRACE log tells which";
+
+/// Two calls, by the tensors that they were given, or else by those of their first operators.
+fn compared(trace: &Trace, before: &Call, after: &Call) -> Cause {
+    if !before.inputs.is_empty() && !after.inputs.is_empty() {
+        let cause = diff(&arguments(&before.inputs), &arguments(&after.inputs));
+        return if cause.kind == CauseKind::SameSignature { same(SAME) } else { cause };
+    }
+    if before.operators.is_empty() || after.operators.is_empty() {
+        let text = if trace.facts.shapes == Some(true) {
+            "the inputs of these calls are not in the recording; give the TORCH_TRACE log"
+        } else {
+            "record with record_shapes=True, or give the TORCH_TRACE log"
+        };
+        return unknown(text);
+    }
+    let pairs = before.operators.iter().zip(&after.operators);
+    for ((name, old), (_, new)) in pairs.take_while(|(old, new)| old.0 == new.0) {
+        let mut cause = diff(&arguments(old), &arguments(new));
+        if cause.kind != CauseKind::SameSignature {
+            cause.text = format!("in `{}`, {}", trace.names.text(*name), cause.text);
+            return cause;
+        }
+    }
+    same(SAME)
+}
+
 fn arguments(inputs: &[String]) -> Vec<Argument<'_>> {
     inputs.iter().map(|shape| Argument { name: "", shape }).collect()
 }
 
-/// `[[64, 128], []]` and `["float", "Scalar"]`, on two lines.
-fn inputs(text: &str) -> Vec<String> {
+/// `[[64, 128], []]` and `["float", "Scalar"]`, on two lines; of them those that are tensors. A size that
+/// became dynamic is a scalar of its own.
+fn tensors(text: &str) -> Vec<String> {
     let (dims, types) = text.split_once('\n').unwrap_or((text, ""));
     let list = |text: &str| match serde_json::from_str(text) {
         Ok(Value::Array(items)) => items,
@@ -170,10 +210,11 @@ fn inputs(text: &str) -> Vec<String> {
     list(dims)
         .iter()
         .enumerate()
-        .map(|(index, dims)| {
+        .map(|(index, dims)| (dims, types.get(index).and_then(Value::as_str).unwrap_or("?")))
+        .filter(|(_, of)| !matches!(*of, "" | "Scalar" | "ScalarList"))
+        .map(|(dims, of)| {
             let dims: Vec<String> =
                 dims.as_array().into_iter().flatten().map(Value::to_string).collect();
-            let of = types.get(index).and_then(Value::as_str).unwrap_or("?");
             format!("{of}[{}]", dims.join(","))
         })
         .collect()
@@ -181,12 +222,13 @@ fn inputs(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::inputs;
+    use super::tensors;
 
     #[test]
-    fn inputs_are_shapes_with_their_types() {
-        let text = "[[64, 128], [], [[1], [2]]]\n[\"float\", \"Scalar\"]";
-        assert_eq!(inputs(text), ["float[64,128]", "Scalar[]", "?[[1],[2]]"]);
-        assert!(inputs("nonsense").is_empty());
+    fn inputs_are_shapes_with_their_types_and_no_scalars() {
+        let text =
+            "[[64, 128], [], [[1], [2]], []]\n[\"float\", \"Scalar\", \"TensorList\", \"double\"]";
+        assert_eq!(tensors(text), ["float[64,128]", "TensorList[[1],[2]]", "double[]"]);
+        assert!(tensors("nonsense").is_empty());
     }
 }

@@ -14,7 +14,7 @@ use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::trace::TraceDocument;
-use firstlight_trace::{Opened, TorchTrace, check_cache, compare, open, speedscope};
+use firstlight_trace::{Logs, Opened, TorchTrace, check_cache, compare, open, speedscope};
 
 use super::suite_trace::trace_suite;
 use crate::args::Format;
@@ -47,7 +47,10 @@ fn read(
     settings: &TraceSettings,
     printer: &mut Printer,
 ) -> Result<(Opened, TraceDocument), Error> {
-    let log = settings.torch_trace.as_deref().map(log).transpose()?;
+    let mut logs = Logs::beside(path);
+    if let Some(path) = &settings.torch_trace {
+        logs.torch = log(path)?;
+    }
     let mut opened = open(path, &settings.limits)?;
     if let Some(bytes) = opened.in_pieces() {
         let megabytes = bytes.div_ceil(1 << 20);
@@ -56,7 +59,7 @@ fn read(
         ));
     }
     let name = opened.path.display().to_string();
-    let document = opened.document(&name, log.as_ref(), build())?;
+    let document = opened.document(&name, Some(&logs), build())?;
     Ok((opened, document))
 }
 

@@ -19,7 +19,9 @@ use super::pieces::Pieces;
 use super::sieve::Sieve;
 use super::wire::{Field, Fields, signed};
 use crate::error::{Problem, Result};
-use crate::model::{Detail, Events, Facts, Line, Place, Program, Trace};
+use crate::model::{
+    COMPLETION, Detail, Events, Facts, Line, MemorySample, Place, Program, ProgramRun, Run, Trace,
+};
 use crate::names::{Category, NameId, Names};
 
 use stats::{Found, Stats, Wanted, hlo_proto};
@@ -44,6 +46,7 @@ pub(crate) fn read(
             details: vec![Detail::Nothing],
             facts: Facts::default(),
             programs: Vec::new(),
+            memory: Vec::new(),
             notices: Vec::new(),
             bytes,
         },
@@ -68,6 +71,7 @@ struct Reader<R> {
 #[derive(Default)]
 struct Plane {
     name: String,
+    device: bool,
     /// An event's name by its metadata's id.
     names: FxHashMap<i64, NameId>,
     /// What all events of a metadata's id have.
@@ -77,6 +81,8 @@ struct Plane {
     lines: Vec<(u64, u64)>,
     /// The programs' numbers by details that were already made of them.
     details: FxHashMap<(Option<i64>, Option<NameId>), u32>,
+    /// The run that the events are of just now: those of one run follow each other on a line.
+    running: Option<(ProgramRun, u32)>,
 }
 
 impl<R: Read + Seek> Reader<R> {
@@ -129,6 +135,7 @@ impl<R: Read + Seek> Reader<R> {
             self.event_metadata(&mut plane, &bytes, from)?;
         }
         self.facts(&plane, &own);
+        plane.device = plane.name.starts_with("/device:");
         for (from, to) in std::mem::take(&mut plane.lines) {
             self.line(&mut plane, from, to)?;
         }
@@ -189,10 +196,14 @@ impl<R: Read + Seek> Reader<R> {
             return Ok(());
         }
         // A program that cannot be understood costs its explanation, not the trace.
-        if let Ok(Some((module, parameters))) = hlo::signature(proto, base) {
+        if let Ok(Some(hlo::Signature { module, parameters, callbacks, digest })) =
+            hlo::signature(proto, base)
+        {
             let kept: usize = parameters.iter().map(|p| p.name.len() + p.shape.len() + 64).sum();
-            self.sieve.bytes(kept as u64, base)?;
-            self.trace.programs.push(Program { id: id.unwrap_or(-1), module, parameters });
+            let names: usize = callbacks.iter().map(|name| name.len() + 24).sum();
+            self.sieve.bytes((kept + names) as u64, base)?;
+            let id = id.unwrap_or(-1);
+            self.trace.programs.push(Program { id, module, parameters, callbacks, digest });
         }
         Ok(())
     }
@@ -229,11 +240,12 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     fn line(&mut self, plane: &mut Plane, from: u64, to: u64) -> Result<()> {
-        let device = plane.name.starts_with("/device:");
-        let on = if device { Place::Device } else { Place::Host };
+        let on = if plane.device { Place::Device } else { Place::Host };
         let mut line = Line::new(plane.name.clone(), on);
         // The line's time may stand behind its events; those before it are read with none.
         let (mut began, mut timed, mut late) = (0_i64, false, 0);
+        let samples = self.trace.memory.len();
+        let mut late_samples = samples;
         // Unless it must be known at once.
         let mut ahead = (!self.sieve.chooses()).then_some(0);
         self.pieces.seek(from)?;
@@ -258,6 +270,7 @@ impl<R: Read + Seek> Reader<R> {
                     self.event(plane, &mut line, (began, later), from, end)?;
                     if !timed {
                         late = line.events.len();
+                        late_samples = self.trace.memory.len();
                     }
                 }
                 Head::Stretch { to, .. } => self.pieces.seek(to)?,
@@ -266,6 +279,9 @@ impl<R: Read + Seek> Reader<R> {
         if !self.sieve.chooses() {
             for start in &mut line.events.start[..late] {
                 *start = start.saturating_add(began);
+            }
+            for sample in &mut self.trace.memory[samples..late_samples] {
+                sample.at = sample.at.saturating_add(began);
             }
         }
         self.join(line);
@@ -359,6 +375,12 @@ impl<R: Read + Seek> Reader<R> {
         let end = began.saturating_add(offset.saturating_add(duration).div_euclid(1000));
         let duration = end.saturating_sub(start).max(0);
         let start = start.saturating_add(later);
+        if let (Some(bytes), Some(allocator), false) =
+            (found.bytes, found.allocator, self.sieve.again())
+        {
+            self.sieve.bytes(size_of::<MemorySample>() as u64, from)?;
+            self.trace.memory.push(MemorySample { at: start, allocator, bytes });
+        }
         let detail = self.detail(plane, &found, name, from)?;
         if self.sieve.keeps() {
             line.events.push(name, start, duration, detail);
@@ -385,14 +407,21 @@ impl<R: Read + Seek> Reader<R> {
 
     fn detail(&mut self, plane: &mut Plane, found: &Found, name: NameId, at: u64) -> Result<u32> {
         let trace = &mut self.trace;
+        let completes = found.run.is_some() && trace.names.text(name).starts_with(COMPLETION);
         let detail = if let Some(step) = found.step {
             Detail::Step(step)
-        } else if found.program.is_some() || found.module.is_some() {
-            let key = (found.program, found.module);
-            if let Some(&known) = plane.details.get(&key) {
+        } else if found.program.is_some() || found.module.is_some() || completes {
+            let run = found.run.filter(|_| !plane.device && self.sieve.keeps());
+            let run = run.map(|run| Run::new(run, found.device));
+            let (id, module) = (found.program, found.module);
+            let same = plane.running.filter(|(key, _)| *key == (id, module, run));
+            let known = same.map(|(_, index)| index);
+            let known = known
+                .or_else(|| plane.details.get(&(id, module)).copied().filter(|_| run.is_none()));
+            if let Some(known) = known {
                 return Ok(known);
             }
-            Detail::Program { id: found.program, module: found.module }
+            Detail::Program { id, module, run }
         } else {
             // Thousands of operators produce something; only waits are told by it.
             let waits = || trace.names.text(name).contains("Await");
@@ -405,8 +434,12 @@ impl<R: Read + Seek> Reader<R> {
         self.sieve.detail(&detail, at)?;
         let index = u32::try_from(trace.details.len()).expect("fewer details than 2^32");
         trace.details.push(detail);
-        if let Detail::Program { id, module } = detail {
-            plane.details.insert((id, module), index);
+        match detail {
+            Detail::Program { id, module, run: None } => {
+                plane.details.insert((id, module), index);
+            }
+            Detail::Program { id, module, run } => plane.running = Some(((id, module, run), index)),
+            _ => {}
         }
         Ok(index)
     }

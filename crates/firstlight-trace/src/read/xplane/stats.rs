@@ -14,6 +14,10 @@ pub(super) enum Wanted {
     StepNum,
     ProgramId,
     HloModule,
+    RunId,
+    Device,
+    BytesInUse,
+    Allocator,
     Produces,
     Consumes,
 }
@@ -24,6 +28,10 @@ impl Wanted {
             "step_num" => Self::StepNum,
             "program_id" => Self::ProgramId,
             "hlo_module" => Self::HloModule,
+            "run_id" => Self::RunId,
+            "device_ordinal" => Self::Device,
+            "bytes_allocated" => Self::BytesInUse,
+            "allocator_name" => Self::Allocator,
             "_p" => Self::Produces,
             "_c" => Self::Consumes,
             _ => return None,
@@ -37,6 +45,11 @@ pub(super) struct Found {
     pub(super) step: Option<i64>,
     pub(super) program: Option<i64>,
     pub(super) module: Option<NameId>,
+    pub(super) run: Option<i64>,
+    pub(super) device: Option<i64>,
+    /// What an allocator had handed out, and its name.
+    pub(super) bytes: Option<u64>,
+    pub(super) allocator: Option<NameId>,
     pub(super) produces: Option<u64>,
     pub(super) consumes: Option<u64>,
 }
@@ -57,6 +70,8 @@ pub(super) struct Stats<'a> {
     found: Found,
     module: Option<&'a [u8]>,
     module_reference: Option<i64>,
+    allocator: Option<&'a [u8]>,
+    allocator_reference: Option<i64>,
 }
 
 impl<'a> Stats<'a> {
@@ -76,6 +91,10 @@ impl<'a> Stats<'a> {
                     self.module_reference = Some(signed(id));
                     self.any = true;
                 }
+                Field::Varint(7, id) if wanted == Some(Wanted::Allocator) => {
+                    self.allocator_reference = Some(signed(id));
+                    self.any = true;
+                }
                 Field::Varint(3 | 4, value) => self.number(wanted, value),
                 Field::Bytes(5, text) => self.text(wanted, text),
                 Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
@@ -88,9 +107,12 @@ impl<'a> Stats<'a> {
         match wanted {
             Some(Wanted::StepNum) => self.found.step = Some(signed(value)),
             Some(Wanted::ProgramId) => self.found.program = Some(signed(value)),
+            Some(Wanted::RunId) => self.found.run = Some(signed(value)),
+            Some(Wanted::Device) => self.found.device = Some(signed(value)),
             Some(Wanted::Produces) => self.found.produces = Some(value),
             Some(Wanted::Consumes) => self.found.consumes = Some(value),
-            Some(Wanted::HloModule) | None => return,
+            Some(Wanted::BytesInUse) => self.found.bytes = Some(value),
+            Some(Wanted::HloModule | Wanted::Allocator) | None => return,
         }
         self.any = true;
     }
@@ -101,7 +123,10 @@ impl<'a> Stats<'a> {
             Some(Wanted::HloModule) => self.module = Some(text),
             Some(Wanted::StepNum) => self.found.step = number(),
             Some(Wanted::ProgramId) => self.found.program = number(),
-            Some(Wanted::Produces | Wanted::Consumes) | None => return,
+            Some(Wanted::RunId) => self.found.run = number(),
+            Some(Wanted::Device) => self.found.device = number(),
+            Some(Wanted::Allocator) => self.allocator = Some(text),
+            Some(Wanted::Produces | Wanted::Consumes | Wanted::BytesInUse) | None => return,
         }
         self.any = true;
     }
@@ -120,10 +145,19 @@ impl<'a> Stats<'a> {
             (None, Some(id)) => plane.texts.get(&id).map(|text| name(text)),
             (None, None) => None,
         };
+        let allocator = match (self.allocator, self.allocator_reference) {
+            (Some(text), _) => Some(name(&String::from_utf8_lossy(text))),
+            (None, Some(id)) => plane.texts.get(&id).map(|text| name(text)),
+            (None, None) => None,
+        };
         Found {
             step: self.found.step.or(below.step),
             program: self.found.program.or(below.program),
             module: module.or(below.module),
+            run: self.found.run.or(below.run),
+            device: self.found.device.or(below.device),
+            bytes: self.found.bytes.or(below.bytes),
+            allocator: allocator.or(below.allocator),
             produces: self.found.produces.or(below.produces),
             consumes: self.found.consumes.or(below.consumes),
         }

@@ -1,0 +1,114 @@
+//! What the threads of the host do: regions, graphs, operators, look-ups, and what is compiled.
+
+use firstlight_schema::trace::Part;
+
+use crate::intervals::Span;
+use crate::model::{Detail, Line, Place, Trace};
+use crate::names::ByName;
+use crate::rules::TorchRole;
+
+/// What all threads do, piece by piece.
+#[derive(Default)]
+pub(super) struct Threads(Vec<Thread>);
+
+/// What is open on a thread: parts and their ends.
+#[derive(Default)]
+struct Thread {
+    stack: Vec<(Part, i64)>,
+    at: i64,
+    /// Where the last operator ends that lies in no other.
+    operating: i64,
+}
+
+/// What the threads did in a piece.
+#[derive(Default)]
+pub(super) struct Done {
+    /// On each thread the innermost that has a part of its own.
+    pub(super) compiling: Vec<(Part, Span)>,
+    pub(super) region: Vec<Span>,
+    pub(super) graph: Vec<Span>,
+    pub(super) guards: Vec<Span>,
+    pub(super) prologue: Vec<Span>,
+    /// Operators that lie in no other.
+    pub(super) operators: Vec<Span>,
+    /// When something was launched, by its number, and on which line.
+    pub(super) launches: Vec<(u64, u32, i64)>,
+}
+
+impl Threads {
+    pub(super) fn feed(&mut self, piece: &Trace, span: Span, roles: &ByName<TorchRole>) -> Done {
+        self.0.resize_with(piece.lines.len(), Thread::default);
+        let mut done = Done::default();
+        for (index, (line, thread)) in (0..).zip(piece.lines.iter().zip(&mut self.0)) {
+            if line.place == Place::Host {
+                thread.feed(piece, index, line, roles, &mut done);
+                thread.book(&mut done.compiling, span.1);
+            }
+        }
+        done
+    }
+}
+
+impl Thread {
+    fn feed(
+        &mut self,
+        piece: &Trace,
+        own: u32,
+        line: &Line,
+        roles: &ByName<TorchRole>,
+        done: &mut Done,
+    ) {
+        let events = &line.events;
+        for index in 0..events.len() {
+            let span = (events.start[index], events.end(index));
+            if let Detail::Correlation(id) = *piece.detail(line, index) {
+                done.launches.push((id, own, span.0));
+            }
+            match roles[events.name[index]] {
+                TorchRole::Region => done.region.push(span),
+                TorchRole::Graph => {
+                    done.region.push(span);
+                    done.graph.push(span);
+                }
+                TorchRole::Operator if span.1 > self.operating => {
+                    self.operating = span.1;
+                    done.operators.push(span);
+                }
+                TorchRole::Guards => done.guards.push(span),
+                TorchRole::Prologue => done.prologue.push(span),
+                role @ (TorchRole::Compile(_) | TorchRole::Compiling) => {
+                    self.book(&mut done.compiling, span.0);
+                    let part = match role {
+                        TorchRole::Compile(part) => part,
+                        _ => self.stack.last().map_or(Part::Lower, |(part, _)| *part),
+                    };
+                    let end = self.stack.last().map_or(span.1, |(_, outer)| span.1.min(*outer));
+                    self.stack.push((part, end));
+                }
+                TorchRole::Step
+                | TorchRole::Operator
+                | TorchRole::Launch
+                | TorchRole::Blocked
+                | TorchRole::Python
+                | TorchRole::Annotation
+                | TorchRole::Other => {}
+            }
+        }
+    }
+
+    /// Books what lies between the last change and `until` to the innermost that is open.
+    fn book(&mut self, compiling: &mut Vec<(Part, Span)>, until: i64) {
+        while let Some(&(part, end)) = self.stack.last() {
+            let to = end.min(until);
+            if self.at < to {
+                compiling.push((part, (self.at, to)));
+                self.at = to;
+            }
+            if end > until {
+                break;
+            }
+            self.stack.pop();
+        }
+        self.at = self.at.max(until);
+    }
+}
