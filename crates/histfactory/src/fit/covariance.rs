@@ -10,6 +10,8 @@ use crate::model::layout::Layout;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Covariance {
     matrix: Matrix,
+    /// Free parameters of which the curvature says nothing.
+    unknown: Vec<bool>,
 }
 
 impl Covariance {
@@ -17,6 +19,7 @@ impl Covariance {
         layout: &Layout,
         curvature: &Curvature,
         system: &mut System,
+        free: &[bool],
         moving: &[bool],
     ) -> Self {
         let count = moving.len();
@@ -26,16 +29,27 @@ impl Covariance {
             row[column] = 1.0;
             system.solve(layout, curvature, moving, row);
         }
-        Self { matrix }
+        let has_none = |index: usize| free[index] && !(matrix.get(index, index) > 0.0);
+        let unknown = (0..count).map(has_none).collect();
+        Self { matrix, unknown }
     }
 
     pub fn matrix(&self) -> &Matrix {
         &self.matrix
     }
 
-    /// The standard deviation of a parameter.
+    /// The standard deviation of a parameter: zero if it is fixed, NaN if it is free and the curvature
+    /// says nothing of it, because a bound or a kink holds it or because nothing depends on it.
     pub fn sigma(&self, parameter: usize) -> f64 {
-        self.matrix.get(parameter, parameter).max(0.0).sqrt()
+        if self.unknown[parameter] {
+            return f64::NAN;
+        }
+        self.variance(parameter).sqrt()
+    }
+
+    /// The variance of a parameter, zero if it has none.
+    pub(crate) fn variance(&self, parameter: usize) -> f64 {
+        self.matrix.get(parameter, parameter).max(0.0)
     }
 
     /// The correlation of two parameters; zero if one of them is held.
