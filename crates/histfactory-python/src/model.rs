@@ -239,7 +239,6 @@ impl Model {
     }
 
     #[pyo3(signature = (mu, data=None, test="qtilde", *, search="mirrored", extend_bound=false))]
-    #[expect(clippy::too_many_arguments, reason = "named in Python")]
     fn hypotest(
         &self,
         py: Python<'_>,

@@ -209,7 +209,7 @@ class Objective:
         inputs: Sequence[str],
         *,
         data: str = "asimov",
-        mu: float = 1.0,
+        mu: float | None = None,
         smooth: float = 0.0,
         level: float = 0.05,
         templates: str = "fixed",
@@ -221,6 +221,7 @@ class Objective:
     @property
     def current(self) -> Array: ...
     def value(self, x: Array) -> Array: ...
+    def status(self, x: Array) -> list[str | None]: ...
     def value_and_gradient(self, x: Array) -> tuple[Array, Array]: ...
     def value_and_gradient_along(
         self, x: Array, directions: Array
