@@ -544,7 +544,7 @@ impl<'a> Fitter<'a> {
             if self.system.factorise(layout, &self.curvature, &state.moving, 0.0) {
                 let (free, moving) = (&state.free, &state.moving);
                 covariance =
-                    Some(Covariance::new(layout, &self.curvature, &mut self.system, free, moving));
+                    Some(Covariance::new(layout, &self.curvature, &self.system, free, moving));
             }
             flat = self.flat_direction(&state, covariance.as_ref());
         }
