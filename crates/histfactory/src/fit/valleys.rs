@@ -25,11 +25,11 @@ const LEAST_PULL: f64 = 0.15;
 /// The share of the constraint's pull that the symmetric push must have.
 const SHARE: f64 = 0.25;
 /// −log L may rise by this much from a minimum to its mirror image.
-const MOST_RISE: f64 = 0.5;
+const MOST_RISE: f64 = 1.0;
 /// The same where the search is global.
 const MOST_RISE_GLOBAL: f64 = 10.0;
 /// Fits from mirror images of one minimum that may fail to go lower.
-const MOST_FITS: usize = 8;
+const MOST_FITS: usize = 12;
 /// Times that a lower minimum may be found.
 const MOST_ROUNDS: usize = 40;
 
