@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use histfactory::inference::{Dataset, LimitOptions, TestKind};
+use histfactory::fit::Search;
+use histfactory::inference::{Dataset, LimitOptions, TestKind, TestOptions};
 use histfactory::toys::ToyOptions;
 use histfactory::{Data, FitOptions, ModelOptions};
 use numpy::{PyArray1, PyArray2};
@@ -195,7 +196,7 @@ impl Model {
 
     #[pyo3(signature = (
         fixed=None, data=None, *, start=None, bounds=None, tolerance=1e-9, max_iterations=200,
-        covariance=true,
+        covariance=true, search="mirrored",
     ))]
     #[expect(clippy::too_many_arguments, reason = "named in Python")]
     fn fit(
@@ -208,9 +209,11 @@ impl Model {
         tolerance: f64,
         max_iterations: usize,
         covariance: bool,
+        search: &str,
     ) -> Result<Fit> {
         let options = self.fit_options(fixed, start.as_ref(), bounds)?;
-        let options = FitOptions { tolerance, max_iterations, covariance, ..options };
+        let search = self::search(search)?;
+        let options = FitOptions { tolerance, max_iterations, covariance, search, ..options };
         let data = self::data(&self.core, data.as_ref())?;
         let fit = py.detach(|| self.core.fit(&data, &options))?;
         Fit::new(py, &self.core, fit)
@@ -235,21 +238,28 @@ impl Model {
         Ok(py.detach(|| self.core.test_statistic(&data, kind, mu))?.value)
     }
 
-    #[pyo3(signature = (mu, data=None, test="qtilde"))]
+    #[pyo3(signature = (mu, data=None, test="qtilde", *, search="mirrored", extend_bound=false))]
     fn hypotest(
         &self,
         py: Python<'_>,
         mu: f64,
         data: Option<Vector<'_>>,
         test: &str,
+        search: &str,
+        extend_bound: bool,
     ) -> Result<Hypotest> {
         let kind = kind(test)?;
+        let options = TestOptions { search: self::search(search)?, extend_bound };
         let data = self::data(&self.core, data.as_ref())?;
-        let found = py.detach(|| self.core.hypotest(&data, mu, kind))?;
+        let found = py.detach(|| self.core.hypotest_with(&data, mu, kind, &options))?;
         Ok(Hypotest::new(py, &found))
     }
 
-    #[pyo3(signature = (data=None, level=0.05, test="qtilde", *, tolerance=1e-8))]
+    #[pyo3(signature = (
+        data=None, level=0.05, test="qtilde", *, tolerance=1e-8, search="mirrored",
+        extend_bound=false,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "named in Python")]
     fn upper_limit(
         &self,
         py: Python<'_>,
@@ -257,17 +267,29 @@ impl Model {
         level: f64,
         test: &str,
         tolerance: f64,
+        search: &str,
+        extend_bound: bool,
     ) -> Result<UpperLimit> {
-        let options = LimitOptions { kind: kind(test)?, level, tolerance, ..Default::default() };
+        let (kind, search) = (kind(test)?, self::search(search)?);
+        let options =
+            LimitOptions { kind, level, tolerance, search, extend_bound, ..Default::default() };
         let data = self::data(&self.core, data.as_ref())?;
         let found = py.detach(|| self.core.upper_limit(&data, &options))?;
         UpperLimit::new(py, &found)
     }
 
-    #[pyo3(signature = (data="asimov", *, mu=1.0))]
-    fn significance(&self, py: Python<'_>, data: &str, mu: f64) -> Result<Significance> {
+    #[pyo3(signature = (data="asimov", *, mu=1.0, search="mirrored", extend_bound=false))]
+    fn significance(
+        &self,
+        py: Python<'_>,
+        data: &str,
+        mu: f64,
+        search: &str,
+        extend_bound: bool,
+    ) -> Result<Significance> {
         let dataset = dataset(data, mu)?;
-        let found = py.detach(|| self.core.significance(dataset))?;
+        let options = TestOptions { search: self::search(search)?, extend_bound };
+        let found = py.detach(|| self.core.significance_with(dataset, &options))?;
         Ok(Significance::new(py, found))
     }
 
@@ -342,6 +364,15 @@ pub(crate) fn kind(name: &str) -> Result<TestKind> {
         "t" => Ok(TestKind::T),
         "q0" => Ok(TestKind::Q0),
         other => Err(unknown("test statistic", other, &["q", "qtilde", "t", "q0"])),
+    }
+}
+
+fn search(name: &str) -> Result<Search> {
+    match name {
+        "descent" => Ok(Search::Descent),
+        "mirrored" => Ok(Search::Mirrored),
+        "global" => Ok(Search::GLOBAL),
+        other => Err(unknown("search", other, &["descent", "mirrored", "global"])),
     }
 }
 

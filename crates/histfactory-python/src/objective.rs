@@ -27,7 +27,7 @@ pub(crate) struct Objective {
 impl Objective {
     #[new]
     #[pyo3(signature = (
-        model, quantity, inputs, *, data="asimov", mu=1.0, smooth=0.0, level=0.05, templates="fixed",
+        model, quantity, inputs, *, data="asimov", mu=None, smooth=0.0, level=0.05, templates="fixed",
     ))]
     #[expect(clippy::too_many_arguments, reason = "named in Python")]
     fn new(
@@ -35,11 +35,13 @@ impl Objective {
         quantity: &str,
         inputs: Vec<String>,
         data: &str,
-        mu: f64,
+        mu: Option<f64>,
         smooth: f64,
         level: f64,
         templates: &str,
     ) -> Result<Self> {
+        // An expected limit is one on data without a signal.
+        let mu = mu.unwrap_or(if quantity == "upper_limit" { 0.0 } else { 1.0 });
         let dataset = dataset(data, mu)?;
         let quantity = match quantity {
             "nll" => Quantity::Nll,
@@ -103,6 +105,18 @@ impl Objective {
         let (rows, batch) = self.rows(&x)?;
         let values = py.detach(|| self.all(&rows, |x| self.core.evaluate(x, None)))?;
         shaped(py, values, batch)
+    }
+
+    /// Why there is no value at each row of an array, `None` where there is one. In a batch such rows are
+    /// NaN and the others stand.
+    fn status(
+        &self,
+        py: Python<'_>,
+        x: PyReadonlyArrayDyn<'_, f64>,
+    ) -> Result<Vec<Option<String>>> {
+        let (rows, _) = self.rows(&x)?;
+        let why = |x: &[f64]| self.core.evaluate(x, None).err().map(|error| error.to_string());
+        Ok(py.detach(|| rows.par_chunks(self.core.len().max(1)).map(why).collect()))
     }
 
     /// The value and the derivatives at a point, or at each row of an array.
@@ -206,9 +220,16 @@ impl Objective {
         if rows.len() == inputs {
             return Ok(vec![of(rows)?]);
         }
-        let found: std::result::Result<Vec<f64>, _> = rows.par_chunks(inputs).map(&of).collect();
-        Ok(found?)
+        masked(rows.par_chunks(inputs).map(&of).collect())
     }
+}
+
+/// The values of a batch, NaN where there is none; the first error if there is no value at all.
+fn masked(found: Vec<Found>) -> Result<Vec<f64>> {
+    if !found.is_empty() && found.iter().all(std::result::Result::is_err) {
+        return Ok(vec![found.into_iter().next().unwrap_or(Ok(f64::NAN))?]);
+    }
+    Ok(found.into_iter().map(|found| found.unwrap_or(f64::NAN)).collect())
 }
 
 /// Something of each row and its part of the results, both of the same width.
@@ -222,9 +243,14 @@ fn all_with(
         return Ok(vec![of(rows, results)?]);
     }
     let pairs = rows.par_chunks(width).zip(results.par_chunks_mut(width));
-    let found: std::result::Result<Vec<f64>, _> =
-        pairs.map(|(row, results)| of(row, results)).collect();
-    Ok(found?)
+    let of_row = |(row, results): (&[f64], &mut [f64])| {
+        let found = of(row, results);
+        if found.is_err() {
+            results.fill(f64::NAN);
+        }
+        found
+    };
+    masked(pairs.map(of_row).collect())
 }
 
 type Found = std::result::Result<f64, InferenceError>;

@@ -24,6 +24,12 @@ pub(crate) struct Fit {
     free: Py<PyArray1<bool>>,
     at_bound: Py<PyDict>,
     at_kink: Vec<String>,
+    /// −log L of other minima that the fit came upon.
+    other_minima: Vec<f64>,
+    /// Bins without a count whose rate is zero at the minimum.
+    at_border: Vec<usize>,
+    /// A combination of parameters that is not determined: how far each moves, the largest by one.
+    flat: Option<Py<PyDict>>,
     covariance: Option<Py<PyArray2<f64>>>,
     uncertainties: Option<Py<PyArray1<f64>>>,
     parameter_names: Vec<String>,
@@ -41,6 +47,13 @@ impl Fit {
         }
         let names = model.parameter_names();
         let at_kink = fit.at_kink.iter().map(|parameter| names[*parameter].clone()).collect();
+        let flat = fit.flat.as_ref().map(|flat| -> Result<Py<PyDict>> {
+            let moves = PyDict::new(py);
+            for (parameter, share) in &flat.parameters {
+                moves.set_item(&names[*parameter], share)?;
+            }
+            Ok(moves.unbind())
+        });
         let count = model.parameter_count();
         let covariance = fit.covariance.as_ref();
         let uncertainties =
@@ -61,6 +74,9 @@ impl Fit {
             free: PyArray1::from_vec(py, fit.free).unbind(),
             at_bound: at_bound.unbind(),
             at_kink,
+            other_minima: fit.other_minima,
+            at_border: fit.at_border,
+            flat: flat.transpose()?,
             covariance,
             uncertainties: uncertainties.map(|values| vector(py, values)),
             parameter_names: model.parameter_names().to_vec(),
@@ -100,6 +116,7 @@ pub(crate) struct Hypotest {
     q_asimov: f64,
     mu: f64,
     mu_hat: f64,
+    notes: Vec<String>,
 }
 
 impl Hypotest {
@@ -113,6 +130,7 @@ impl Hypotest {
             q_asimov: found.asimov,
             mu: found.statistic.mu,
             mu_hat: found.statistic.mu_hat,
+            notes: found.notes.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -131,21 +149,34 @@ pub(crate) struct UpperLimit {
     /// At −2, −1, 0, 1 and 2 standard deviations.
     expected: Py<PyArray1<f64>>,
     level: f64,
-    /// Every tested value with its CLs: the value, the observed one, the five expected ones.
+    /// Every tested value with its CLs: the value, the observed one (NaN where only the expected data
+    /// were fitted), the five expected ones.
     tested: Py<PyArray2<f64>>,
+    /// The reason of each limit that is not finite, by band in standard deviations or `"observed"`.
+    missing: Py<PyDict>,
+    notes: Vec<String>,
 }
 
 impl UpperLimit {
     pub(crate) fn new(py: Python<'_>, found: &histfactory::inference::UpperLimit) -> Result<Self> {
-        let rows = found
-            .tested
-            .iter()
-            .flat_map(|tested| [tested.mu, tested.cls].into_iter().chain(tested.expected));
+        let rows = found.tested.iter().flat_map(|tested| {
+            [tested.mu, tested.cls.unwrap_or(f64::NAN)].into_iter().chain(tested.expected)
+        });
+        let missing = PyDict::new(py);
+        for limit in &found.missing {
+            let why = limit.why.to_string();
+            match limit.band {
+                Some(band) => missing.set_item(band, why)?,
+                None => missing.set_item("observed", why)?,
+            }
+        }
         Ok(Self {
             observed: found.observed,
             expected: vector(py, found.expected.to_vec()),
             level: found.level,
             tested: matrix(py, rows.collect(), 7)?,
+            missing: missing.unbind(),
+            notes: found.notes.iter().map(ToString::to_string).collect(),
         })
     }
 }
@@ -167,6 +198,7 @@ pub(crate) struct Significance {
     theta_free: Py<PyArray1<f64>>,
     theta_background: Py<PyArray1<f64>>,
     kkt: f64,
+    notes: Vec<String>,
 }
 
 impl Significance {
@@ -177,6 +209,7 @@ impl Significance {
             p0: found.p0,
             mu_hat: found.mu_hat,
             kkt: found.kkt,
+            notes: found.notes.iter().map(ToString::to_string).collect(),
             theta_free: vector(py, found.theta_free),
             theta_background: vector(py, found.theta_background),
         }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use histfactory::derivative::Convention;
 use histfactory::fit::{Fit, FitError, Fitter};
-use histfactory::inference::Dataset;
+use histfactory::inference::{Dataset, LimitOptions};
 use histfactory::synthetic::Twin;
 use histfactory::toys::{BatchEvaluator, ToyOptions};
 use histfactory::{Data, FitOptions, Model, ModelOptions, Workspace};
@@ -72,6 +72,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     measure("fit_background", &mut || {
         black_box(fitter.fit(&FitOptions::default().fixing(poi, 0.0))).ok();
+    });
+    measure("fit_with_covariance", &mut || {
+        black_box(fitter.fit(&FitOptions::default().with_covariance())).ok();
+    });
+    measure("upper_limit", &mut || {
+        black_box(model.upper_limit(data, &LimitOptions::default())).ok();
     });
     measure("q0", &mut || {
         black_box(model.q0(data)).ok();

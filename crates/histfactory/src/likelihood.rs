@@ -23,6 +23,8 @@ use crate::model::{Data, EvaluationError, Model};
 pub struct Evaluator<'a> {
     pub(crate) model: &'a Model,
     pub(crate) data: &'a Data,
+    /// In place of the counts of `data`, while a fit keeps off the border of positive rates.
+    pub(crate) softened: Option<Vec<f64>>,
     pub(crate) scratch: Scratch,
     /// Made when a Hessian is first asked for.
     pub(crate) curvature: Option<Box<Curvature>>,
@@ -31,7 +33,8 @@ pub struct Evaluator<'a> {
 impl Model {
     /// An evaluator of this model on `data`.
     pub fn evaluator<'a>(&'a self, data: &'a Data) -> Evaluator<'a> {
-        Evaluator { model: self, data, scratch: Scratch::new(&self.layout), curvature: None }
+        let scratch = Scratch::new(&self.layout);
+        Evaluator { model: self, data, softened: None, scratch, curvature: None }
     }
 
     /// −log L.
@@ -83,8 +86,8 @@ impl Evaluator<'_> {
     /// NaN where there is no value.
     pub(crate) fn raw_nll(&mut self, theta: &[f64]) -> f64 {
         let Model { layout, numbers, .. } = self.model;
-        evaluate::value(layout, numbers, &self.data.values, theta, &mut self.scratch)
-            + self.data.constant
+        let data = self.softened.as_deref().unwrap_or(&self.data.values);
+        evaluate::value(layout, numbers, data, theta, &mut self.scratch) + self.data.constant
     }
 
     pub(crate) fn raw_gradient(&mut self, theta: &[f64]) -> f64 {
@@ -97,10 +100,32 @@ impl Evaluator<'_> {
         self.gradient()
     }
 
+    /// The gradient with the slopes that interpolations have at −α, in every parameter with |α| of at
+    /// least `least`; the rates are those at α.
+    pub(crate) fn mirrored_gradient(&mut self, theta: &[f64], least: f64) -> &[f64] {
+        self.raw_gradient_with(theta, Slopes::Mirrored { least });
+        self.gradient()
+    }
+
     fn raw_gradient_with(&mut self, theta: &[f64], slopes: Slopes) -> f64 {
-        let (Model { layout, numbers, .. }, data) = (self.model, &self.data.values);
+        let Model { layout, numbers, .. } = self.model;
+        let data = self.softened.as_deref().unwrap_or(&self.data.values);
         evaluate::value_and_gradient(layout, numbers, data, theta, slopes, &mut self.scratch)
             + self.data.constant
+    }
+
+    /// Adds the sizes of what the constraints' part of the gradient is a difference of, of each parameter.
+    pub(crate) fn add_constraint_sizes(&self, theta: &[f64], sizes: &mut [f64]) {
+        let auxiliary = self.data.auxiliary();
+        for term in &self.model.numbers.normal {
+            let stiffness = term.inverse_sigma * term.inverse_sigma;
+            let size = theta[term.parameter].abs().max(auxiliary[term.auxiliary].abs());
+            sizes[term.parameter] += size * stiffness;
+        }
+        for term in &self.model.numbers.poisson {
+            let gamma = theta[term.parameter].abs().max(f64::MIN_POSITIVE);
+            sizes[term.parameter] += term.factor + auxiliary[term.auxiliary] / gamma;
+        }
     }
 
     pub(crate) fn check(&self, theta: &[f64]) -> Result<(), EvaluationError> {

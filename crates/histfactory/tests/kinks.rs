@@ -49,7 +49,7 @@ fn a_minimum_at_a_kink_is_one() {
         let covariance = fit.covariance.as_ref().unwrap();
         for parameter in kinked {
             assert_eq!(fit.theta[parameter].to_bits(), 0.0_f64.to_bits());
-            assert_eq!(covariance.sigma(parameter).to_bits(), 0.0_f64.to_bits());
+            assert!(covariance.sigma(parameter).is_nan());
             for step in [1e-6, 1e-3, 0.1, 1.0] {
                 for value in [-step, step] {
                     assert!(profile(&model, data, parameter, value) > fit.nll, "{value}");

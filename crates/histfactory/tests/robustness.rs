@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use histfactory::inference::{InferenceError, LimitOptions};
+use histfactory::inference::{InferenceError, LimitOptions, MissingLimit, WhyNoLimit};
 use histfactory::synthetic::{Limits, any};
 use histfactory::workspace::{Join, Pruning, Renaming};
 use histfactory::{Data, FitOptions, Interpolation, Model, ModelOptions, Workspace};
@@ -63,13 +63,21 @@ fn two_factors_of_a_product_can_vanish_together() {
 }
 
 /// Far out in the parameter of interest slopes are differences of large numbers, and no step makes them
-/// smaller than their rounding: that is a minimum, and that there is no limit is the answer.
+/// smaller than their rounding: that is a minimum, and bands that CLs does not reach have no limit.
 #[test]
 fn a_signal_that_is_absorbed_has_no_limit_rather_than_a_fit_that_fails() {
     for seed in [32, 39, 54, 62, 101, 134] {
         let model = model(&any(seed, Limits::default()));
-        let told = model.upper_limit(model.observed(), &LimitOptions::default());
-        assert!(matches!(told, Err(InferenceError::NoLimit { .. })), "seed {seed}: {told:?}");
+        match model.upper_limit(model.observed(), &LimitOptions::default()) {
+            Err(InferenceError::NoLimit { .. }) => {}
+            Ok(limit) => {
+                assert!(!limit.missing.is_empty(), "seed {seed}");
+                let levels_off =
+                    |missing: &MissingLimit| matches!(missing.why, WhyNoLimit::LevelsOff { .. });
+                assert!(limit.missing.iter().all(levels_off), "seed {seed}: {:?}", limit.missing);
+            }
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
     }
 }
 

@@ -15,13 +15,15 @@ const PEERS: [&str; 2] = ["nextstat", "pyhf-jax"];
 const PACKAGES: [&str; 3] = ["pyhf[jax]==0.7.6", "jax==0.10.2", "nextstat==0.10.1"];
 
 /// A figure of ours in microseconds, what is asked of it, and its name with the peers.
-const WANTED: [(&str, &str, f64, Option<&str>); 9] = [
+const WANTED: [(&str, &str, f64, Option<&str>); 11] = [
     ("loading the JSON", "load", 12_000.0, Some("load")),
     ("NLL", "nll", f64::INFINITY, Some("nll")),
     ("NLL and gradient", "nll_and_gradient", 15.0, Some("nll_and_gradient")),
     ("the same and all yields", "nll_and_yield_gradient", 25.0, None),
     ("Hessian", "hessian", 150.0, None),
     ("fit", "fit", 2_500.0, Some("fit")),
+    ("fit with covariance", "fit_with_covariance", 700.0, None),
+    ("limit with bands", "upper_limit", 12_000.0, None),
     ("q0", "q0", 3_000.0, Some("q0")),
     ("Asimov significance, all yields", "asimov_significance_with_gradient", 3_000.0, None),
     ("1,000 toy fits, all cores", "toys_1000", 1_500_000.0, None),
@@ -151,17 +153,21 @@ fn micros(figure: f64) -> String {
     }
 }
 
-/// The workspace that is not ours to publish.
 fn shared() -> Option<PathBuf> {
+    shared_workspace("workspace_tHu.json")
+}
+
+/// A workspace that is not ours to publish.
+pub(super) fn shared_workspace(name: &str) -> Option<PathBuf> {
     let given = std::env::var_os("HISTFACTORY_SHARED_DATA").map(PathBuf::from);
     let beside =
         root().ancestors().map(|ancestor| ancestor.join("shared/data")).find(|f| f.is_dir());
-    let path = given.or(beside)?.join("workspaces/workspace_tHu.json");
+    let path = given.or(beside)?.join("workspaces").join(name);
     path.is_file().then_some(path)
 }
 
 /// The peers in an environment of their own below `target`.
-fn environment() -> Result<PathBuf> {
+pub(super) fn environment() -> Result<PathBuf> {
     let folder = root().join("target/python-histfactory");
     let python = folder.join("bin/python");
     let record = folder.join("installed");

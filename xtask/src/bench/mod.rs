@@ -11,6 +11,7 @@ mod ledger;
 mod losses;
 mod memory;
 mod publish;
+mod published;
 mod report;
 mod spawn;
 mod suites;
@@ -35,11 +36,11 @@ struct Workshop {
 }
 
 /// Benches that bring much along or take long, and are run only when they are asked for by name.
-const LARGE: [&str; 4] = ["losses", "suites", "torch", "trace"];
+const LARGE: [&str; 5] = ["losses", "published", "suites", "torch", "trace"];
 
 pub(crate) fn bench(names: &[String]) -> Result {
     type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 14] = [
+    let benches: [(&str, Bench); 15] = [
         ("spawn", spawn::bench),
         ("memory", memory::bench),
         ("ledger", ledger::bench),
@@ -51,6 +52,7 @@ pub(crate) fn bench(names: &[String]) -> Result {
         ("publish", publish::bench),
         ("histfactory", histfactory::bench),
         ("losses", losses::bench),
+        ("published", published::bench),
         ("suites", suites::bench),
         ("torch", torch::bench),
         ("trace", trace::bench),
@@ -63,8 +65,10 @@ pub(crate) fn bench(names: &[String]) -> Result {
         names.is_empty() || names.iter().any(|name| !without.contains(&name.as_str()))
     };
     // histfactory has programs and peers of its own; suites make their own environments.
-    let (firstlight, python) =
-        (needed(&["histfactory", "losses"]), needed(&["histfactory", "losses", "suites"]));
+    let (firstlight, python) = (
+        needed(&["histfactory", "losses", "published"]),
+        needed(&["histfactory", "losses", "published", "suites"]),
+    );
     if firstlight {
         step("the release binary", cargo().args(["build", "--release", "--quiet"]))?;
     }

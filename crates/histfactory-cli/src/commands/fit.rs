@@ -106,7 +106,7 @@ fn document<'a>(
     minos: BTreeMap<&'a str, [Option<f64>; 2]>,
 ) -> FitDocument<'a> {
     let names = model.parameter_names();
-    let sigma = |index| fit.covariance.as_ref().map_or(0.0, |matrix| matrix.sigma(index));
+    let sigma = |index| fit.covariance.as_ref().map_or(0.0, |matrix| matrix.sigma(index)).max(0.0);
     let held = (0..names.len()).filter(|index| !fit.free[*index]);
     FitDocument {
         schema: Schema::of("histfactory-fit"),
@@ -139,6 +139,7 @@ fn render(model: &Model, fit: &Fit, document: &FitDocument<'_>, value: bool) -> 
     ]);
     for (index, name) in model.parameter_names().iter().enumerate() {
         let sigma = fit.covariance.as_ref().map(|matrix| matrix.sigma(index));
+        let sigma = sigma.filter(|sigma| !sigma.is_nan());
         let sigma = sigma.filter(|sigma| *sigma > 0.0).map(number).unwrap_or_default();
         let pull = document.pulls.get(name.as_str());
         let pull = pull.map(|[shift, _]| format!("{shift:+.2}")).unwrap_or_default();

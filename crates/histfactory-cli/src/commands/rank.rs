@@ -27,10 +27,10 @@ struct Ranked<'a> {
     parameter: &'a str,
     /// Changes of the parameter of interest with the parameter down and up, by its width after …
     impact_postfit: [f64; 2],
-    /// … and before the fit.
-    impact_prefit: [f64; 2],
-    pull: f64,
-    constraint: f64,
+    /// … and before the fit; null without a constraint, like the pull and the constraint.
+    impact_prefit: Option<[f64; 2]>,
+    pull: Option<f64>,
+    constraint: Option<f64>,
 }
 
 pub(crate) fn rank(settings: &RankSettings, printer: &mut Printer) -> Result<Exit, Error> {
@@ -52,9 +52,9 @@ fn document<'a>(model: &'a Model, impacts: &[Impact]) -> RankDocument<'a> {
     let ranked = |impact: &Impact| Ranked {
         parameter: &model.parameter_names()[impact.parameter],
         impact_postfit: impact.after,
-        impact_prefit: impact.before,
-        pull: impact.pull.pull,
-        constraint: impact.pull.constraint,
+        impact_prefit: Some(impact.before).filter(|before| before[0].is_finite()),
+        pull: Some(impact.pull.pull).filter(|pull| pull.is_finite()),
+        constraint: Some(impact.pull.constraint).filter(|constraint| constraint.is_finite()),
     };
     RankDocument {
         schema: Schema::of("histfactory-rank"),
@@ -65,13 +65,13 @@ fn document<'a>(model: &'a Model, impacts: &[Impact]) -> RankDocument<'a> {
 
 fn drawn(ranked: &Ranked<'_>) -> plot::Impact {
     let [down, up] = ranked.impact_postfit;
-    let [before_down, before_up] = ranked.impact_prefit;
+    let [before_down, before_up] = ranked.impact_prefit.unwrap_or([0.0; 2]);
     plot::Impact {
         name: ranked.parameter.to_owned(),
         up,
         down,
         prefit: [before_up, before_down],
-        pull: [ranked.pull, ranked.constraint],
+        pull: ranked.pull.zip(ranked.constraint).map(|(pull, constraint)| [pull, constraint]),
     }
 }
 
@@ -87,8 +87,14 @@ fn render(document: &RankDocument<'_>, top: usize) -> String {
     ]);
     for (index, ranked) in document.ranking.iter().take(top).enumerate() {
         let [down, up] = ranked.impact_postfit.map(number);
-        let [before_down, before_up] = ranked.impact_prefit.map(number);
-        let pull = format!("{:+.2} ± {:.2}", ranked.pull, ranked.constraint);
+        let [before_down, before_up] = ranked
+            .impact_prefit
+            .map_or([String::new(), String::new()], |before| before.map(number));
+        let pull = ranked.pull.zip(ranked.constraint);
+        let pull = pull.map_or_else(
+            || "free".to_owned(),
+            |(pull, constraint)| format!("{pull:+.2} ± {constraint:.2}"),
+        );
         let place = (index + 1).to_string();
         table.row([place, ranked.parameter.to_owned(), down, up, before_down, before_up, pull]);
     }

@@ -65,7 +65,7 @@ pub(crate) fn scan(settings: &ScanSettings, printer: &mut Printer) -> Result<Exi
 }
 
 fn sigma(fit: &Fit, index: usize) -> f64 {
-    fit.covariance.as_ref().map_or(0.0, |covariance| covariance.sigma(index))
+    fit.covariance.as_ref().map_or(0.0, |covariance| covariance.sigma(index)).max(0.0)
 }
 
 /// What was asked for, or three standard deviations within the bounds.

@@ -94,7 +94,12 @@ fn document<'a>(
         .map(|toy| ToyRow {
             toy: toy.number,
             poi: toy.fit.theta[poi],
-            uncertainty: toy.fit.covariance.as_ref().map_or(0.0, |matrix| matrix.sigma(poi)),
+            uncertainty: toy
+                .fit
+                .covariance
+                .as_ref()
+                .map_or(0.0, |matrix| matrix.sigma(poi))
+                .max(0.0),
             twice_nll: 2.0 * toy.fit.nll,
         })
         .collect();

@@ -1,5 +1,7 @@
 //! `histfactory upper-limit`: the value of the parameter of interest that is just excluded.
 
+use std::fmt::Write;
+
 use histfactory::Model;
 use histfactory::inference::{LimitOptions, TestKind, UpperLimit};
 use schemars::JsonSchema;
@@ -21,19 +23,31 @@ pub(crate) struct LimitDocument<'a> {
     poi: &'a str,
     level: f64,
     test_stat: &'static str,
-    /// The observed limit.
-    observed: f64,
-    /// At −2, −1, 0, 1 and 2 standard deviations.
-    expected: [f64; 5],
+    /// The observed limit; null if there is none.
+    observed: Option<f64>,
+    /// At −2, −1, 0, 1 and 2 standard deviations; null where there is none.
+    expected: [Option<f64>; 5],
+    /// The limits that are null, with the reason of each.
+    missing: Vec<MissingValue>,
+    /// Circumstances that a reader should know.
+    notes: Vec<String>,
     /// CLs at every value that was tested.
     tested: Vec<TestedValue>,
 }
 
 #[derive(Serialize, JsonSchema)]
+struct MissingValue {
+    /// The band in standard deviations; null for the observed limit.
+    band: Option<f64>,
+    why: String,
+}
+
+#[derive(Serialize, JsonSchema)]
 struct TestedValue {
     test_poi: f64,
+    /// Null where only the expected data were fitted.
     #[serde(rename = "CLs_obs")]
-    observed: f64,
+    observed: Option<f64>,
     #[serde(rename = "CLs_exp")]
     expected: [f64; 5],
 }
@@ -61,8 +75,14 @@ fn document<'a>(model: &'a Model, found: &UpperLimit) -> LimitDocument<'a> {
         poi: model.poi().map_or("", |index| &model.parameter_names()[index]),
         level: found.level,
         test_stat: "qtilde",
-        observed: found.observed,
-        expected: found.expected,
+        observed: finite(found.observed),
+        expected: found.expected.map(finite),
+        missing: found
+            .missing
+            .iter()
+            .map(|missing| MissingValue { band: missing.band, why: missing.why.to_string() })
+            .collect(),
+        notes: found.notes.iter().map(ToString::to_string).collect(),
         tested: found
             .tested
             .iter()
@@ -83,7 +103,8 @@ fn curve(
     printer: &Printer,
 ) -> Result<Vec<LimitPoint>, Error> {
     let progress = Progress::new(count, "values", printer);
-    let highest = 1.3 * found.observed.max(found.expected[3]);
+    let limits = found.expected.iter().take(4).chain([&found.observed]);
+    let highest = 1.3 * limits.copied().filter(|limit| limit.is_finite()).fold(0.0, f64::max);
     let steps = f64::from(u32::try_from(count - 1).expect("the number of points is limited"));
     let mut points = Vec::with_capacity(count);
     for step in (0u32..).take(count) {
@@ -96,13 +117,26 @@ fn curve(
     Ok(points)
 }
 
+fn finite(limit: f64) -> Option<f64> {
+    Some(limit).filter(|limit| limit.is_finite())
+}
+
 fn render(document: &LimitDocument<'_>) -> String {
-    let bands: Vec<String> = document.expected.iter().map(|limit| number(*limit)).collect();
-    format!(
+    let limit = |limit: &Option<f64>| limit.map_or_else(|| "none".to_owned(), number);
+    let bands: Vec<String> = document.expected.iter().map(limit).collect();
+    let mut text = format!(
         "upper limit on {} at CLs = {}\n  observed  {}\n  expected  {}  (−2σ, −1σ, median, +1σ, +2σ)\n",
         document.poi,
         document.level,
-        number(document.observed),
+        limit(&document.observed),
         bands.join("  "),
-    )
+    );
+    for missing in &document.missing {
+        let which = missing.band.map_or("observed".to_owned(), |band| format!("{band:+}σ"));
+        let _ = writeln!(text, "  no {which} limit: {}", missing.why);
+    }
+    for note in &document.notes {
+        let _ = writeln!(text, "  note: {note}");
+    }
+    text
 }

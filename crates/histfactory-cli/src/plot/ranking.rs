@@ -13,7 +13,7 @@ pub(crate) struct Impact {
     /// The same with its uncertainty before the fit.
     pub(crate) prefit: [f64; 2],
     /// Shift and width in units of the constraint.
-    pub(crate) pull: [f64; 2],
+    pub(crate) pull: Option<[f64; 2]>,
 }
 
 const ROW: f64 = 22.0;
@@ -43,10 +43,11 @@ pub(crate) fn ranking(poi: &str, rows: &[Impact]) -> String {
         let y = TOP + ROW * (f64::from(index) + 0.5);
         svg.text([left - 8.0, y + 4.0], Anchor::End, &row.name);
         draw_impact(&mut svg, &impact, row, y);
-        let [shift, width] = row.pull;
-        let (from, to) = (pull.at(shift - width), pull.at(shift + width));
-        svg.line([from, y], [to, y], Stroke::thin(colour::INK));
-        svg.dot([pull.at(shift), y], colour::INK);
+        if let Some([shift, width]) = row.pull {
+            let (from, to) = (pull.at(shift - width), pull.at(shift + width));
+            svg.line([from, y], [to, y], Stroke::thin(colour::INK));
+            svg.dot([pull.at(shift), y], colour::INK);
+        }
     }
     for (axis, start, word) in
         [(&impact, left, format!("Δ{poi}")), (&pull, left + PANEL + GAP, "pull".to_owned())]

@@ -10,6 +10,7 @@ Array: TypeAlias = NDArray[np.float64]
 Document: TypeAlias = str | PathLike[str] | Mapping[str, Any]
 Patch: TypeAlias = str | PathLike[str] | Sequence[Mapping[str, Any]] | tuple[Document, str]
 TestName: TypeAlias = Literal["q", "qtilde", "t", "q0"]
+SearchName: TypeAlias = Literal["descent", "mirrored", "global"]
 DatasetName: TypeAlias = Literal["asimov", "observed", "profiled-asimov"]
 
 class HistfactoryError(Exception): ...
@@ -69,13 +70,20 @@ class Model:
         tolerance: float = 1e-9,
         max_iterations: int = 200,
         covariance: bool = True,
+        search: SearchName = "mirrored",
     ) -> Fit: ...
     def q0(self, data: ArrayLike | None = None) -> float: ...
     def test_statistic(
         self, mu: float, data: ArrayLike | None = None, test: TestName = "qtilde"
     ) -> float: ...
     def hypotest(
-        self, mu: float, data: ArrayLike | None = None, test: TestName = "qtilde"
+        self,
+        mu: float,
+        data: ArrayLike | None = None,
+        test: TestName = "qtilde",
+        *,
+        search: SearchName = "mirrored",
+        extend_bound: bool = False,
     ) -> Hypotest: ...
     def upper_limit(
         self,
@@ -84,8 +92,17 @@ class Model:
         test: TestName = "qtilde",
         *,
         tolerance: float = 1e-8,
+        search: SearchName = "mirrored",
+        extend_bound: bool = False,
     ) -> UpperLimit: ...
-    def significance(self, data: DatasetName = "asimov", *, mu: float = 1.0) -> Significance: ...
+    def significance(
+        self,
+        data: DatasetName = "asimov",
+        *,
+        mu: float = 1.0,
+        search: SearchName = "mirrored",
+        extend_bound: bool = False,
+    ) -> Significance: ...
     def toys(self, theta: ArrayLike, count: int, seed: int = 0) -> Array: ...
     def toy_statistics(
         self, theta: ArrayLike, mu: float, count: int, seed: int = 0, test: TestName = "qtilde"
@@ -119,6 +136,12 @@ class Fit:
     @property
     def at_kink(self) -> list[str]: ...
     @property
+    def other_minima(self) -> list[float]: ...
+    @property
+    def at_border(self) -> list[int]: ...
+    @property
+    def flat(self) -> dict[str, float] | None: ...
+    @property
     def covariance(self) -> Array | None: ...
     @property
     def uncertainties(self) -> Array | None: ...
@@ -143,6 +166,8 @@ class Hypotest:
     def mu(self) -> float: ...
     @property
     def mu_hat(self) -> float: ...
+    @property
+    def notes(self) -> list[str]: ...
 
 class UpperLimit:
     @property
@@ -153,6 +178,10 @@ class UpperLimit:
     def level(self) -> float: ...
     @property
     def tested(self) -> Array: ...
+    @property
+    def missing(self) -> dict[float | str, str]: ...
+    @property
+    def notes(self) -> list[str]: ...
 
 class Significance:
     @property
@@ -169,6 +198,8 @@ class Significance:
     def theta_background(self) -> Array: ...
     @property
     def kkt(self) -> float: ...
+    @property
+    def notes(self) -> list[str]: ...
 
 class Objective:
     def __init__(
@@ -178,7 +209,7 @@ class Objective:
         inputs: Sequence[str],
         *,
         data: str = "asimov",
-        mu: float = 1.0,
+        mu: float | None = None,
         smooth: float = 0.0,
         level: float = 0.05,
         templates: str = "fixed",
@@ -190,6 +221,7 @@ class Objective:
     @property
     def current(self) -> Array: ...
     def value(self, x: Array) -> Array: ...
+    def status(self, x: Array) -> list[str | None]: ...
     def value_and_gradient(self, x: Array) -> tuple[Array, Array]: ...
     def value_and_gradient_along(
         self, x: Array, directions: Array

@@ -97,25 +97,33 @@ fn evaluate(function: &Function, frame: &mut Frame<'_>) -> Result<(), String> {
     let mut work =
         values.iter_mut().zip(points).zip(gradients.into_iter().zip(hessians)).enumerate();
     let compute = |(index, ((value, point), (gradient, hessian))): (usize, Row<'_>)| {
-        let found = match (gradient, hessian) {
+        let (mut gradient, mut hessian) = (gradient, hessian);
+        let found = match (gradient.as_deref_mut(), hessian.as_deref_mut()) {
             (Some(gradient), Some(hessian)) => {
                 function.evaluate_curvature(point, gradient, hessian)
             }
             (gradient, _) => function.evaluate(point, gradient),
         };
-        *value = found.map_err(|problem| {
-            if rows == 1 { problem.to_string() } else { format!("row {index}: {problem}") }
-        })?;
-        Ok(())
+        if found.is_err() {
+            for part in [gradient, hessian].into_iter().flatten() {
+                part.fill(f64::NAN);
+            }
+        }
+        *value = *found.as_ref().unwrap_or(&f64::NAN);
+        match found {
+            Ok(_) => Ok(()),
+            Err(problem) if rows == 1 => Err(problem.to_string()),
+            Err(problem) => Err(format!("row {index}: {problem}")),
+        }
     };
     if rows == 1 {
         return work.try_for_each(compute);
     }
-    // Each row is computed on its own, so that the number of threads changes no bit. The complaint
-    // is about the first row that has one.
+    // Each row is computed on its own, so that the number of threads changes no bit. Rows without a
+    // value are NaN; where no row has one the complaint is about the first.
     let work: Vec<_> = work.collect();
     let outcomes: Vec<Result<(), String>> = work.into_par_iter().map(compute).collect();
-    outcomes.into_iter().collect()
+    if outcomes.iter().any(Result::is_ok) { Ok(()) } else { outcomes.into_iter().collect() }
 }
 
 type Parts<'a> = (Option<&'a mut [f64]>, Option<&'a mut [f64]>);

@@ -154,7 +154,8 @@ impl Evaluator<'_> {
     /// Second derivatives at the point of the latest gradient.
     pub(crate) fn collect(&mut self, curvature: &mut Curvature, information: Information) {
         let Model { layout, numbers, .. } = self.model;
-        curvature.collect(layout, numbers, &self.data.values, &mut self.scratch, information);
+        let data = self.softened.as_deref().unwrap_or(&self.data.values);
+        curvature.collect(layout, numbers, data, &mut self.scratch, information);
     }
 }
 

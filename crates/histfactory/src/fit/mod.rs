@@ -2,11 +2,13 @@
 //!
 //! The first steps use the expected information, which cannot be indefinite, the others the exact
 //! Hessian, or the factor that is held and the secants of the steps since. Where an interpolation has a kink
-//! the fit also looks beyond it. A fit that did not converge says so and why; its numbers are then the best
-//! that were seen.
+//! the fit also looks beyond it; where templates act in one way on both sides of zero it looks at the other
+//! side. A fit that did not converge says so and why; its numbers are then the best that were seen.
 
+mod border;
 mod covariance;
 mod feasible;
+mod flat;
 mod kinks;
 mod lanes;
 mod narrow;
@@ -18,11 +20,12 @@ mod ridges;
 mod secants;
 mod shared;
 mod system;
+mod valleys;
 
 pub use covariance::Covariance;
 pub use newton::Fitter;
-pub use options::FitOptions;
-pub use result::{Fit, FitError, Outcome, Side};
+pub use options::{FitOptions, Search};
+pub use result::{Fit, FitError, FlatDirection, Outcome, Side};
 pub(crate) use ridges::DIFFERENT;
 pub(crate) use shared::Shared;
 pub(crate) use system::System;

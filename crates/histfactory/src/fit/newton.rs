@@ -17,6 +17,10 @@ use crate::linalg::product;
 use crate::model::{Data, EvaluationError, Model};
 
 const MOST_DAMPING: f64 = 1e10;
+/// Steps towards rates without a likelihood that a fit may try before it keeps off them otherwise.
+const MOST_BLOCKED: usize = 8;
+/// A gradient above this is never taken for rounding before a fit has used its iterations.
+const AT_MOST_ROUNDING: f64 = 1.0;
 
 /// Fits of one model, with memory that is used again.
 #[derive(Debug, Clone)]
@@ -44,6 +48,8 @@ pub(super) struct State {
     pub(super) moving: Vec<bool>,
     pub(super) kinks: Vec<Kink>,
     pub(super) evaluations: usize,
+    /// Steps that had to be shortened because −log L has no value at their end.
+    pub(super) blocked: usize,
 }
 
 impl State {
@@ -120,7 +126,7 @@ impl<'a> Fitter<'a> {
     pub(crate) fn on<'b>(self, model: &'b Model, data: &'b Data) -> Fitter<'b> {
         let Self { evaluator: Evaluator { scratch, curvature: kept, .. }, .. } = self;
         let Self { curvature, system, secants, factored, .. } = self;
-        let evaluator = Evaluator { model, data, scratch, curvature: kept };
+        let evaluator = Evaluator { model, data, softened: None, scratch, curvature: kept };
         Fitter { evaluator, curvature, system, secants, factored }
     }
 
@@ -131,7 +137,7 @@ impl<'a> Fitter<'a> {
         Ok(self.minimise(state, pace, None, options))
     }
 
-    /// Goes on to the minimum, perhaps after a first step, and to a lower one beyond a kink.
+    /// Goes on to the minimum, perhaps after a first step, and to a lower one that is known to be near.
     pub(super) fn minimise(
         &mut self,
         state: State,
@@ -141,7 +147,11 @@ impl<'a> Fitter<'a> {
     ) -> Fit {
         let kinks = state.kinks.clone();
         let fit = self.descend(state, pace, first, options);
-        if fit.converged() { self.cross(fit, &kinks, options) } else { fit }
+        if !fit.converged() {
+            return self.along_border(&fit, options).unwrap_or(fit);
+        }
+        let fit = self.cross(fit, &kinks, options);
+        self.search_minima(fit, options)
     }
 
     /// Goes on to the next minimum.
@@ -158,9 +168,13 @@ impl<'a> Fitter<'a> {
             Some(Step::Refused) | None => 0.0,
         };
         let mut factorised = false;
+        let mut within = 0;
         let outcome = loop {
             self.choose_sides(&mut state, options.tolerance);
             let kkt = state.activate();
+            if state.blocked > MOST_BLOCKED && self.is_near_border() {
+                break Outcome::Stalled { damping };
+            }
             if kkt < options.tolerance && factorised {
                 if pace.polishes() {
                     // A new matrix would have gone beyond the tolerance; a held one does so for less.
@@ -178,6 +192,14 @@ impl<'a> Fitter<'a> {
                 } else {
                     Outcome::TooManyIterations { allowed: options.max_iterations }
                 };
+            }
+            if kkt >= options.tolerance && factorised && kkt < AT_MOST_ROUNDING {
+                let limit = self.rounding(&state);
+                within += usize::from(kkt <= limit);
+                // One more step may still gain digits, more of them do not.
+                if within > 2 {
+                    break Outcome::ConvergedToRounding { limit };
+                }
             }
             if kkt < options.tolerance {
                 // Already there: one factorisation, for the distance.
@@ -292,6 +314,7 @@ impl<'a> Fitter<'a> {
             moving,
             kinks: Vec::new(),
             evaluations: 0,
+            blocked: 0,
         };
         state.find_kinks(model);
         self.feasible_start(&mut state)?;
@@ -456,6 +479,7 @@ impl<'a> Fitter<'a> {
                 let best = -0.5 * slope * part * part / curve;
                 part = best.clamp(0.1 * part, 0.5 * part);
             } else {
+                state.blocked += usize::from(part == 1.0);
                 part *= 0.25;
             }
         }
@@ -469,25 +493,21 @@ impl<'a> Fitter<'a> {
     fn rounding(&self, state: &State) -> f64 {
         let layout = &self.evaluator.model.layout;
         let stride = self.curvature.dense.stride;
-        let mut limit = 0.0_f64;
+        let weights = &self.evaluator.scratch.weight;
+        // What the sums of the gradient are made of, for each parameter.
+        let mut parts = vec![0.0_f64; state.theta.len()];
         for (place, &parameter) in layout.elimination.global.iter().enumerate() {
-            let parameter = parameter as usize;
-            if !state.moving[parameter] {
-                continue;
-            }
             let rows = self.curvature.jacobian.chunks_exact(stride.max(1));
-            let sum: f64 = rows
-                .zip(&self.evaluator.scratch.weight)
-                .map(|(row, weight)| (2.0 + weight.abs()) * row[place].abs())
-                .sum();
-            limit = limit.max(sum + state.theta[parameter].abs());
+            let slopes =
+                rows.zip(weights).map(|(row, weight)| (2.0 + weight.abs()) * row[place].abs());
+            parts[parameter as usize] = slopes.sum();
         }
         for (local, &parameter) in layout.elimination.local.iter().enumerate() {
-            if state.moving[parameter as usize] {
-                limit = limit.max(2.0 * self.curvature.slope[local].abs());
-            }
+            parts[parameter as usize] = 2.0 * self.curvature.slope[local].abs();
         }
-        64.0 * f64::EPSILON * limit
+        self.evaluator.add_constraint_sizes(&state.theta, &mut parts);
+        let moving = parts.iter().zip(&state.moving).filter(|(_, moving)| **moving);
+        64.0 * f64::EPSILON * moving.map(|(part, _)| *part).fold(0.0, f64::max)
     }
 
     /// ½ gᵀH⁻¹g with the latest factor.
@@ -516,19 +536,26 @@ impl<'a> Fitter<'a> {
         let layout = &self.evaluator.model.layout;
         let kkt = state.activate();
         let mut covariance = None;
+        let mut flat = None;
         if options.covariance {
             self.evaluate(&mut state);
             state.activate();
             self.evaluator.collect(&mut self.curvature, Information::Exact);
             if self.system.factorise(layout, &self.curvature, &state.moving, 0.0) {
+                let (free, moving) = (&state.free, &state.moving);
                 covariance =
-                    Some(Covariance::new(layout, &self.curvature, &mut self.system, &state.moving));
+                    Some(Covariance::new(layout, &self.curvature, &self.system, free, moving));
             }
+            flat = self.flat_direction(&state, covariance.as_ref());
         }
         let at_kink = state.leave_kinks();
         Fit {
             at_bound: state.at_bound(),
             at_kink,
+            at_border: Vec::new(),
+            other_minima: Vec::new(),
+            two_sided: false,
+            flat,
             kkt,
             edm: distance.unwrap_or(if kkt == 0.0 { 0.0 } else { f64::INFINITY }),
             iterations,

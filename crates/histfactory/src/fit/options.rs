@@ -14,6 +14,27 @@ pub struct FitOptions {
     pub max_iterations: usize,
     /// Whether to invert the Hessian at the minimum.
     pub covariance: bool,
+    /// How to look for lower minima than the nearest one.
+    pub search: Search,
+}
+
+/// How a fit looks for the lowest of several minima.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Search {
+    /// It takes the minimum that its start leads to.
+    Descent,
+    /// It repeats from the mirror images of parameters that may have a minimum on both sides of zero.
+    /// One more evaluation where there are none.
+    #[default]
+    Mirrored,
+    /// The same with every parameter that is pulled, and from so many random starts.
+    Global { starts: usize, seed: u64 },
+}
+
+impl Search {
+    /// A search from thirty random starts.
+    pub const GLOBAL: Self = Self::Global { starts: 30, seed: 0 };
 }
 
 impl Default for FitOptions {
@@ -25,6 +46,7 @@ impl Default for FitOptions {
             tolerance: 1e-9,
             max_iterations: 200,
             covariance: false,
+            search: Search::default(),
         }
     }
 }
@@ -55,6 +77,13 @@ impl FitOptions {
     #[must_use]
     pub fn with_covariance(mut self) -> Self {
         self.covariance = true;
+        self
+    }
+
+    /// With another search for lower minima.
+    #[must_use]
+    pub fn searching(mut self, search: Search) -> Self {
+        self.search = search;
         self
     }
 }

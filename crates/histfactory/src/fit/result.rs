@@ -1,6 +1,7 @@
 //! What came of a fit.
 
 use super::Covariance;
+use super::ridges::DIFFERENT;
 use crate::model::EvaluationError;
 
 /// A minimum of −log L, with what speaks for its being one.
@@ -25,8 +26,27 @@ pub struct Fit {
     /// Free parameters that ended at zero because −log L has a kink there, as code0 and code1 give
     /// it, and rises on both sides. Like those at a bound they have no curvature and no variance.
     pub at_kink: Vec<usize>,
+    /// Bins without a count whose rate is zero at the minimum: −log L would fall further if the rate could.
+    /// The gradient is then that with the condition that rates are not negative.
+    pub at_border: Vec<usize>,
+    /// −log L of other minima that the fit came upon, in ascending order.
+    pub other_minima: Vec<f64>,
+    /// A combination of parameters that the data and the constraints do not determine. Looked for where
+    /// the covariance is asked for.
+    pub flat: Option<FlatDirection>,
+    /// Whether a parameter may have a minimum on both sides of zero.
+    pub(crate) two_sided: bool,
     /// If asked for and there is one.
     pub covariance: Option<Covariance>,
+}
+
+/// A direction along which −log L hardly changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlatDirection {
+    /// The parameters that move along it and how far each, the largest by one.
+    pub parameters: Vec<(usize, f64)>,
+    /// How far −log L takes to rise by one half, as the curvature gives it.
+    pub sigma: f64,
 }
 
 /// An end of a parameter's range.
@@ -83,6 +103,30 @@ impl Fit {
             moving[parameter] = false;
         }
         moving
+    }
+
+    /// The lower one of two fits, which knows of the other minimum and what both took.
+    pub(crate) fn or_lower(self, other: Self) -> Self {
+        let iterations = self.iterations + other.iterations;
+        let evaluations = self.evaluations + other.evaluations;
+        let (mut lower, higher) =
+            if other.nll < self.nll - DIFFERENT { (other, self) } else { (self, other) };
+        for nll in higher.other_minima.into_iter().chain([higher.nll]) {
+            let is_known = (nll - lower.nll).abs() <= DIFFERENT
+                || lower.other_minima.iter().any(|known| (known - nll).abs() <= DIFFERENT);
+            if !is_known {
+                lower.other_minima.push(nll);
+            }
+        }
+        lower.other_minima.sort_by(f64::total_cmp);
+        (lower.iterations, lower.evaluations) = (iterations, evaluations);
+        lower.two_sided |= higher.two_sided;
+        lower
+    }
+
+    /// Whether other starts may lead to other minima.
+    pub(crate) fn may_have_others(&self) -> bool {
+        self.two_sided || !self.other_minima.is_empty()
     }
 
     /// The fit, if it converged.

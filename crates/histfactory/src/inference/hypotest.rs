@@ -6,8 +6,9 @@
 //! fits do, not five.
 
 use super::InferenceError;
-use super::statistic::{Profile, TestKind, TestStatistic};
-use crate::fit::Fit;
+use super::notes::{Fitted, Note, of_fit};
+use super::statistic::{Profile, TestKind, TestOptions, TestStatistic};
+use crate::fit::{DIFFERENT, Fit};
 use crate::model::{Data, Model};
 use crate::special::normal_cdf;
 
@@ -32,6 +33,7 @@ pub struct Hypotest {
     pub observed: PValues,
     /// At T = 2, 1, 0, −1, −2.
     pub expected: [PValues; 5],
+    pub notes: Vec<Note>,
 }
 
 impl PValues {
@@ -61,10 +63,26 @@ pub(super) fn position(kind: TestKind, q: f64, q_asimov: f64) -> f64 {
 pub(super) struct Alternative {
     pub(super) data: Data,
     pub(super) point: Fit,
-    nll: f64,
+    pub(super) nll: f64,
 }
 
 impl Alternative {
+    /// The best fit to the data, and the expected data of the alternative. Both fits know of each other:
+    /// where one value of the parameter of interest leads lower than all of them, all are fitted again.
+    pub(super) fn with_best_fit(
+        model: &Model,
+        profile: &mut Profile<'_>,
+        mu: f64,
+    ) -> Result<(Fit, Self), InferenceError> {
+        let mut free = profile.free()?;
+        let alternative = Self::new(model, profile, mu)?;
+        if alternative.point.nll < free.nll - DIFFERENT {
+            free = profile.free_from(&alternative.point.theta)?;
+        }
+        profile.latest = Some(free.theta.clone());
+        Ok((free, alternative))
+    }
+
     /// Profiled to the data, with the parameter of interest at `mu`.
     pub(super) fn new(
         model: &Model,
@@ -100,20 +118,36 @@ impl Model {
         mu: f64,
         kind: TestKind,
     ) -> Result<Hypotest, InferenceError> {
+        self.hypotest_with(data, mu, kind, &TestOptions::default())
+    }
+
+    /// The same with other settings of the fits.
+    pub fn hypotest_with(
+        &self,
+        data: &Data,
+        mu: f64,
+        kind: TestKind,
+        options: &TestOptions,
+    ) -> Result<Hypotest, InferenceError> {
         let mu = kind.tested(mu);
-        let statistic = self.test_statistic(data, kind, mu)?;
-        let mut profile = kind.profile(self, data)?.near(&statistic.conditional.theta);
         let other = kind.alternative();
-        let alternative = Alternative::new(self, &mut profile, other)?;
-        let mut of_asimov = kind.profile(self, &alternative.data)?.near(&alternative.point.theta);
-        let asimov = kind.one_sided(alternative.t(&of_asimov.at(mu)?), mu, other);
+        let mut profile = kind.profile(self, data, options)?;
+        let (free, alternative) = Alternative::with_best_fit(self, &mut profile, other)?;
+        let statistic = TestStatistic::new(&mut profile, kind, mu, free)?;
+        let mut of_asimov = kind.profile(self, &alternative.data, options)?;
+        let conditional = of_asimov.lowest_from(mu, &alternative.point.theta)?;
+        let asimov = kind.one_sided(alternative.t(&conditional), mu, other);
         let root = asimov.sqrt();
         let t = position(kind, statistic.value, asimov);
+        let mut notes = statistic.notes.clone();
+        notes.extend(of_fit(&alternative.point, Fitted::Observed, Some(other), profile.poi));
+        notes.extend(of_fit(&conditional, Fitted::Expected, Some(mu), profile.poi));
         Ok(Hypotest {
             observed: PValues::new(kind, t, root),
             expected: BANDS.map(|band| PValues::new(kind, band, root)),
             statistic,
             asimov,
+            notes,
         })
     }
 }

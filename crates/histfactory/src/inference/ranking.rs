@@ -17,7 +17,8 @@ pub struct Pull {
 }
 
 /// What a parameter does to the parameter of interest when it is moved by a width and the others
-/// are fitted again.
+/// are fitted again. A parameter without a constraint has a width after the fit only: its pull and its
+/// impact before are NaN.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Impact {
     pub parameter: usize,
@@ -61,13 +62,13 @@ impl Model {
                 Some(Pull {
                     parameter,
                     pull: (fit.theta[parameter] - centre) / width,
-                    constraint: covariance.sigma(parameter) / width,
+                    constraint: covariance.variance(parameter).sqrt() / width,
                 })
             })
             .collect())
     }
 
-    /// Impacts of all constrained parameters on the parameter of interest, the largest first.
+    /// Impacts of all free parameters on the parameter of interest, the largest first.
     pub fn ranking(&self, data: &Data) -> Result<Vec<Impact>, InferenceError> {
         self.ranking_with(data, &|| {})
     }
@@ -80,7 +81,19 @@ impl Model {
     ) -> Result<Vec<Impact>, InferenceError> {
         let poi = self.needed_poi()?;
         let fit = self.fit(data, &FitOptions::default().with_covariance())?.require()?;
-        let pulls = self.pulls(data, &fit)?;
+        let mut pulls = self.pulls(data, &fit)?;
+        // Factors without a constraint have no pull, but they move the parameter of interest too.
+        let sigma =
+            |parameter: usize| fit.covariance.as_ref().map_or(f64::NAN, |c| c.sigma(parameter));
+        let free = (0..self.parameter_count()).filter(|&parameter| {
+            let has_none = matches!(self.numbers.constraints[parameter], Constraint::Free);
+            has_none && fit.free[parameter] && sigma(parameter) > 0.0
+        });
+        pulls.extend(free.map(|parameter| Pull {
+            parameter,
+            pull: f64::NAN,
+            constraint: f64::NAN,
+        }));
         let mut impacts: Vec<Impact> = pulls
             .par_iter()
             .filter(|pull| pull.parameter != poi)
@@ -102,9 +115,10 @@ impl Model {
         pull: Pull,
     ) -> Result<Impact, InferenceError> {
         let parameter = pull.parameter;
-        let Some((_, width)) = self.constraint_of(data, parameter) else {
-            return Ok(Impact { parameter, pull, before: [0.0; 2], after: [0.0; 2] });
-        };
+        let width = self.constraint_of(data, parameter).map(|(_, width)| width);
+        // Where a bound or a kink holds it there is no width to move it by.
+        let sigma = fit.covariance.as_ref().map_or(0.0, |covariance| covariance.sigma(parameter));
+        let narrowed = if sigma > 0.0 { sigma } else { 0.0 };
         let mut fitter = Fitter::new(self, data)?;
         let [low, high] = self.bounds()[parameter];
         let mut shift = |step: f64| -> Result<f64, InferenceError> {
@@ -112,8 +126,10 @@ impl Model {
             let options = FitOptions::default().fixing(parameter, value).from(&fit.theta);
             Ok(fitter.fit(&options)?.require()?.theta[poi] - fit.theta[poi])
         };
-        let narrowed = width * pull.constraint;
-        let before = [shift(-width)?, shift(width)?];
+        let before = match width {
+            Some(width) => [shift(-width)?, shift(width)?],
+            None => [f64::NAN; 2],
+        };
         let after = [shift(-narrowed)?, shift(narrowed)?];
         Ok(Impact { parameter, pull, before, after })
     }

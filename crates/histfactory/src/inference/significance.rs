@@ -11,7 +11,8 @@
 
 use super::InferenceError;
 use super::hypotest::Alternative;
-use super::statistic::{Profile, TestKind};
+use super::notes::{Fitted, Note, of_fit};
+use super::statistic::{Profile, TestKind, TestOptions};
 use crate::derivative::{Convention, Following, Loose, WorkspaceGradient, observed_share};
 use crate::fit::{Fit, System};
 use crate::kernel::{Curvature, Information};
@@ -54,6 +55,7 @@ pub struct Significance {
     /// The larger projected gradient of the fits.
     pub kkt: f64,
     pub gradient: Option<SignificanceGradient>,
+    pub notes: Vec<Note>,
 }
 
 /// Derivatives of q₀ in every number of the workspace; observed auxiliary counts follow theirs.
@@ -89,7 +91,16 @@ impl Model {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn significance(&self, dataset: Dataset) -> Result<Significance, InferenceError> {
-        self.discovery(dataset, None)
+        self.discovery(dataset, None, &TestOptions::default())
+    }
+
+    /// The same with other settings of the fits.
+    pub fn significance_with(
+        &self,
+        dataset: Dataset,
+        options: &TestOptions,
+    ) -> Result<Significance, InferenceError> {
+        self.discovery(dataset, None, options)
     }
 
     /// The discovery significance and its derivatives.
@@ -98,31 +109,36 @@ impl Model {
         dataset: Dataset,
         convention: Convention,
     ) -> Result<Significance, InferenceError> {
-        self.discovery(dataset, Some(convention))
+        self.discovery(dataset, Some(convention), &TestOptions::default())
     }
 
     fn discovery(
         &self,
         dataset: Dataset,
         convention: Option<Convention>,
+        options: &TestOptions,
     ) -> Result<Significance, InferenceError> {
         match dataset {
-            Dataset::Observed => self.on_observed(convention),
+            Dataset::Observed => self.on_observed(convention, options),
             Dataset::Asimov { mu } => {
                 let poi = self.needed_poi()?;
                 let mut theta = self.init().to_vec();
                 theta[poi] = mu;
                 let data = self.asimov(&theta)?;
-                let found = self.on_asimov(dataset, &theta, &data, convention)?;
+                let found = self.on_asimov(dataset, &theta, &data, convention, options)?;
                 Ok(found.0)
             }
-            Dataset::ProfiledAsimov { mu } => self.on_profiled(mu, convention),
+            Dataset::ProfiledAsimov { mu } => self.on_profiled(mu, convention, options),
         }
     }
 
-    fn on_observed(&self, convention: Option<Convention>) -> Result<Significance, InferenceError> {
+    fn on_observed(
+        &self,
+        convention: Option<Convention>,
+        options: &TestOptions,
+    ) -> Result<Significance, InferenceError> {
         let data = self.observed();
-        let test = self.test_statistic(data, TestKind::Q0, 0.0)?;
+        let test = self.test_statistic_with(data, TestKind::Q0, 0.0, options)?;
         let gradient = convention.map(|convention| {
             let loose = |fit: &Fit| Loose::of_nll(self, &fit.theta, &data.values, convention);
             let difference = loose(&test.conditional).twice_minus(&loose(&test.free));
@@ -145,6 +161,7 @@ impl Model {
             theta_free: test.free.theta,
             theta_background: test.conditional.theta,
             gradient: gradient.transpose()?,
+            notes: test.notes,
         })
     }
 
@@ -155,9 +172,10 @@ impl Model {
         theta: &[f64],
         data: &Data,
         convention: Option<Convention>,
+        options: &TestOptions,
     ) -> Result<(Significance, Fit), InferenceError> {
         let poi = self.needed_poi()?;
-        let background = Profile::new(self, data)?.near(theta).at(0.0)?;
+        let background = Profile::new(self, data)?.with(options).lowest_from(0.0, theta)?;
         let t0 = (2.0 * (background.nll - self.nll(theta, data)?)).max(0.0);
         let q0 = TestKind::Q0.one_sided(t0, 0.0, theta[poi]);
         let gradient = convention.map(|convention| {
@@ -183,6 +201,7 @@ impl Model {
             theta_free: theta.to_vec(),
             theta_background: background.theta.clone(),
             gradient: gradient.transpose()?,
+            notes: of_fit(&background, Fitted::Expected, Some(0.0), poi),
         };
         Ok((found, background))
     }
@@ -191,14 +210,15 @@ impl Model {
         &self,
         mu: f64,
         convention: Option<Convention>,
+        options: &TestOptions,
     ) -> Result<Significance, InferenceError> {
         let poi = self.needed_poi()?;
         let observed = self.observed();
-        let mut profile = Profile::new(self, observed)?;
+        let mut profile = Profile::new(self, observed)?.with(options);
         let alternative = Alternative::new(self, &mut profile, mu)?;
         let (theta, data) = (&alternative.point.theta, &alternative.data);
         let dataset = Dataset::ProfiledAsimov { mu };
-        let (mut found, background) = self.on_asimov(dataset, theta, data, convention)?;
+        let (mut found, background) = self.on_asimov(dataset, theta, data, convention, options)?;
         let (Some(gradient), Some(convention)) = (&mut found.gradient, convention) else {
             return Ok(found);
         };

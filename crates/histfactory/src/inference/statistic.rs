@@ -1,7 +1,8 @@
 //! Profile likelihood ratios.
 
 use super::InferenceError;
-use crate::fit::{DIFFERENT, Fit, FitOptions, Fitter};
+use super::notes::{Fitted, Note, of_fit};
+use crate::fit::{DIFFERENT, Fit, FitOptions, Fitter, Search, Side};
 use crate::model::{Data, Model};
 
 /// Which test statistic.
@@ -31,6 +32,16 @@ pub struct TestStatistic {
     pub mu_hat: f64,
     pub free: Fit,
     pub conditional: Fit,
+    pub notes: Vec<Note>,
+}
+
+/// How the fits of a test are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TestOptions {
+    /// How fits look for the lowest of several minima.
+    pub search: Search,
+    /// Whether to raise the upper bound of the parameter of interest where the best fit is at it.
+    pub extend_bound: bool,
 }
 
 /// Repeated fits of one model and data set as the parameter of interest is varied, each started
@@ -41,8 +52,13 @@ pub struct Profile<'a> {
     pub(super) poi: usize,
     pub(super) fitter: Fitter<'a>,
     options: FitOptions,
+    extend_bound: bool,
+    notes: Vec<Note>,
     pub(super) latest: Option<Vec<f64>>,
 }
+
+/// A bound is not raised beyond this many times itself.
+const MOST_EXTENDED: f64 = 1e6;
 
 impl<'a> Profile<'a> {
     /// Profiles of the parameter of interest.
@@ -54,7 +70,15 @@ impl<'a> Profile<'a> {
     pub fn of(model: &'a Model, data: &'a Data, parameter: usize) -> Result<Self, InferenceError> {
         let fitter = Fitter::new(model, data)?;
         let options = FitOptions::default();
-        Ok(Self { model, poi: parameter, fitter, options, latest: None })
+        Ok(Self {
+            model,
+            poi: parameter,
+            fitter,
+            options,
+            extend_bound: false,
+            notes: Vec::new(),
+            latest: None,
+        })
     }
 
     /// With the parameter not below zero.
@@ -62,6 +86,12 @@ impl<'a> Profile<'a> {
     pub fn not_negative(mut self) -> Self {
         let [low, high] = self.model.bounds()[self.poi];
         self.options = self.options.bounding(self.poi, [low.max(0.0), high.max(0.0)]);
+        self
+    }
+
+    pub(super) fn with(mut self, options: &TestOptions) -> Self {
+        self.options = self.options.searching(options.search);
+        self.extend_bound = options.extend_bound;
         self
     }
 
@@ -74,8 +104,38 @@ impl<'a> Profile<'a> {
     /// The fit with the parameter free.
     pub fn free(&mut self) -> Result<Fit, InferenceError> {
         let fit = self.fitter.fit(&self.options)?.require()?;
+        self.inside_bound(fit)
+    }
+
+    /// The same from another start.
+    pub(super) fn free_from(&mut self, start: &[f64]) -> Result<Fit, InferenceError> {
+        let fit = self.fitter.fit(&self.options.clone().from(start))?.require()?;
+        self.inside_bound(fit)
+    }
+
+    /// Raises the bound that holds the parameter, if that is asked for.
+    fn inside_bound(&mut self, mut fit: Fit) -> Result<Fit, InferenceError> {
+        let [low, from] = self.model.bounds()[self.poi];
+        let low = if self.options.bounds.is_empty() { low } else { low.max(0.0) };
+        let mut bound = from;
+        while self.extend_bound
+            && fit.at_bound.contains(&(self.poi, Side::Upper))
+            && bound < MOST_EXTENDED * (1.0 + from.abs())
+        {
+            bound = 10.0 * bound.abs().max(1.0);
+            self.options = self.options.clone().bounding(self.poi, [low, bound]);
+            fit = self.fitter.fit(&self.options.clone().from(&fit.theta))?.require()?;
+        }
+        if bound != from {
+            self.notes.push(Note::BoundExtended { from, to: bound });
+        }
         self.latest = Some(fit.theta.clone());
         Ok(fit)
+    }
+
+    /// What happened on the way.
+    pub(super) fn take_notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.notes)
     }
 
     /// The fit with the parameter at a value.
@@ -92,24 +152,66 @@ impl<'a> Profile<'a> {
         Ok(fit)
     }
 
-    /// The same, from the model's own start too, and the lower one of the two. −log L of odd models has
-    /// several minima, and the nearest one may be the wrong one to stand for a hypothesis.
+    /// The fit that stands for a hypothesis: from where the latest fit ended and from the model's own
+    /// start, and the lower one of the two. Where −log L has several minima, also along a path of values
+    /// from that of the latest fit.
     pub(crate) fn lowest_at(&mut self, value: f64) -> Result<Fit, InferenceError> {
-        if self.latest.is_none() {
-            return self.at(value);
-        }
+        let Some(anchor) = self.latest.clone() else { return self.at(value) };
         let near = self.at(value);
         self.latest = None;
         let far = self.at(value);
         let fit = match (near, far) {
-            (Ok(near), Ok(far)) if far.nll < near.nll - DIFFERENT => far,
-            (Ok(near), _) => near,
+            (Ok(near), Ok(far)) => near.or_lower(far),
+            (Ok(near), Err(_)) => near,
             (Err(_), far) => far?,
         };
-        self.latest = Some(fit.theta.clone());
-        Ok(fit)
+        Ok(self.follow(value, &anchor, fit))
+    }
+
+    /// The same without the model's own start where there is one minimum: the data are expected ones, and
+    /// the anchor is where they come from.
+    pub(crate) fn lowest_from(
+        &mut self,
+        value: f64,
+        anchor: &[f64],
+    ) -> Result<Fit, InferenceError> {
+        self.latest = Some(anchor.to_vec());
+        let mut fit = self.at(value)?;
+        if fit.may_have_others() {
+            self.latest = None;
+            if let Ok(far) = self.at(value) {
+                fit = fit.or_lower(far);
+            }
+        }
+        Ok(self.follow(value, anchor, fit))
+    }
+
+    /// The lower one of a fit and of what a path of values leads to, if there are several minima.
+    fn follow(&mut self, value: f64, anchor: &[f64], found: Fit) -> Fit {
+        let mut best = found;
+        if best.may_have_others() {
+            self.latest = Some(anchor.to_vec());
+            let from = anchor[self.poi];
+            let search = self.options.search;
+            for part in PATH {
+                let is_there = part == 1.0;
+                self.options.search = if is_there { search } else { Search::Descent };
+                let fit = self.at(from + part * (value - from));
+                self.options.search = search;
+                match fit {
+                    Ok(fit) if is_there => best = best.or_lower(fit),
+                    Ok(_) => {}
+                    Err(_) => break,
+                }
+            }
+        }
+        self.latest = Some(best.theta.clone());
+        best
     }
 }
+
+/// The values of a path, in parts of the whole way: there, beyond and back.
+const PATH: [f64; 9] = [0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 1.0, 1.1, 1.0];
 
 impl TestKind {
     /// The value of the parameter of interest that is tested: discovery tests zero whatever is asked.
@@ -135,12 +237,44 @@ impl TestKind {
         self,
         model: &'a Model,
         data: &'a Data,
+        options: &TestOptions,
     ) -> Result<Profile<'a>, InferenceError> {
-        let profile = Profile::new(model, data)?;
+        let profile = Profile::new(model, data)?.with(options);
         Ok(match self {
             Self::QTilde => profile.not_negative(),
             Self::Q | Self::T | Self::Q0 => profile,
         })
+    }
+}
+
+impl TestStatistic {
+    /// Compares the best fit with the one that has the tested value.
+    pub(super) fn new(
+        profile: &mut Profile<'_>,
+        kind: TestKind,
+        mu: f64,
+        free: Fit,
+    ) -> Result<Self, InferenceError> {
+        let mut free = free;
+        let conditional = profile.lowest_at(mu)?;
+        if conditional.nll < free.nll - DIFFERENT {
+            // The tested value led to a lower minimum: the best fit is there too.
+            free = profile.free_from(&conditional.theta)?;
+        }
+        let mut notes = profile.take_notes();
+        notes.extend(of_fit(&free, Fitted::Observed, None, profile.poi));
+        notes.extend(of_fit(&conditional, Fitted::Observed, Some(mu), profile.poi));
+        let mut background = free.theta.clone();
+        background[profile.poi] = 0.0;
+        let rates = profile.model.expected_main(&background)?;
+        let bins: Vec<usize> = (0..rates.len()).filter(|bin| rates[*bin] < 0.0).collect();
+        if !bins.is_empty() {
+            notes.push(Note::NegativeBackground { bins });
+        }
+        let t = (2.0 * (conditional.nll - free.nll)).max(0.0);
+        let mu_hat = free.theta[profile.poi];
+        let value = kind.one_sided(t, mu, mu_hat);
+        Ok(Self { kind, mu, value, t, mu_hat, free, conditional, notes })
     }
 }
 
@@ -152,14 +286,20 @@ impl Model {
         kind: TestKind,
         mu: f64,
     ) -> Result<TestStatistic, InferenceError> {
-        let mu = kind.tested(mu);
-        let mut profile = kind.profile(self, data)?;
+        self.test_statistic_with(data, kind, mu, &TestOptions::default())
+    }
+
+    /// The same with other settings of the fits.
+    pub fn test_statistic_with(
+        &self,
+        data: &Data,
+        kind: TestKind,
+        mu: f64,
+        options: &TestOptions,
+    ) -> Result<TestStatistic, InferenceError> {
+        let mut profile = kind.profile(self, data, options)?;
         let free = profile.free()?;
-        let conditional = profile.lowest_at(mu)?;
-        let t = (2.0 * (conditional.nll - free.nll)).max(0.0);
-        let mu_hat = free.theta[profile.poi];
-        let value = kind.one_sided(t, mu, mu_hat);
-        Ok(TestStatistic { kind, mu, value, t, mu_hat, free, conditional })
+        TestStatistic::new(&mut profile, kind, kind.tested(mu), free)
     }
 
     /// q₀ of a data set.

@@ -10,7 +10,7 @@ use super::bins::{Bins, backward, deviance, forward};
 use super::dispatch::{Simd, WithSimd, dispatch};
 use super::factors::{factors, gradient, products};
 use super::scratch::{Lanes, Scratch};
-use crate::interpolation::exponential;
+use crate::interpolation::{exponential, polynomial_at};
 use crate::model::layout::{LANES, Layout};
 use crate::model::numbers::Numbers;
 use crate::special::poisson_deviance;
@@ -25,12 +25,14 @@ struct Evaluate<'a, const GRADIENT: bool> {
 }
 
 /// On which side of their kinks interpolations have their slopes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Slopes {
     /// Where the parameter is.
     Near,
     /// Beyond zero: what the gradient would be there if nothing else changed.
     Far,
+    /// At −α where |α| is at least so much, of interpolations without a kink too.
+    Mirrored { least: f64 },
 }
 
 /// −ln L without the part that only the data determine.
@@ -92,8 +94,10 @@ impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         let Self { layout, numbers, data, scratch, slopes } = self;
         parameters::<S, GRADIENT>(simd, layout, numbers, scratch);
-        if slopes == Slopes::Far {
-            turn(layout, numbers, scratch);
+        match slopes {
+            Slopes::Near => {}
+            Slopes::Far => turn(layout, numbers, scratch),
+            Slopes::Mirrored { least } => mirror(layout, numbers, least, scratch),
         }
         if GRADIENT {
             scratch.gradient.fill(0.0);
@@ -160,6 +164,34 @@ fn turn(layout: &Layout, numbers: &Numbers, scratch: &mut Scratch) {
         for (entry, &parameter) in layout.normsys_parameter.iter().enumerate() {
             let alpha = scratch.theta[parameter as usize];
             let [value, slope, _] = exponential(-alpha, numbers.ln_hi[entry], numbers.ln_lo[entry]);
+            scratch.relative[layout.factors.place[entry] as usize] = slope / value;
+        }
+    }
+}
+
+/// Gives interpolations the slopes that they have at −α.
+#[inline(never)]
+fn mirror(layout: &Layout, numbers: &Numbers, least: f64, scratch: &mut Scratch) {
+    let interpolation = layout.options.interpolation;
+    for &parameter in &layout.histosys_parameters {
+        let parameter = parameter as usize;
+        let basis = interpolation.histosys.basis(-scratch.theta[parameter]);
+        let [x, y] = [basis.x[1], basis.y[1]];
+        scratch.basis_slope[parameter] = Lanes([x, x, y, y]);
+    }
+    for (parameter, &alpha) in scratch.theta[..layout.names.len()].iter().enumerate() {
+        if alpha.abs() < least {
+            continue;
+        }
+        for &entry in layout.normsys_of.of(parameter) {
+            let entry = entry as usize;
+            let [value, slope, _] = if interpolation.normsys.is_polynomial(alpha) {
+                let [value, slope, curvature] =
+                    polynomial_at(&numbers.coefficients(layout, entry), -alpha);
+                [1.0 + value, slope, curvature]
+            } else {
+                exponential(-alpha, numbers.ln_hi[entry], numbers.ln_lo[entry])
+            };
             scratch.relative[layout.factors.place[entry] as usize] = slope / value;
         }
     }

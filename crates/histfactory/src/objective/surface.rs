@@ -217,8 +217,14 @@ impl<'a, R: Number> Surface<'a, R> {
         let forward = Forward::new(self, theta);
         let one = R::of(1.0);
         let pairs = || forward.rate.iter().zip(&self.counts);
+        // Where data are expected and nothing is, the data follow the rate: the bin says nothing.
+        let nothing = if self.expected.is_some() { R::of(0.0) } else { one };
         let weights: Vec<R> = pairs()
-            .map(|(rate, n)| if n.value() == 0.0 { one } else { one - *n / *rate })
+            .map(|(rate, n)| match n.value() {
+                0.0 if rate.value() == 0.0 => nothing,
+                0.0 => one,
+                _ => one - *n / *rate,
+            })
             .collect();
         let mut adjoint = Adjoint::zero(self);
         adjoint.pull(self, theta, &forward, &weights, true);

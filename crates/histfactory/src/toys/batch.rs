@@ -69,7 +69,8 @@ impl<'a> BatchEvaluator<'a> {
         let block = |scratch: &mut Scratch, (points, data): (&[f64], &[Data])| {
             let memory = std::mem::take(scratch);
             let first = &data[0];
-            let mut evaluator = Evaluator { model, data: first, scratch: memory, curvature: None };
+            let mut evaluator =
+                Evaluator { model, data: first, softened: None, scratch: memory, curvature: None };
             let mut found = T::default();
             let ended = points.chunks_exact(count).zip(data).try_for_each(|(point, data)| {
                 evaluator.data = data;

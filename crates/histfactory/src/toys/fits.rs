@@ -4,8 +4,8 @@
 
 use rayon::prelude::*;
 
-use crate::fit::{Fit, FitError, FitOptions, Fitter, Shared};
-use crate::inference::{InferenceError, TestKind};
+use crate::fit::{DIFFERENT, Fit, FitError, FitOptions, Fitter, Shared};
+use crate::inference::{InferenceError, TestKind, TestOptions};
 use crate::model::{Data, Model};
 
 /// Toys that one thread takes at a time.
@@ -133,7 +133,8 @@ impl Model {
     ) -> Result<ToyTest, InferenceError> {
         let mu = kind.tested(mu);
         let observed = self.test_statistic(data, kind, mu)?;
-        let mut profile = kind.profile(self, data)?.near(&observed.free.theta);
+        let mut profile =
+            kind.profile(self, data, &TestOptions::default())?.near(&observed.free.theta);
         let alternative = profile.lowest_at(kind.alternative())?;
         let distribution = |theta: &[f64], seed: u64| {
             let toys = ToyOptions { seed, ..*toys };
@@ -181,9 +182,20 @@ impl Model {
             free = free.bounding(poi, [low.max(0.0), high.max(0.0)]);
         }
         let each = |fitter: &mut Fitter<'_>, _: u64, best: Result<Fit, FitError>| {
-            let best = best.ok()?.require().ok()?;
-            let fixed = FitOptions::default().fixing(poi, mu).from(&best.theta);
-            let conditional = fitter.fit_toy(&fixed).ok()?.require().ok()?;
+            let mut best = best.ok()?.require().ok()?;
+            let fixed = FitOptions::default().fixing(poi, mu);
+            let mut conditional =
+                fitter.fit_toy(&fixed.clone().from(&best.theta)).ok()?.require().ok()?;
+            if conditional.may_have_others() || best.may_have_others() {
+                // As in a test of observed data: another start, and each fit knows of the other.
+                let far = fitter.fit_toy(&fixed.from(theta)).ok().filter(Fit::converged);
+                conditional = far.into_iter().fold(conditional, Fit::or_lower);
+                let near = fitter.fit_toy(&free.clone().from(&conditional.theta));
+                best = near.ok().filter(Fit::converged).into_iter().fold(best, Fit::or_lower);
+            } else if conditional.nll < best.nll - DIFFERENT {
+                best =
+                    fitter.fit_toy(&free.clone().from(&conditional.theta)).ok()?.require().ok()?;
+            }
             let t = (2.0 * (conditional.nll - best.nll)).max(0.0);
             Some(kind.one_sided(t, mu, best.theta[poi]))
         };

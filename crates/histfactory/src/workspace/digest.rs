@@ -78,16 +78,35 @@ fn dump_string(string: &str, text: &mut String) {
 
 /// The shortest digits that give the number back, laid out as Python's `repr` does.
 fn float_repr(value: f64) -> String {
-    let scientific = format!("{value:e}");
+    let scientific = shortest(value);
     let (digits, exponent) = scientific.split_once('e').expect("there is an exponent");
     let exponent: i32 = exponent.parse().expect("the exponent is a number");
-    if (-4..16).contains(&exponent) {
-        let plain = format!("{value}");
-        if plain.contains('.') { plain } else { format!("{plain}.0") }
-    } else {
+    if !(-4..16).contains(&exponent) {
         let sign = if exponent < 0 { '-' } else { '+' };
-        format!("{digits}e{sign}{:02}", exponent.abs())
+        return format!("{digits}e{sign}{:02}", exponent.abs());
     }
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
+    let digits = digits.replace('.', "");
+    let Ok(whole) = usize::try_from(exponent + 1) else {
+        let zeros = "0".repeat(exponent.unsigned_abs() as usize - 1);
+        return format!("{sign}0.{zeros}{digits}");
+    };
+    match whole {
+        0 => format!("{sign}0.{digits}"),
+        whole if whole >= digits.len() => format!("{sign}{digits:0<whole$}.0"),
+        whole => format!("{sign}{}.{}", &digits[..whole], &digits[whole..]),
+    }
+}
+
+/// The shortest digits that give the number back, in scientific notation. Python rounds to an even
+/// last digit where the number lies exactly between two of them, as numbers that were float32 often
+/// do; the standard library's shortest form rounds up.
+fn shortest(value: f64) -> String {
+    let scientific = format!("{value:e}");
+    let mantissa = scientific.split('e').next().unwrap_or_default();
+    let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
+    let rounded = format!("{value:.*e}", digits.saturating_sub(1));
+    if rounded.parse() == Ok(value) { rounded } else { scientific }
 }
 
 #[cfg(test)]
@@ -107,6 +126,10 @@ mod tests {
             (1e16, "1e+16"),
             (1.25e100, "1.25e+100"),
             (5e-324, "5e-324"),
+            (14.706_192_016_601_562, "14.706192016601562"),
+            (-0.001_220_703_125, "-0.001220703125"),
+            (2.0_f64.powi(-44), "5.684341886080802e-14"),
+            (0.0, "0.0"),
         ];
         for (value, expected) in cases {
             assert_eq!(float_repr(value), expected);
@@ -123,5 +146,23 @@ mod tests {
             digest(&document, Algorithm::Sha256),
             "6908e9f5f82bfe80362b686e61c20c396c8fc9b640c596417e802d3929927f70"
         );
+    }
+
+    /// `pyhf.utils.digest(numbers, algorithm="sha256")` in Python, of the same numbers. As doubles,
+    /// many numbers that were float32 lie exactly between two shortest decimals.
+    #[test]
+    fn numbers_that_were_float32_have_the_digits_of_python() {
+        let mut state: u64 = 1;
+        let mut numbers: Vec<f64> = Vec::new();
+        while numbers.len() < 50_000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let bits = u32::try_from(state >> 32).unwrap();
+            numbers.extend(Some(f64::from(f32::from_bits(bits))).filter(|value| value.is_finite()));
+        }
+        let document = serde_json::Value::from(numbers);
+        let expected = "86e96d06b1de3068c718d13b3c0faf942e313ddc9e55d3c92cb52f7cbf3b8af1";
+        assert_eq!(digest(&document, Algorithm::Sha256), expected);
     }
 }

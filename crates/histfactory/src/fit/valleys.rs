@@ -1,0 +1,143 @@
+//! Lower minima on the other side of zero, where interpolations are smooth.
+//!
+//! Templates that both lie below the nominal one take from a bin whichever way their parameter α goes.
+//! Where a bin has too many events expected, as with a large signal that was not seen, −log L then falls
+//! from α = 0 on both sides, and a fit goes down one of them. With several such parameters there are
+//! minima for many combinations of signs.
+//!
+//! One evaluation finds the parameters that matter. The gradient with the slopes that the
+//! interpolations have at −α, at unchanged rates, splits the push on α into a part that is the same on
+//! both sides of zero and a part that changes its sign there; only the second one makes a second
+//! minimum. A parameter for which that part is a good share of the constraint's pull is mirrored; where
+//! −log L rises little by that, the fit is repeated from there, and the lowest minimum counts.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use super::Fitter;
+use super::options::{FitOptions, Search};
+use super::pace::Pace;
+use super::result::Fit;
+use crate::model::Constraint;
+
+/// Pulls below this have no minimum of their own on the other side.
+const LEAST_PULL: f64 = 0.15;
+/// The share of the constraint's pull that the symmetric push must have.
+const SHARE: f64 = 0.25;
+/// −log L may rise by this much from a minimum to its mirror image.
+const MOST_RISE: f64 = 1.0;
+/// The same where the search is global.
+const MOST_RISE_GLOBAL: f64 = 10.0;
+/// Fits from mirror images of one minimum that may fail to go lower.
+const MOST_FITS: usize = 12;
+/// Times that a lower minimum may be found.
+const MOST_ROUNDS: usize = 40;
+
+impl Fitter<'_> {
+    /// The lowest minimum that the search of the options finds from here.
+    pub(super) fn search_minima(&mut self, found: Fit, options: &FitOptions) -> Fit {
+        let mut best = found;
+        match options.search {
+            Search::Descent => return best,
+            Search::Mirrored => {}
+            Search::Global { starts, seed } => {
+                let mut random = Pcg64::seed_from_u64(seed);
+                for _ in 0..starts {
+                    let start = self.random_start(&best, &mut random);
+                    if let Some(other) = self.descend_from(&start, options) {
+                        best = best.or_lower(other);
+                    }
+                }
+            }
+        }
+        for _ in 0..MOST_ROUNDS {
+            let before = best.nll;
+            best = self.mirror(best, options);
+            if !(best.nll < before) {
+                break;
+            }
+        }
+        best.other_minima.sort_by(f64::total_cmp);
+        best
+    }
+
+    fn descend_from(&mut self, start: &[f64], options: &FitOptions) -> Option<Fit> {
+        let options = options.clone().from(start);
+        let state = self.begin(&options).ok()?;
+        let pace = Pace::new(self.evaluator.model, true);
+        let fit = self.descend(state, pace, None, &options);
+        Some(fit).filter(Fit::converged)
+    }
+
+    /// A lower minimum from a mirror image of this one, or this one.
+    fn mirror(&mut self, best: Fit, options: &FitOptions) -> Fit {
+        let from = best.nll;
+        let mut best = best;
+        for parameter in self.two_sided(&mut best, options).into_iter().take(MOST_FITS) {
+            let mut start = best.theta.clone();
+            start[parameter] = -start[parameter];
+            if let Some(other) = self.descend_from(&start, options) {
+                best = best.or_lower(other);
+            }
+            if best.nll < from {
+                break;
+            }
+        }
+        best
+    }
+
+    /// Parameters that may have another minimum on the other side, the most promising first.
+    fn two_sided(&mut self, best: &mut Fit, options: &FitOptions) -> Vec<usize> {
+        best.evaluations += 1;
+        let model = self.evaluator.model;
+        let mirrored = self.evaluator.mirrored_gradient(&best.theta, LEAST_PULL).to_vec();
+        let wide = matches!(options.search, Search::Global { .. });
+        let (share, most) = if wide { (0.0, MOST_RISE_GLOBAL) } else { (SHARE, MOST_RISE) };
+        let mut promising: Vec<(f64, usize)> = Vec::new();
+        for (parameter, slope) in mirrored.into_iter().enumerate() {
+            let value = best.theta[parameter];
+            if !best.free[parameter] || value.abs() < LEAST_PULL {
+                continue;
+            }
+            let Constraint::Normal { sigma, .. } = model.numbers.constraints[parameter] else {
+                continue;
+            };
+            let push = 0.5 * (slope - best.gradient[parameter]) * value.signum();
+            if !(push > share * value.abs() / (sigma * sigma)) {
+                continue;
+            }
+            best.two_sided = true;
+            let mut point = best.theta.clone();
+            point[parameter] =
+                (-value).clamp(model.bounds()[parameter][0], model.bounds()[parameter][1]);
+            best.evaluations += 1;
+            let rise = self.evaluator.raw_nll(&point) - best.nll;
+            if rise < most {
+                promising.push((rise, parameter));
+            }
+        }
+        promising.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        promising.into_iter().map(|(_, parameter)| parameter).collect()
+    }
+
+    /// Parameters drawn from their constraints, twice as wide every other time.
+    fn random_start(&self, fit: &Fit, random: &mut Pcg64) -> Vec<f64> {
+        let model = self.evaluator.model;
+        let scale = if random.random::<bool>() { 1.0 } else { 2.0 };
+        let mut normal = || -> f64 {
+            let (radius, angle): (f64, f64) = (random.random(), random.random());
+            (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+        };
+        let drawn = model.parameters().enumerate().map(|(index, parameter)| {
+            let width = match parameter.constraint {
+                Constraint::Free => 0.5,
+                Constraint::Normal { sigma, .. } => scale * sigma,
+                Constraint::Poisson { factor, .. } => scale / factor.sqrt(),
+            };
+            let drawn = parameter.init + width * normal();
+            let [low, high] = parameter.bounds;
+            if fit.free[index] { drawn.clamp(low, high) } else { fit.theta[index] }
+        });
+        drawn.collect()
+    }
+}

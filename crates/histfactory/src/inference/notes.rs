@@ -1,0 +1,107 @@
+//! What a result depends on that its number does not show.
+
+use std::fmt;
+
+use crate::fit::{DIFFERENT, Fit, Side};
+
+/// The data that a fit was made to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fitted {
+    /// The data that were given.
+    Observed,
+    /// The data that are expected of the alternative hypothesis.
+    Expected,
+}
+
+/// A circumstance that a reader of the result should know.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Note {
+    /// −log L has several minima; the result uses the lowest one that was found.
+    SeveralMinima {
+        data: Fitted,
+        /// The tested value of the parameter of interest, if it was fixed.
+        mu: Option<f64>,
+        /// −log L of the lowest minimum and of the others, in ascending order.
+        nll: Vec<f64>,
+    },
+    /// The best fit has the parameter of interest at its upper bound: a larger signal would fit better.
+    AtUpperBound { bound: f64 },
+    /// The bound was raised until the best fit lay inside it.
+    BoundExtended { from: f64, to: f64 },
+    /// Bins without a count whose rate is zero at the minimum, counted over all channels.
+    AtBorder { data: Fitted, mu: Option<f64>, bins: Vec<usize> },
+    /// Without the signal these bins would have a negative rate at the best fit.
+    NegativeBackground { bins: Vec<usize> },
+}
+
+impl fmt::Display for Fitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Observed => "the given data",
+            Self::Expected => "the expected data",
+        })
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = |mu: &Option<f64>| match mu {
+            Some(mu) => format!(" at a signal strength of {mu}"),
+            None => String::new(),
+        };
+        match self {
+            Self::SeveralMinima { data, mu, nll } => {
+                let above: Vec<String> =
+                    nll[1..].iter().map(|other| format!("{:.2e}", other - nll[0])).collect();
+                let at = at(mu);
+                write!(
+                    f,
+                    "−log L of {data} has several minima{at}: {} and {} above it",
+                    nll[0],
+                    above.join(", ")
+                )
+            }
+            Self::AtUpperBound { bound } => {
+                write!(
+                    f,
+                    "the best fit is at the upper bound of the parameter of interest, {bound}"
+                )
+            }
+            Self::BoundExtended { from, to } => {
+                write!(
+                    f,
+                    "the upper bound of the parameter of interest was raised from {from} to {to}"
+                )
+            }
+            Self::AtBorder { data, mu, bins } => {
+                write!(
+                    f,
+                    "the fit to {data}{} has a rate of zero in the empty bins {bins:?}",
+                    at(mu)
+                )
+            }
+            Self::NegativeBackground { bins } => {
+                write!(f, "the background is negative in the bins {bins:?} at the best fit")
+            }
+        }
+    }
+}
+
+/// What a fit has to report; `poi` is the parameter of interest, if it was free.
+pub(crate) fn of_fit(fit: &Fit, data: Fitted, mu: Option<f64>, poi: usize) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let higher = fit.other_minima.iter().copied().filter(|other| *other > fit.nll + DIFFERENT);
+    let nll: Vec<f64> = [fit.nll].into_iter().chain(higher).collect();
+    if nll.len() > 1 {
+        notes.push(Note::SeveralMinima { data, mu, nll });
+    }
+    if mu.is_none() && fit.at_bound.contains(&(poi, Side::Upper)) {
+        notes.push(Note::AtUpperBound { bound: fit.theta[poi] });
+    }
+    if !fit.at_border.is_empty() {
+        notes.push(Note::AtBorder { data, mu, bins: fit.at_border.clone() });
+    }
+    notes
+}
