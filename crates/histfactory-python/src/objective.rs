@@ -224,12 +224,15 @@ impl Objective {
     }
 }
 
-/// The values of a batch, NaN where there is none; the first error if there is no value at all.
+/// The values of a batch, NaN where there is none. An error if an input is not a number, or if no row
+/// has a value.
 fn masked(found: Vec<Found>) -> Result<Vec<f64>> {
-    if !found.is_empty() && found.iter().all(std::result::Result::is_err) {
-        return Ok(vec![found.into_iter().next().unwrap_or(Ok(f64::NAN))?]);
-    }
-    Ok(found.into_iter().map(|found| found.unwrap_or(f64::NAN)).collect())
+    let none = found.iter().all(std::result::Result::is_err);
+    let mask = |found: Found| match found {
+        Err(error) if none || error.is_about_input() => Err(error),
+        found => Ok(found.unwrap_or(f64::NAN)),
+    };
+    Ok(found.into_iter().map(mask).collect::<std::result::Result<_, _>>()?)
 }
 
 /// Something of each row and its part of the results, both of the same width.

@@ -110,20 +110,28 @@ fn evaluate(function: &Function, frame: &mut Frame<'_>) -> Result<(), String> {
             }
         }
         *value = *found.as_ref().unwrap_or(&f64::NAN);
-        match found {
-            Ok(_) => Ok(()),
-            Err(problem) if rows == 1 => Err(problem.to_string()),
-            Err(problem) => Err(format!("row {index}: {problem}")),
-        }
+        found.map(|_| ()).map_err(|problem| Complaint {
+            fatal: rows == 1 || problem.is_about_input(),
+            text: if rows == 1 { problem.to_string() } else { format!("row {index}: {problem}") },
+        })
     };
     if rows == 1 {
-        return work.try_for_each(compute);
+        return work.try_for_each(compute).map_err(|complaint| complaint.text);
     }
     // Each row is computed on its own, so that the number of threads changes no bit. Rows without a
-    // value are NaN; where no row has one the complaint is about the first.
+    // value are NaN; the complaint is about the first row whose inputs are at fault, or about the first
+    // one if no row has a value.
     let work: Vec<_> = work.collect();
-    let outcomes: Vec<Result<(), String>> = work.into_par_iter().map(compute).collect();
-    if outcomes.iter().any(Result::is_ok) { Ok(()) } else { outcomes.into_iter().collect() }
+    let outcomes: Vec<Result<(), Complaint>> = work.into_par_iter().map(compute).collect();
+    let none = outcomes.iter().all(Result::is_err);
+    let first = outcomes.into_iter().filter_map(Result::err).find(|c| none || c.fatal);
+    first.map_or(Ok(()), |complaint| Err(complaint.text))
+}
+
+/// Why a row has no value.
+struct Complaint {
+    fatal: bool,
+    text: String,
 }
 
 type Parts<'a> = (Option<&'a mut [f64]>, Option<&'a mut [f64]>);
