@@ -21,6 +21,7 @@ pub fn trace_page(document: &TraceDocument) -> String {
                 li { a href="#steps" { "Steps" } }
                 @if !document.compilations.is_empty() { li { a href="#compilations" { "Compilations" } } }
                 li { a href="#host" { "Host" } }
+                @if !document.programs.is_empty() { li { a href="#programs" { "Programs" } } }
                 li { a href="#events" { "Events" } }
             }
         }

@@ -202,7 +202,7 @@ fn a_recording_beyond_the_memory_is_read_in_pieces_and_tells_the_same() {
 #[test]
 fn a_step_beyond_the_memory_is_refused_with_what_it_takes() {
     let sandbox = Sandbox::new();
-    let one = long_recording(60).replace("\"user_annotation\"", "\"cpu_op\"");
+    let one = long_recording(60).replace("ProfilerStep#", "Work#");
     fs::write(sandbox.path().join("long.json"), one).unwrap();
     let refused = trace(&sandbox, &["long.json", "--memory", "1"]);
     assert_eq!(refused.code, 2, "{}", refused.stdout);
