@@ -1,7 +1,6 @@
 """Recording a program that knows nothing of it, and what the documents say."""
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any

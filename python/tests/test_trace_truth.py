@@ -230,16 +230,8 @@ def test_a_recorded_program_names_every_cause(tmp_path: Path) -> None:
     assert "does not use" in causes[2]["ignoring"]["text"]
 
 
-@pytest.fixture(scope="module")
-def torch_python() -> str:
-    python = os.environ.get("FIRSTLIGHT_TORCH_PYTHON")
-    if python is None:
-        pytest.skip("no interpreter with PyTorch: FIRSTLIGHT_TORCH_PYTHON names one")
-    return python
-
-
-def test_eager_operators_of_torch_are_execution(tmp_path: Path, torch_python: str) -> None:
-    document, truth = told(tmp_path, "torch-eager", torch_python)
+def test_eager_operators_of_torch_are_execution(tmp_path: Path, torch_python: Path) -> None:
+    document, truth = told(tmp_path, "torch-eager", str(torch_python))
     assert document["steps-by"] == "annotation"
     assert_true(document, truth)
     # The profiler's last step is empty, and in no median.
@@ -257,9 +249,9 @@ def test_eager_operators_of_torch_are_execution(tmp_path: Path, torch_python: st
     ],
 )
 def test_torch_names_what_changed(
-    tmp_path: Path, torch_python: str, name: str, kind: str, words: str, marked: str
+    tmp_path: Path, torch_python: Path, name: str, kind: str, words: str, marked: str
 ) -> None:
-    document, truth = told(tmp_path, f"torch-{name}{marked}", torch_python)
+    document, truth = told(tmp_path, f"torch-{name}{marked}", str(torch_python))
     steps = [step for step in document["steps"] if step["left-out"] != "empty"]
     assert [step["number"] for step in steps] == list(range(STEPS))
     cause = planted(document)
@@ -304,11 +296,11 @@ for i in range(8):
 
 
 def test_a_recorded_torch_program_names_guards_and_graph_breaks(
-    tmp_path: Path, torch_python: str
+    tmp_path: Path, torch_python: Path
 ) -> None:
     script = tmp_path / "train.py"
     script.write_text(TORCH_RECORDED)
-    command = ["trace", "--record", "--format", "json", "--", torch_python, str(script)]
+    command = ["trace", "--record", "--format", "json", "--", str(torch_python), str(script)]
     finished = start(tmp_path, *command)
     assert finished.returncode == 0, finished.stderr
     document = json.loads(finished.stdout)
