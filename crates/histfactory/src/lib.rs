@@ -45,8 +45,8 @@
 //! | pseudo-experiments, batches | [`toys`] |
 //! | models to try things on | [`synthetic`] |
 //!
-//! Nothing here panics on what a workspace can hold, and no result is NaN: where there is no value
-//! there is an error that says where and why.
+//! Nothing here panics on what a workspace can hold. Where there is no value there is an error that says
+//! where and why; the few results that can be NaN or infinite say so and carry the reason.
 
 #![expect(clippy::doc_markdown, reason = "formulas are written as formulas")]
 #![expect(clippy::inline_always, reason = "a kernel is compiled for its processor as a whole")]

@@ -1,5 +1,7 @@
 //! What fits and tests report beside their numbers.
 
+#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 use histfactory::fit::Side;
 use histfactory::inference::{Dataset, LimitOptions, Note, TestOptions};
 use histfactory::{FitOptions, Model, ModelOptions, Workspace};
@@ -73,7 +75,9 @@ fn results_with_the_signal_at_its_upper_bound_report_it_or_extend_it() {
     let samples = [sample("signal", &[2.0, 1.0], &["mu"]), sample("one", &[20.0, 30.0], &[])];
     let model = model(&samples, &[60.0, 50.0]);
     let at_bound = |notes: &[Note]| {
-        notes.iter().any(|note| matches!(note, Note::AtUpperBound { bound } if *bound == 10.0))
+        notes.iter().any(
+            |note| matches!(note, Note::AtUpperBound { bound } if (*bound - 10.0).abs() < 1e-12),
+        )
     };
     let bounded = model.significance(Dataset::Observed).unwrap();
     assert!(at_bound(&bounded.notes), "{:?}", bounded.notes);

@@ -1,5 +1,8 @@
 //! Objectives where a signal is tiny or a bin is empty.
 
+#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
+
+use histfactory::derivative::Convention;
 use histfactory::inference::Dataset;
 use histfactory::objective::{Input, Objective, Quantity};
 use histfactory::{Model, ModelOptions, Workspace};
@@ -36,7 +39,8 @@ fn a_tiny_signal_has_finite_slopes() {
         Quantity::UpperLimit { dataset: without, level: 0.05 },
     ];
     for quantity in quantities {
-        let objective = Objective::new(&model, quantity, &[input()], Default::default()).unwrap();
+        let objective =
+            Objective::new(&model, quantity, &[input()], Convention::default()).unwrap();
         // The limit is inverse to the signal, and is not looked for beyond 1e9.
         let powers = if matches!(quantity, Quantity::UpperLimit { .. }) { 8 } else { 12 };
         for power in 0..powers {
@@ -64,14 +68,14 @@ fn an_empty_bin_has_no_slope() {
     let quantity = Quantity::Significance { dataset: Dataset::Asimov { mu: 1.0 }, smooth: 0.0 };
     let background = Input::Nominal { channel: "c".into(), sample: "background".into() };
     let inputs = [input(), background];
-    let objective = Objective::new(&model, quantity, &inputs, Default::default()).unwrap();
+    let objective = Objective::new(&model, quantity, &inputs, Convention::default()).unwrap();
     let slopes = |yields: [f64; 6]| {
         let mut gradient = [0.0; 6];
         objective.evaluate(&yields, Some(&mut gradient)).unwrap();
         gradient
     };
     let empty = slopes([5.0, 2.0, 0.0, 50.0, 40.0, 0.0]);
-    assert_eq!([empty[2], empty[5]], [0.0; 2], "{empty:?}");
+    assert!(empty[2].abs() + empty[5].abs() < 1e-15, "{empty:?}");
     // The other slopes are those beside a bin with almost nothing in it.
     let almost = slopes([5.0, 2.0, 0.0, 50.0, 40.0, 1e-12]);
     for index in [0, 1, 3, 4] {
