@@ -72,7 +72,7 @@ def test_the_documents_fit_their_schemas(quickstart: Path, tmp_path: Path) -> No
         for message in record["sample"]["messages"]:
             validate(message, "protocol-message")
     finished = start(tmp_path, "cold", "--runs", "2", "--control", "--format", "json", "--", "true")
-    validate(json.loads(finished.stdout), "cold")
+    validate(json.loads(finished.stdout), "run")
 
 
 def test_the_python_package_reads_nothing_but_the_standard_library() -> None:

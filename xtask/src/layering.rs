@@ -31,6 +31,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
         "xtask",
         &[
             "firstlight",
+            "firstlight-analysis",
             "firstlight-engine",
             "firstlight-report",
             "firstlight-schema",
