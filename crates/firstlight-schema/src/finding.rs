@@ -240,7 +240,7 @@ impl fmt::Display for Finding {
 
 /// A finding with the number behind it. Version 1.0 of the documents wrote one string, `name: text`, which
 /// is still read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {
     pub finding: Finding,
     pub text: String,
@@ -255,6 +255,29 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.finding, self.text)
+    }
+}
+
+impl JsonSchema for Reason {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Reason".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A finding with the number behind it; a string is how version 1.0 wrote it.",
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {
+                        "finding": generator.subschema_for::<Finding>(),
+                        "text": { "type": "string" },
+                    },
+                    "required": ["finding", "text"],
+                },
+                { "type": "string", "pattern": "^[a-z][a-z0-9-]*: .+" },
+            ],
+        })
     }
 }
 
