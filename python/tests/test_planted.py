@@ -348,7 +348,7 @@ def setup(case):
     def step():
         nonlocal calls
         calls += 1
-        time.sleep(0.001 * 1.1**calls if {body!r} == "grow" else 0.002)
+        time.sleep(0.001 * 1.1**calls if {body!r} == "grow" else 0.02)
 
     return firstlight.Workload(step)
 """
