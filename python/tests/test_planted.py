@@ -388,7 +388,9 @@ def test_garbage_collections_are_recorded_and_shown_apart(tmp_path: Path) -> Non
     collector, overhead = window["collector"], window["overhead"]
     assert sum(collector["collections"]) > 0
     assert 0 < collector["per-call-ns"] < window["steady"]["mean-ns"]
-    assert collector["longest-ns"] >= collector["per-call-ns"]
+    # Several collections may fall into one call.
+    inside = collector["per-call-ns"] * window["steady"]["calls"]
+    assert collector["longest-ns"] * sum(collector["collections"]) >= inside
     # The baseline makes no garbage, so all of it belongs to the overhead.
     assert 0 < overhead["collector-ns"] <= overhead["mean-ns"]
     assert overhead["median-ns"] > 0
