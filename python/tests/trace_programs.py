@@ -244,7 +244,8 @@ def torch_program():
 
     def stepping(function, arguments, marked):
         def body(step, index):
-            step.run(lambda result: result, function, *arguments(index))
+            # Operators make the arguments, so making them is execution too.
+            step.run(lambda result: result, lambda: function(*arguments(index)))
             step.sleep(0.03)
 
         function(*arguments(0))
