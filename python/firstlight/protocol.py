@@ -234,16 +234,24 @@ class Conversation:
         self._replaced = False
         self._open: list[tuple[int, str, int]] = []
         self._owed = {"ready": 0, "iterations": 0, "settled": 0, "output": 0}
+        # How many calls each request asks for, how many were made, and when the last ended.
+        self._counts: dict[str, list[int]] = {"iterations": [], "settled": []}
+        self._made = {"window": 0, "baseline": 0}
+        self._last = {"window": 0, "baseline": 0}
 
     def asked(self, line: bytes) -> None:
         """Takes a request; one that is unknown or malformed is refused."""
-        kind = _parse(line, REQUESTS)["type"]
+        request = _parse(line, REQUESTS)
+        kind = request["type"]
+        count = max(int(request.get("count", 1)), 1)
         if kind == "prepare":
             self._owed["ready"] += 1
         elif kind in ("first", "warm-up", "iterate"):
             self._owed["iterations"] += 1
+            self._counts["iterations"].append(count)
         elif kind == "settle":
             self._owed["settled"] += 1
+            self._counts["settled"].append(count)
 
     def said(self, line: bytes) -> None:
         """Takes a message of the measured process, or refuses it."""
@@ -294,11 +302,33 @@ class Conversation:
             raise ProtocolError("`%s` is for runners" % kind)
         if self._owed[kind] == 0:
             raise ProtocolError("`%s` was not asked for" % kind)
+        if kind in self._counts:
+            self._count(kind, message)
         if kind == "iterations":
             if not message.get("last", True):
                 return
             self._owed["output"] += 1
         self._owed[kind] -= 1
+
+    def _count(self, kind: str, message: dict[str, Any]) -> None:
+        """No more calls than were asked for, and none before the last was over."""
+        stream = "baseline" if message.get("part") == "baseline" else "window"
+        for span in message["spans"]:
+            if span[0] < self._last[stream]:
+                raise ProtocolError("a call begins before the last one ended")
+            self._last[stream] = span[-1]
+        made = len(message["spans"]) * int(message.get("calls-per-span", 1))
+        if kind == "settled":
+            allowed = self._counts[kind].pop(0)
+        else:
+            made += self._made[stream]
+            allowed = self._counts[kind][0]
+            self._made[stream] = made
+            if message.get("last", True):
+                self._counts[kind].pop(0)
+                self._made = dict.fromkeys(self._made, 0)
+        if made > allowed:
+            raise ProtocolError("%d calls were made, %d were asked for" % (made, allowed))
 
     def _step(self, edge: dict[str, Any]) -> None:
         thread, name, at = edge["thread"], edge["name"], edge["at"]

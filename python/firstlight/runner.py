@@ -53,6 +53,8 @@ def serve(channel: "Channel") -> int:
 
 def describe(error: BaseException) -> str:
     text = str(error)
+    if len(text) > TRACEBACK_CHARACTERS:
+        text = "%s… (%d characters)" % (text[:TRACEBACK_CHARACTERS], len(text))
     return "%s: %s" % (type(error).__name__, text) if text else type(error).__name__
 
 

@@ -312,7 +312,7 @@ def test_an_arm_whose_result_differs_has_no_verdict(tmp_path: Path) -> None:
     assert "output-differs" in findings(arms["wrong"])
     verdicts = {one["arm"]: one["verdict"] for one in arms["comparisons"]}
     assert verdicts["wrong"] == "invalid"
-    assert verdicts["same"] != "invalid"
+    assert verdicts["same"] != "invalid", (arms["comparisons"], findings(arms["same"]))
 
 
 CHANCE = """

@@ -194,6 +194,7 @@ def test_a_point_tells_what_it_is_to_the_mouse_and_to_the_keyboard(
     browser: Browser, page: Path
 ) -> None:
     browser.open(page)
+    browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     tip = "document.getElementById('tip').textContent"
     place = (
         "(() => { const point = document.querySelector('svg.points .point');"

@@ -1,78 +1,78 @@
 //! firstlight's own chores: `cargo xtask test`, `cargo xtask generate`, `cargo xtask bench`.
+//!
+//! The driver has no dependencies, so that a fresh clone starts testing at once. Chores that need the
+//! product are passed on to `workbench`.
 
 #![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
 
-mod bench;
-mod generate;
-mod layering;
-mod licences;
-mod pages;
-mod python;
-mod shell;
-mod suite;
-mod test;
-mod wheel;
-
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use xtask::shell::{Result, cargo, step};
+use xtask::{suite, test, wheel};
 
-#[derive(Parser)]
-#[command(about = "firstlight's own chores")]
-struct Args {
-    #[command(subcommand)]
-    chore: Chore,
+const HELP: &str = "\
+firstlight's own chores
+
+Usage: cargo xtask <CHORE>
+
+Chores:
+  test                everything that must pass: formatting, lints, layers, licences,
+                      generated files, snapshots, Rust and Python tests
+  generate [--check]  write the JSON Schemas, reference pages and figures, or check them
+  bench [NAME]...     measure firstlight itself beside its peers; needs a quiet machine
+  faults [SEED]       try to break firstlight: faults, signals, full disks, forged snapshots
+  fuzz [MINUTES]      run the seeded fuzzers, an hour in total before a release
+  coverage [RUNS]     print how often intervals cover known truths, scenario by scenario
+  wheel               build histfactory's wheel into target/wheels
+  suite [OPTION]...   run the suite `histfactory` on the wheel and runner of this repository
+";
+
+/// The hostile campaign of firstlight's own tests, whole.
+fn faults(arguments: &[String]) -> Result {
+    let seed = arguments.first().map_or("1", String::as_str);
+    let programs =
+        ["build", "--quiet", "--package", "firstlight", "--package", "firstlight-replay"];
+    step("the programs", cargo().args(programs).arg("--bins"))?;
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--package", "firstlight", "--example", "faults"]);
+    step("the campaign", command.arg(seed))
 }
 
-#[derive(Subcommand)]
-enum Chore {
-    /// Everything that must pass: formatting, lints, layers, licences, drift, Rust and Python tests
-    Test,
-    /// Write the JSON Schemas and the reference pages
-    Generate {
-        /// Only tell whether they are as they should be
-        #[arg(long)]
-        check: bool,
-    },
-    /// Build histfactory's wheel into target/wheels
-    Wheel,
-    /// Run the suite `histfactory` on the wheel and the runner of this repository
-    ///
-    /// `cargo xtask suite --profile tiny`; what follows goes to `firstlight run`
-    Suite {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
-    /// Print how often intervals cover truths that are known, scenario by scenario
-    Coverage {
-        /// Simulated runs of each scenario
-        #[arg(default_value_t = 2000)]
-        runs: u32,
-    },
-    /// Measure firstlight itself, beside its peers; needs a quiet machine and some minutes
-    Bench {
-        /// Which ones: spawn, hooks, ledger, memory, arms, analysis, report, verify, publish, histfactory,
-        /// losses, suites, torch, trace; all but the last four when none is named
-        names: Vec<String>,
-    },
-}
-
-/// The fake runner of the analysis' tests, with enough runs for digits.
-fn coverage(runs: u32) -> shell::Result {
-    let mut command = shell::cargo();
-    command.args(["run", "--release", "--quiet", "--package", "firstlight-analysis"]);
-    command.args(["--example", "coverage", &runs.to_string()]);
-    shell::step("coverage of the intervals", &mut command)
+/// Every fuzzer is a test; the tests of one file run side by side.
+fn fuzz(arguments: &[String]) -> Result {
+    const FUZZERS: [(&str, &str); 3] =
+        [("firstlight", "fuzz"), ("firstlight-trace", "fuzz"), ("histfactory", "mutation")];
+    let minutes = arguments.first().map_or("60", String::as_str);
+    let minutes: u64 = minutes.parse().map_err(|_| format!("invalid minutes `{minutes}`"))?;
+    let seconds = (minutes * 60 / FUZZERS.len() as u64).to_string();
+    for (package, test) in FUZZERS {
+        let mut command = cargo();
+        command.args(["test", "--release", "--package", package, "--test", test]);
+        command.env("FIRSTLIGHT_FUZZ_SECONDS", &seconds).env("HISTFACTORY_FUZZ_SECONDS", &seconds);
+        step(&format!("fuzzers of {package}"), &mut command)?;
+    }
+    Ok(())
 }
 
 fn main() -> ExitCode {
-    let result = match Args::parse().chore {
-        Chore::Test => test::test(),
-        Chore::Generate { check } => generate::generate(check),
-        Chore::Wheel => wheel::build("release").map(|path| println!("{}", path.display())),
-        Chore::Suite { arguments } => suite::suite(&arguments),
-        Chore::Coverage { runs } => coverage(runs),
-        Chore::Bench { names } => bench::bench(&names),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (chore, rest) = match arguments.split_first() {
+        Some((chore, rest)) => (chore.as_str(), rest),
+        None => ("help", &[][..]),
+    };
+    let result = match chore {
+        "test" => test::test(),
+        "wheel" => wheel::build("release").map(|path| println!("{}", path.display())),
+        "suite" => suite::suite(rest),
+        "coverage" => coverage(rest),
+        "faults" => faults(rest),
+        "fuzz" => fuzz(rest),
+        "generate" | "bench" => workbench(chore, rest),
+        "help" | "-h" | "--help" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        unknown => Err(format!("unknown chore `{unknown}`\n\n{HELP}")),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -81,4 +81,17 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn workbench(chore: &str, arguments: &[String]) -> Result {
+    let run = ["run", "--quiet", "--package", "workbench", "--", chore];
+    step(chore, cargo().args(run).args(arguments))
+}
+
+/// The simulations of the analysis' tests, with enough runs for digits.
+fn coverage(arguments: &[String]) -> Result {
+    let runs = arguments.first().map_or("2000", String::as_str);
+    let mut command = cargo();
+    command.args(["run", "--release", "--quiet", "--package", "firstlight-analysis"]);
+    step("coverage of the intervals", command.args(["--example", "coverage", runs]))
 }

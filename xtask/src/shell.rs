@@ -4,27 +4,27 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(crate) type Result<T = ()> = std::result::Result<T, String>;
+pub type Result<T = ()> = std::result::Result<T, String>;
 
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
 }
 
-pub(crate) fn cargo() -> Command {
+pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
     command
 }
 
 /// Says what is being done, does it, and complains if it fails.
-pub(crate) fn step(title: &str, command: &mut Command) -> Result {
+pub fn step(title: &str, command: &mut Command) -> Result {
     println!("── {title}");
     let status = command.status().map_err(|error| format!("{title}: {error}"))?;
     if status.success() { Ok(()) } else { Err(title.to_owned()) }
 }
 
 /// The same, with the output also handed back line by line.
-pub(crate) fn step_with_output(title: &str, command: &mut Command) -> Result<Vec<String>> {
+pub fn step_with_output(title: &str, command: &mut Command) -> Result<Vec<String>> {
     println!("── {title}");
     let mut child = command
         .stdout(Stdio::piped())
@@ -42,7 +42,7 @@ pub(crate) fn step_with_output(title: &str, command: &mut Command) -> Result<Vec
 }
 
 /// What a program prints, quietly.
-pub(crate) fn output(command: &mut Command) -> Result<String> {
+pub fn output(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{name}: {error}"))?;
     if !output.status.success() {
@@ -52,7 +52,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 }
 
 /// Whether a program can be started at all.
-pub(crate) fn exists(program: &str) -> bool {
+pub fn exists(program: &str) -> bool {
     Command::new(program)
         .arg("--version")
         .stdout(Stdio::null())
@@ -62,7 +62,7 @@ pub(crate) fn exists(program: &str) -> bool {
 }
 
 /// A machine that brings hyperfine, valgrind or chromium along keeps it; a Debian one is given it.
-pub(crate) fn install(program: &str, package: &str) -> bool {
+pub fn install(program: &str, package: &str) -> bool {
     if exists(program) {
         return true;
     }

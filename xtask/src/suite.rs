@@ -16,7 +16,7 @@ use crate::wheel;
 
 const SUITE: &str = "suites/histfactory";
 
-pub(crate) fn suite(arguments: &[String]) -> Result {
+pub fn suite(arguments: &[String]) -> Result {
     let build = ["build", "--release", "--quiet", "--package", "firstlight"];
     let runner = ["--package", "histfactory-runner"];
     step("firstlight and the runner", cargo().args(build).args(runner))?;

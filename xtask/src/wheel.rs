@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::python::real_interpreter;
+use crate::python::{TORCH, real_interpreter};
 use crate::shell::{Result, exists, output, root, step, step_with_output};
 
 const MATURIN: &str = "maturin==1.16.0";
@@ -21,19 +21,23 @@ const JAX_PYTHON: &str = "HISTFACTORY_JAX_PYTHON";
 const PYTHONS: [&str; 3] = ["3.11", "3.12", "3.13"];
 
 /// uv: the one on the path, or else our own below `target`.
-pub(crate) fn uv(arguments: &[&str]) -> Command {
+pub fn uv(arguments: &[&str]) -> Command {
     let own = root().join("target/uv/bin/uv");
     let mut command = if exists("uv") { Command::new("uv") } else { Command::new(own) };
     command.args(arguments).current_dir(root());
     command
 }
 
+pub fn has_uv() -> bool {
+    exists("uv") || root().join("target/uv/bin/uv").exists()
+}
+
 /// Where there is no uv, pip installs it below `target`.
-fn provide_uv() -> Result {
-    let folder = root().join("target/uv");
-    if exists("uv") || folder.join("bin/uv").exists() {
+pub fn provide_uv() -> Result {
+    if has_uv() {
         return Ok(());
     }
+    let folder = root().join("target/uv");
     let mut venv = Command::new(real_interpreter()?);
     step("a Python environment for uv", venv.args(["-m", "venv"]).arg(&folder))?;
     let mut pip = Command::new(folder.join("bin/python"));
@@ -41,7 +45,7 @@ fn provide_uv() -> Result {
 }
 
 /// Builds the wheel; `dev` takes what the Rust tests have compiled already.
-pub(crate) fn build(profile: &str) -> Result<PathBuf> {
+pub fn build(profile: &str) -> Result<PathBuf> {
     provide_uv()?;
     let folder = root().join("target/wheels").join(profile);
     let _ = fs::remove_dir_all(&folder);
@@ -55,43 +59,31 @@ pub(crate) fn build(profile: &str) -> Result<PathBuf> {
 }
 
 /// Puts the wheel into an environment that has what it needs.
-pub(crate) fn install(python: &Path, wheel: &Path) -> Result {
+pub fn install(python: &Path, wheel: &Path) -> Result {
     let options = ["pip", "install", "--quiet", "--no-deps", "--reinstall", "--python"];
     step("the wheel, installed", uv(&options).arg(python).arg(wheel))
 }
 
 /// Adds a package without what it would bring along; whether that worked.
-pub(crate) fn add(python: &Path, package: &str) -> bool {
+pub fn add(python: &Path, package: &str) -> bool {
     let options = ["pip", "install", "--quiet", "--no-deps", "--python"];
     uv(&options).arg(python).arg(package).status().is_ok_and(|status| status.success())
 }
 
 /// PyTorch in an environment of its own below `target`, made once.
-pub(crate) fn torch() -> Result<PathBuf> {
-    let folder = root().join("target/python-torch");
-    let python = folder.join("bin/python");
-    let complete = folder.join("complete");
-    if !complete.exists() {
-        provide_uv()?;
-        let mut venv = uv(&["venv", "--quiet", "--clear", "--python"]);
-        let title = "a Python environment for PyTorch";
-        step(title, venv.arg(real_interpreter()?).arg(&folder))?;
-        let install = ["pip", "install", "--quiet", "torch", "numpy", "pytest", "--python"];
-        step("PyTorch", uv(&install).arg(&python))?;
-        fs::write(&complete, "").map_err(|error| error.to_string())?;
-    }
-    Ok(python)
+pub fn torch() -> Result<PathBuf> {
+    provide_uv()?;
+    TORCH.made_with(&real_interpreter()?)
 }
 
 /// Everything that is tested of the package; `python` has pyhf and JAX.
-pub(crate) fn test(python: &Path) -> Result<Vec<String>> {
+pub fn test(python: &Path) -> Result<Vec<String>> {
     let wheel = build("dev")?;
     empty_environments(&wheel)?;
     install(python, &wheel)?;
     let others = tests()?;
     let mut lines = step_with_output("Python package", pytest(python).args(others))?;
     let torch = torch()?;
-    step("pytest", uv(&["pip", "install", "--quiet", "pytest", "--python"]).arg(&torch))?;
     install(&torch, &wheel)?;
     let mut pytest = pytest(&torch);
     pytest.args(WITH_TORCH).env(JAX_PYTHON, python);
@@ -119,7 +111,7 @@ fn pytest(python: &Path) -> Command {
 }
 
 /// One wheel, with NumPy alone, for every Python that is here; which ones.
-pub(crate) fn empty_environments(wheel: &Path) -> Result<Vec<&'static str>> {
+pub fn empty_environments(wheel: &Path) -> Result<Vec<&'static str>> {
     let mut tried = Vec::new();
     for version in PYTHONS {
         let Some(interpreter) = interpreter(version) else {
@@ -144,7 +136,7 @@ pub(crate) fn empty_environments(wheel: &Path) -> Result<Vec<&'static str>> {
 }
 
 /// A Python of that version: on the path, or kept by pyenv, whose shims may refuse to lead to it.
-fn interpreter(version: &str) -> Option<PathBuf> {
+pub fn interpreter(version: &str) -> Option<PathBuf> {
     let program = ["-c", "import sys; print(sys.executable)"];
     if let Ok(found) = output(Command::new(format!("python{version}")).args(program)) {
         return Some(PathBuf::from(found.trim()));

@@ -20,7 +20,7 @@ pub fn headline(sample: &Sample, regime: Regime) -> Option<f64> {
             Some(first.unwrap_or(sample.wall_ns).as_f64())
         }
         Regime::Warm => Some(sample.window.as_ref()?.steady.as_ref()?.mean_ns),
-        Regime::Fresh | Regime::Unknown => Some(sample.wall_ns.as_f64()),
+        Regime::Fresh => Some(sample.wall_ns.as_f64()),
     }
 }
 
@@ -46,9 +46,11 @@ pub fn pairs(against: &[(u32, f64)], arm: &[(u32, f64)]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Who is compared with whom.
+/// Who is compared with whom, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
+    /// The numbers of the processes with which the run was resumed.
+    pub segments: &'a [u32],
     pub case: &'a str,
     pub regime: Regime,
     pub arm: &'a str,
@@ -64,7 +66,26 @@ pub fn paired(
 ) -> Comparison {
     let (a, b) = (values(&against.samples, names.regime), values(&arm.samples, names.regime));
     let pairs = pairs(&a, &b);
-    judge(names, Ratio::paired(&pairs), robust(&pairs), pairs.len(), margin)
+    let blocks = blocks(&against.samples, &a, &b, names.segments);
+    let ratio = Ratio::paired_in_blocks(&pairs, &blocks);
+    judge(names, ratio, robust(&pairs), pairs.len(), margin)
+}
+
+/// The segment of each pair, in the order of [`pairs`].
+fn blocks(
+    samples: &[Sample],
+    against: &[(u32, f64)],
+    arm: &[(u32, f64)],
+    segments: &[u32],
+) -> Vec<usize> {
+    let segment = |round: u32| {
+        let known = samples.iter().find(|sample| sample.round.unwrap_or(sample.number) == round);
+        let number = known.map_or(0, |sample| sample.number);
+        segments.iter().filter(|&&first| first <= number).count()
+    };
+    let paired = |round: u32| arm.iter().any(|&(other, _)| other == round);
+    let rounds = against.iter().map(|&(round, _)| round).filter(|&round| paired(round));
+    rounds.map(segment).collect()
 }
 
 /// Compares what another tool measured, in turn or not.

@@ -1,11 +1,12 @@
 //! Makes a sample of a process's raw readings: ledger, programs, memory, validity.
 
 use firstlight_schema::cache::{CachePolicy, Layer, LayerEvidence};
+use firstlight_schema::conversation::is_exec;
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::message::{Check, Event, FIRST_RESULT, Message};
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::phase::Phase;
-use firstlight_schema::reading::{Outcome, RawSample};
+use firstlight_schema::reading::{Outcome, Paused, RawSample};
 use firstlight_schema::sample::{BackgroundTime, Compile, FirstResult, Package, Sample};
 
 use crate::ledger::{Span, book};
@@ -99,17 +100,16 @@ fn failures(
             reasons.push(Reason::new(Finding::ProcessFailed, error));
         }
         (Outcome::Exited { .. }, None) if conditions.any_exit_code => {}
-        (outcome @ Outcome::Exited { .. }, None) => reasons.push(Reason::new(
-            Finding::ProcessFailed,
-            format!("{}{}", ended(outcome), last_line(raw)),
-        )),
+        (outcome @ Outcome::Exited { .. }, None) => reasons
+            .push(Reason::new(Finding::ProcessFailed, format!("{outcome}{}", last_line(raw)))),
         (outcome @ Outcome::Killed { .. }, _) => {
-            reasons.push(Reason::new(Finding::ProcessFailed, ended(outcome)));
+            reasons.push(Reason::new(Finding::ProcessFailed, outcome.to_string()));
         }
-        (outcome @ Outcome::TimedOut { .. }, _) => reasons
-            .push(Reason::new(Finding::TimedOut, format!("{}{}", ended(outcome), open_phase(raw)))),
+        (outcome @ Outcome::TimedOut { .. }, _) => {
+            reasons.push(Reason::new(Finding::TimedOut, format!("{outcome}{}", open_phase(raw))));
+        }
         (outcome @ Outcome::Interrupted, _) => {
-            reasons.push(Reason::new(Finding::Interrupted, ended(outcome)));
+            reasons.push(Reason::new(Finding::Interrupted, outcome.to_string()));
         }
         (Outcome::Broke { error }, _) => {
             reasons.push(Reason::new(Finding::ProtocolBroken, error.as_str()));
@@ -119,8 +119,8 @@ fn failures(
         (Outcome::Completed, None) if conditions.job == Job::Window && !has_window => reasons
             .push(Reason::new(Finding::ProtocolBroken, "the runner exited without measured calls")),
         (Outcome::Completed, None) => {}
-        (other, _) => reasons.push(Reason::new(Finding::ProcessFailed, ended(other))),
     }
+    reasons.extend(raw.paused.map(paused));
     reasons.extend(raw.messages.iter().filter_map(|message| match message {
         Message::Output(output) if output.check == Check::Failed => Some(Reason::new(
             Finding::OutputDiffers,
@@ -131,19 +131,25 @@ fn failures(
     reasons
 }
 
-/// How a process ended, in words.
-pub fn ended(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Completed => "completed".to_owned(),
-        Outcome::Exited { code } => format!("exited with code {code}"),
-        Outcome::Killed { signal } => format!("was killed by signal {signal}"),
-        Outcome::TimedOut { after_ns } => {
-            format!("exceeded its time limit after {:.1} s and was killed", after_ns.as_seconds())
-        }
-        Outcome::Interrupted => "was killed because firstlight was interrupted".to_owned(),
-        Outcome::Broke { error } => format!("broke the protocol: {error}"),
-        _ => "ended in a way that this firstlight does not know".to_owned(),
-    }
+fn paused(paused: Paused) -> Reason {
+    let Paused { suspended_ns, stops } = paused;
+    let text = match stops {
+        0 => format!("the machine slept for {:.1} s", suspended_ns.as_seconds()),
+        _ => format!("the process or firstlight was stopped or continued {stops} times"),
+    };
+    Reason::new(Finding::Paused, text)
+}
+
+/// A process that said hello, went on to its end and did not say bye.
+fn channel_closed(raw: &RawSample) -> Option<Reason> {
+    let last =
+        raw.messages.iter().rev().find(|message| {
+            matches!(message, Message::Hello(_) | Message::Bye(_)) || is_exec(message)
+        });
+    let silent = raw.outcome == Outcome::Completed && matches!(last, Some(Message::Hello(_)));
+    silent.then(|| {
+        Reason::new(Finding::ChannelClosed, "the process ended without a word: no `bye` was read")
+    })
 }
 
 /// The last line that a failed process wrote to its error stream.
@@ -187,6 +193,7 @@ fn notices(raw: &RawSample, timeline: &Timeline) -> Vec<Reason> {
             "no Python process loaded the hooks, so firstlight sees the process only from outside",
         ));
     }
+    notices.extend(channel_closed(raw));
     notices.extend(unseen_children(timeline));
     if raw.survivors > 0 {
         notices.push(Reason::new(

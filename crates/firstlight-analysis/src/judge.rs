@@ -18,7 +18,8 @@ use crate::withhold::{Terms, why_not, withhold};
 
 /// Makes all conclusions anew.
 pub fn judge(document: &mut RunDocument) {
-    document.control = document.cases.iter().find_map(control);
+    let segments = document.segments.clone();
+    document.control = document.cases.iter().find_map(|case| control(case, &segments));
     let failed = failed_regimes(document.control.as_ref());
     for case in &mut document.cases {
         conclude_arms(case, &document.options);
@@ -28,7 +29,9 @@ pub fn judge(document: &mut RunDocument) {
             continue;
         }
         if document.options.verdicts {
-            case.comparisons = comparisons(case, &failed, &document.options, imported);
+            let how: How = if imported { unproved } else { paired };
+            let how = Comparing { segments: &segments, how };
+            case.comparisons = comparisons(case, &failed, &document.options, how);
         }
         case.break_evens = break_evens(case, &failed, &document.options);
     }
@@ -57,11 +60,12 @@ fn judge_planted(cases: &mut [CaseResult]) {
 }
 
 /// The reference arm against itself.
-fn control(case: &CaseResult) -> Option<AgainResult> {
+fn control(case: &CaseResult, segments: &[u32]) -> Option<AgainResult> {
+    let how = Comparing { segments, how: paired };
     let again = case.again.as_ref()?;
     let arm = case.arms.iter().find(|arm| arm.name == again.name)?;
     let mut comparisons: Vec<Comparison> =
-        regimes(again, arm).map(|(a, b)| compare(case, again, arm, a, b, paired)).collect();
+        regimes(again, arm).map(|(a, b)| compare(case, again, arm, a, b, how)).collect();
     correct(&mut comparisons.iter_mut().collect::<Vec<_>>());
     let measured = comparisons.iter().any(|one| one.ratio.is_some());
     let mut result =
@@ -94,17 +98,29 @@ fn regimes<'a>(
 /// Pair by pair or not.
 type How = fn(Names<'_>, &RegimeResult, &RegimeResult, f64) -> Comparison;
 
+/// How arms are compared, and where the run was resumed.
+#[derive(Clone, Copy)]
+struct Comparing<'a> {
+    segments: &'a [u32],
+    how: How,
+}
+
 fn compare(
     case: &CaseResult,
     arm: &ArmResult,
     against: &ArmResult,
     of_arm: &RegimeResult,
     of_against: &RegimeResult,
-    how: How,
+    how: Comparing<'_>,
 ) -> Comparison {
-    let names =
-        Names { case: &case.name, regime: of_arm.regime, arm: &arm.name, against: &against.name };
-    how(names, of_arm, of_against, case.margin)
+    let names = Names {
+        segments: how.segments,
+        case: &case.name,
+        regime: of_arm.regime,
+        arm: &arm.name,
+        against: &against.name,
+    };
+    (how.how)(names, of_arm, of_against, case.margin)
 }
 
 /// Agreement and findings of every arm.
@@ -170,9 +186,8 @@ fn comparisons(
     case: &CaseResult,
     failed: &[Regime],
     options: &RunOptions,
-    imported: bool,
+    how: Comparing<'_>,
 ) -> Vec<Comparison> {
-    let how: How = if imported { unproved } else { paired };
     let Some(reference) = case.arms.iter().find(|arm| arm.name == case.reference) else {
         return Vec::new();
     };

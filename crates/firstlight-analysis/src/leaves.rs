@@ -41,10 +41,17 @@ pub(crate) fn kind(dtype: &str) -> Kind {
     }
 }
 
+/// A shape as NumPy and JAX print one, such as `[2, 3]`.
+fn shape(lengths: &[u64]) -> String {
+    let lengths: Vec<String> = lengths.iter().map(u64::to_string).collect();
+    format!("[{}]", lengths.join(", "))
+}
+
 /// How far apart two arrays are; how they differ where no number says so.
 pub(crate) fn distance(a: &Leaf, b: &Leaf) -> Result<Distance, String> {
     if a.shape != b.shape {
-        return Err(format!("has shape {:?}, the reference's has {:?}", a.shape, b.shape));
+        let (ours, theirs) = (shape(&a.shape), shape(&b.shape));
+        return Err(format!("has shape {ours}, the reference's has {theirs}"));
     }
     if kind(&a.dtype) != kind(&b.dtype) {
         return Err(format!("is {}, the reference's is {}", a.dtype, b.dtype));

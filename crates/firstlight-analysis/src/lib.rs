@@ -9,6 +9,7 @@ pub mod control;
 pub mod diagnosis;
 mod evidence;
 pub mod examine;
+pub mod frames;
 pub mod health;
 pub mod history;
 pub mod import;

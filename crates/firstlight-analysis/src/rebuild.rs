@@ -61,6 +61,7 @@ pub fn begin(origin: &Origin, suite: &SuiteFile) -> RunDocument {
         timeout_ns: Nanos::from(suite.sampling.timeout),
         seed: suite.sampling.seed,
         options: options(suite),
+        segments: origin.segments.iter().map(|segment| segment.first).collect(),
         complete: false,
         cases: Vec::new(),
         control: None,

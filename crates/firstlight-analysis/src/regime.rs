@@ -25,13 +25,11 @@ pub fn regime_result(
     let times: Vec<f64> = values(&samples, regime).into_iter().map(|(_, time)| time).collect();
     let warm = match regime {
         Regime::Warm => summarise_warm(&samples, work, seed),
-        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh | Regime::Unknown => None,
+        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => None,
     };
     let mut notices = match regime {
         Regime::Warm => warm_notices(&samples, warm.as_ref()),
-        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh | Regime::Unknown => {
-            notices(&samples)
-        }
+        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => notices(&samples),
     };
     let spread = spread(&times);
     notices.extend(spread.as_ref().and_then(|spread| high_variance(spread, regime)));

@@ -32,6 +32,7 @@ pub fn replicate(
                     continue;
                 };
                 let names = Names {
+                    segments: &[],
                     case: &case.name,
                     regime: of.regime,
                     arm: &arm.name,

@@ -165,7 +165,7 @@ pub fn missing(first: &RunDocument, second: &RunDocument) -> Vec<String> {
 }
 
 fn names<'a>(case: &'a CaseResult, regime: Regime, arm: &'a str, against: &'a str) -> Names<'a> {
-    Names { case: &case.name, regime, arm, against }
+    Names { segments: &[], case: &case.name, regime, arm, against }
 }
 
 fn common<'a>(

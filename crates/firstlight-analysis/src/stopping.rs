@@ -15,7 +15,6 @@ use firstlight_schema::suite::{ArmFile, Regime, SuiteFile};
 
 use crate::compare::{pairs, values};
 use crate::evidence::structural;
-use crate::examine::ended;
 use crate::stats::limits::FEWEST_CALLS_PLANNED;
 use crate::stats::{Ratio, log_mean};
 use crate::warm::summarise_warm;
@@ -113,7 +112,7 @@ fn failure(sample: &RawSample) -> Option<String> {
             None => failed.error.clone(),
         }),
         None if sample.outcome == Outcome::Completed => None,
-        None => Some(ended(&sample.outcome)),
+        None => Some(sample.outcome.to_string()),
     }
 }
 
@@ -132,9 +131,9 @@ fn line(traceback: &str) -> Option<String> {
 }
 
 /// Whether the interval of every ratio to the reference, the first arm, is as narrow as asked.
-pub fn is_narrow_enough(arms: &[Vec<Sample>], target: f64) -> bool {
+pub fn is_narrow_enough<T: AsRef<[Sample]>>(arms: &[T], target: f64) -> bool {
     let times: Vec<Vec<(u32, f64)>> =
-        arms.iter().map(|samples| values(samples, Regime::Warm)).collect();
+        arms.iter().map(|samples| values(samples.as_ref(), Regime::Warm)).collect();
     let Some((reference, others)) = times.split_first() else { return true };
     if others.is_empty() {
         let means: Vec<f64> = reference.iter().map(|&(_, value)| value).collect();

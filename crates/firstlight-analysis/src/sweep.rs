@@ -63,9 +63,7 @@ fn sweep_line(points: &[&CaseResult], parameter: &str, arm: &str, regime: Regime
             time: found.and_then(|found| match regime {
                 Regime::Warm => found.warm.as_ref().map(|warm| warm.per_call),
                 Regime::ColdClean | Regime::ColdPrimed => found.summary.as_ref()?.first_result,
-                Regime::Fresh | Regime::Unknown => {
-                    found.summary.as_ref().map(|summary| summary.wall)
-                }
+                Regime::Fresh => found.summary.as_ref().map(|summary| summary.wall),
             }),
         });
     }

@@ -197,7 +197,7 @@ fn states(valid: &[(&Sample, &Window)]) -> States {
             SteadyState::WarmUp => states.warm_up += 1,
             SteadyState::SlowDown => states.slow_down += 1,
             SteadyState::Unknown => states.unknown += 1,
-            _ => states.no_steady_state += 1,
+            SteadyState::None => states.no_steady_state += 1,
         }
     }
     states

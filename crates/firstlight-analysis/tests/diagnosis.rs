@@ -47,6 +47,7 @@ fn sample(number: u32, messages: &[Value]) -> Sample {
         caches: Vec::new(),
         streams: Streams::default(),
         survivors: 0,
+        paused: None,
         exits: Vec::new(),
         opened: Vec::new(),
     };

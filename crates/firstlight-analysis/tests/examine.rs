@@ -39,6 +39,7 @@ fn raw(messages: &[Value]) -> RawSample {
         caches: Vec::new(),
         streams: Streams::default(),
         survivors: 0,
+        paused: None,
         exits: Vec::new(),
         opened: Vec::new(),
     }

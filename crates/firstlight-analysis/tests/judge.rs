@@ -83,6 +83,7 @@ fn document(cases: Vec<CaseResult>) -> RunDocument {
         cases,
         control: None,
         sweeps: Vec::new(),
+        segments: Vec::new(),
         imported: None,
     }
 }
@@ -261,7 +262,7 @@ fn stopping_looks_at_widths_and_at_nothing_else() {
     let apart = [samples(1.0, 10, 1, &[]), samples(2.0, 10, 2, &[])];
     assert!(is_narrow_enough(&equal, 0.02) && is_narrow_enough(&apart, 0.02));
     assert!(!is_narrow_enough(&equal, 0.0005) && !is_narrow_enough(&apart, 0.0005));
-    assert!(is_narrow_enough(&[], 0.01));
+    assert!(is_narrow_enough::<Vec<Sample>>(&[], 0.01));
     assert!(calls(&equal[0]).unwrap() >= 50);
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use firstlight_schema::nanos::Moment;
+use firstlight_schema::nanos::{Moment, Nanos};
 use rustix::time::{ClockId, clock_gettime};
 
 /// A reading of the clock that parent and child share.
@@ -11,6 +11,15 @@ pub(crate) fn now() -> Moment {
     let seconds = u64::try_from(time.tv_sec).expect("the monotonic clock is not negative");
     let nanos = u64::try_from(time.tv_nsec).expect("nanoseconds are not negative");
     Moment(seconds * 1_000_000_000 + nanos)
+}
+
+/// How long the machine has slept since it was started: the clock that goes on then, less the one that
+/// does not.
+pub(crate) fn asleep() -> Nanos {
+    let slept = clock_gettime(ClockId::Boottime);
+    let seconds = u64::try_from(slept.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(slept.tv_nsec).unwrap_or(0);
+    Moment(seconds * 1_000_000_000 + nanos).since(now())
 }
 
 /// The time of day, UTC, as people write it.

@@ -35,10 +35,19 @@ pub enum EngineError {
     NotASnapshot { path: PathBuf },
     #[error("`{}` is not a usable key: {reason}", path.display())]
     Key { path: PathBuf, reason: String },
-    #[error("the command did not end well ({outcome}); its last words:\n\n{tail}")]
+    #[error("the command {outcome}; last lines of stderr:\n\n{tail}")]
     Recording { outcome: String, tail: String },
     #[error("the command marked no step")]
     NoSteps,
+    #[error("`{}` is not safe to run code from: another user can write to it", path.display())]
+    ForeignFolder { path: PathBuf },
+    #[error("`{}` is a link: a snapshot holds the suite's own files", path.display())]
+    LinkInSuite { path: PathBuf },
+    #[error(
+        "`{}` has {files} files with {bytes} bytes to pack, {most} bytes are allowed; the largest: {}",
+        path.display(), largest.join(", ")
+    )]
+    LargeSuite { path: PathBuf, files: usize, bytes: u64, most: u64, largest: Vec<String> },
     #[error("interrupted")]
     Interrupted,
     #[error("cannot resume: process {number} of the run is not the one that its plan has there")]
@@ -100,12 +109,19 @@ impl EngineError {
                  packages already"
                     .to_owned(),
             ),
+            Self::ForeignFolder { .. } => Some(
+                "set HOME or FIRSTLIGHT_CACHE to a folder that only you can write to".to_owned(),
+            ),
+            Self::LinkInSuite { .. } => Some("copy the file into the suite's folder".to_owned()),
+            Self::LargeSuite { .. } => {
+                Some("keep data outside the suite's folder, or in a folder with a dot in front".to_owned())
+            }
             Self::NoSteps => Some(
                 "put each step into `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`; of \
                  PyTorch, call `step()` of a torch.profiler.profile or of an optimizer"
                     .to_owned(),
             ),
-            Self::Recording { .. } => Some("does the command end well by itself?".to_owned()),
+            Self::Recording { .. } => Some("run the command by itself: does it exit with code 0?".to_owned()),
             Self::Spawn { .. }
             | Self::File { .. }
             | Self::System { .. }

@@ -1,48 +1,54 @@
-//! Ctrl-C and SIGTERM as a descriptor that can be waited for, so that nothing is lost to them.
+//! Ctrl-C, SIGTERM and their like as a descriptor that can be waited for, so that nothing is lost to them.
+//!
+//! The first signal asks the measured process to end. The second one kills its group and lets the command
+//! clean up. The third, and a second one while nothing is measured, ends firstlight at once; what it leaves
+//! behind is cleared by its watchdog.
 
-use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use rustix::process::Pid;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 
 use crate::EngineError;
+
+/// Signals whose sender wants firstlight to end.
+pub(crate) const ENDING: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
+const EXIT_CODE: i32 = 130;
+
+/// How many of them have come.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+/// How often firstlight was continued after it had been stopped.
+static CONTINUED: AtomicU32 = AtomicU32::new(0);
+/// The group of the process that runs now; zero while there is none.
+static GROUP: AtomicI32 = AtomicI32::new(0);
 
 /// Becomes set, and its descriptor readable, when the user wants to stop.
 #[derive(Debug)]
 pub struct Interrupt {
     wake: UnixStream,
-    set: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// Takes over the signals for the rest of this process. A second signal ends it at once.
+    /// Takes over the signals for the rest of this process.
     pub fn install() -> Result<Self, EngineError> {
         let cannot = "take over the signals";
         let (read, write) = UnixStream::pair().map_err(EngineError::system(cannot))?;
         read.set_nonblocking(true).map_err(EngineError::system(cannot))?;
-        let set = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in ENDING {
             let write = write.try_clone().map_err(EngineError::system(cannot))?;
-            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&set))
-                .map_err(EngineError::system(cannot))?;
-            signal_hook::flag::register(signal, Arc::clone(&set))
-                .map_err(EngineError::system(cannot))?;
+            register(signal).map_err(EngineError::system(cannot))?;
             signal_hook::low_level::pipe::register(signal, write)
                 .map_err(EngineError::system(cannot))?;
         }
-        Ok(Self { wake: read, set })
+        register_continued().map_err(EngineError::system(cannot))?;
+        Ok(Self { wake: read })
     }
 
     pub fn is_set(&self) -> bool {
-        let set = self.set.load(Ordering::Relaxed);
-        if set {
-            // The flag is set before the descriptor is written; a drained one may stay quiet.
-            let _ = (&self.wake).read(&mut [0; 64]);
-        }
-        set
+        is_raised()
     }
 
     /// An error when the user wants to stop.
@@ -52,5 +58,71 @@ impl Interrupt {
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
+    }
+}
+
+/// Whether the user wants to stop.
+pub(crate) fn is_raised() -> bool {
+    COUNT.load(Ordering::Relaxed) > 0
+}
+
+/// A file that may not grow further is an error of whoever writes it, not the end of the program.
+pub fn outlive_file_limits() -> Result<(), EngineError> {
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
+        .map(|_| ())
+        .map_err(EngineError::system("take over the signals"))
+}
+
+/// While it lives, a second signal kills this group and nothing else.
+pub(crate) struct Running;
+
+impl Running {
+    pub(crate) fn new(group: Pid) -> Self {
+        GROUP.store(group.as_raw_nonzero().get(), Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        GROUP.store(0, Ordering::Relaxed);
+    }
+}
+
+/// How often firstlight itself was stopped and continued.
+pub(crate) fn continued() -> u32 {
+    CONTINUED.load(Ordering::Relaxed)
+}
+
+#[expect(unsafe_code, reason = "a handler that counts must be registered as one")]
+fn register_continued() -> std::io::Result<()> {
+    let count = || {
+        CONTINUED.fetch_add(1, Ordering::Relaxed);
+    };
+    // SAFETY: the handler only adds to a counter.
+    unsafe { signal_hook::low_level::register(SIGCONT, count) }.map(|_| ())
+}
+
+#[expect(unsafe_code, reason = "a handler that kills must be registered as one")]
+fn register(signal: i32) -> std::io::Result<()> {
+    // SAFETY: the handler only counts and makes system calls that are safe in one.
+    unsafe { signal_hook::low_level::register(signal, on_signal) }.map(|_| ())
+}
+
+#[expect(unsafe_code, reason = "only bare system calls may be made here")]
+fn on_signal() {
+    let before = COUNT.fetch_add(1, Ordering::Relaxed);
+    if before == 0 {
+        return;
+    }
+    let group = GROUP.load(Ordering::Relaxed);
+    // SAFETY: both calls are async-signal-safe and take plain numbers.
+    unsafe {
+        if group > 0 {
+            libc::kill(-group, libc::SIGKILL);
+        }
+        if group == 0 || before > 1 {
+            libc::_exit(EXIT_CODE);
+        }
     }
 }

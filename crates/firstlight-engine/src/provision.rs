@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::EngineError;
+use crate::folders::own_folder;
+use crate::helper::{self, ANSWER, INSTALL};
 use crate::interrupt::Interrupt;
 use crate::python::{Interpreter, resolve};
 use crate::store::{hex, write_whole};
@@ -51,15 +53,22 @@ pub fn provision(
     ));
     let parent = cache.join("environments");
     let folder = parent.join(&key[..16]);
+    own_folder(cache)?;
     fs::create_dir_all(&parent).map_err(EngineError::file("make", &parent))?;
     let _one_at_a_time = exclusive(&parent.join(format!("{}.lock", &key[..16])))?;
-    if let Some(ready) = recorded(&folder) {
-        return Ok(ready);
+    match recorded(&folder) {
+        Some(ready) if is_as_recorded(&ready, &folder, &lock_digest)? => return Ok(ready),
+        Some(_) => announce("the environment in the cache was altered: it is made again"),
+        None => {}
     }
     let _ = fs::remove_dir_all(&folder);
     let installer = Installer::find();
     announce(&format!("installing {} packages with {}", pinned(&content), installer.name()));
-    let outcome = installer.install(interpreter, locks, &folder);
+    let hashes = is_hashed(&content);
+    if !hashes {
+        announce("the lock file has no hashes: what is installed is not checked against it");
+    }
+    let outcome = installer.install(interpreter, locks, hashes, &folder);
     // Ctrl-C reaches the installer too; then its complaint is not the reason.
     interrupt.check()?;
     outcome?;
@@ -90,6 +99,43 @@ fn recorded(folder: &Path) -> Option<Environment> {
     environment.python.exists().then_some(environment)
 }
 
+/// Whether an environment still is what its record says: a file in a cache proves nothing by itself.
+fn is_as_recorded(
+    ready: &Environment,
+    folder: &Path,
+    lock_digest: &str,
+) -> Result<bool, EngineError> {
+    let python = folder.join("bin/python");
+    if ready.python != python || ready.lock_digest != lock_digest {
+        return Ok(false);
+    }
+    match Interpreter::ask(&python) {
+        Ok(found) => Ok(found.runtime == ready.runtime && found.packages == ready.packages),
+        Err(EngineError::Interrupted) => Err(EngineError::Interrupted),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Whether every pinned package has a hash, so that the installer can insist on them.
+fn is_hashed(lock: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(lock);
+    let mut all = text.split('\n').filter(|line| !line.trim_start().starts_with('#')).peekable();
+    let mut any = false;
+    while let Some(line) = all.next() {
+        if !line.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+            continue;
+        }
+        any = true;
+        let further = std::iter::from_fn(|| all.next_if(|next| next.starts_with([' ', '\t'])));
+        let hashed = line.contains("--hash=")
+            | (further.filter(|next| next.contains("--hash=")).count() > 0);
+        if !hashed {
+            return false;
+        }
+    }
+    any
+}
+
 fn pinned(lock: &[u8]) -> usize {
     String::from_utf8_lossy(lock)
         .lines()
@@ -118,10 +164,13 @@ impl Installer {
         &self,
         interpreter: &Interpreter,
         locks: &[PathBuf],
+        hashes: bool,
         folder: &Path,
     ) -> Result<(), EngineError> {
         let python = folder.join("bin/python");
+        let strict = hashes.then_some("--require-hashes".as_ref());
         let wanted = locks.iter().flat_map(|lock| ["--requirement".as_ref(), lock.as_os_str()]);
+        let wanted = strict.into_iter().chain(wanted);
         match self {
             Self::Uv(uv) => {
                 self.run(
@@ -152,9 +201,10 @@ impl Installer {
 
     fn version(&self, folder: &Path) -> String {
         let output = match self {
-            Self::Uv(uv) => Command::new(uv).arg("--version").output(),
+            Self::Uv(uv) => helper::output(Command::new(uv).arg("--version"), ANSWER),
             Self::Pip => {
-                Command::new(folder.join("bin/python")).args(["-m", "pip", "--version"]).output()
+                let mut python = Command::new(folder.join("bin/python"));
+                helper::output(python.args(["-m", "pip", "--version"]), ANSWER)
             }
         };
         let words = |output: Output| {
@@ -169,7 +219,7 @@ impl Installer {
         let failed =
             |tail: String| EngineError::Provision { installer: self.name().to_owned(), tail };
         let output =
-            command.stdin(Stdio::null()).output().map_err(|error| failed(error.to_string()))?;
+            helper::output(command, INSTALL).map_err(|error| helper::failure(&error, failed))?;
         if output.status.success() {
             return Ok(());
         }
@@ -177,5 +227,18 @@ impl Installer {
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.trim().lines().collect();
         Err(failed(lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_hashed;
+
+    #[test]
+    fn hashes_are_insisted_on_where_every_package_has_one() {
+        let with = "a==1 \\\n    --hash=sha256:00 \\\n    --hash=sha256:01\n    # via x\nb==2 --hash=sha256:02\n";
+        assert!(is_hashed(with.as_bytes()));
+        assert!(!is_hashed(format!("{with}c==3\n").as_bytes()));
+        assert!(!is_hashed(b"# nothing\n"));
     }
 }

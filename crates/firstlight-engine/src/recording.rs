@@ -92,7 +92,7 @@ pub fn record(
             Outcome::Interrupted => return Err(EngineError::Interrupted),
             other => {
                 let tail = seen.streams.stderr_tail.trim_end().to_owned();
-                return Err(EngineError::Recording { outcome: format!("{other:?}"), tail });
+                return Err(EngineError::Recording { outcome: other.to_string(), tail });
             }
         }
         let steps = spans(&own.join("steps.json"));

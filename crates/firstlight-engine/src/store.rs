@@ -2,21 +2,23 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::io::{BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use firstlight_schema::reading::RawRecord;
 use firstlight_schema::run::{self, RunDocument};
 use firstlight_schema::snapshot::RAW;
-use firstlight_schema::variables;
-use firstlight_schema::version::SchemaId;
-use serde::Deserialize;
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::EngineError;
 use crate::clock::utc;
+use crate::snapshot::{Shape, check_version, read_document, told};
 
 pub use crate::clock::utc as now_utc;
+pub use crate::folders::{cache_folder, runs_folder};
+use crate::writing::write_streamed;
+pub use crate::writing::{copy_whole, is_replaceable, write_bytes, write_changed, write_whole};
 
 const RESULT: &str = "result.json";
 
@@ -66,10 +68,16 @@ impl RunFolder {
             .map_err(EngineError::file("write to", self.path.join("raw.jsonl")))
     }
 
-    /// Replaces the run's document as a whole.
-    pub fn write_document(&self, json: &str) -> Result<PathBuf, EngineError> {
+    /// Replaces the run's document as a whole. Its text is never in memory: it is as long as all raw
+    /// readings together.
+    pub fn write_document(&self, document: &impl Serialize) -> Result<PathBuf, EngineError> {
         let path = self.path.join(RESULT);
-        write_whole(&path, json)?;
+        write_streamed(&path, |file| {
+            let mut writer = BufWriter::new(file);
+            serde_json::to_writer(&mut writer, document)?;
+            writer.write_all(b"\n")?;
+            writer.flush()
+        })?;
         Ok(path)
     }
 }
@@ -116,90 +124,27 @@ pub fn keep_import(
 
 /// Reads the document of a run, from its folder or its file; the version is looked at first.
 pub fn read_run(path: &Path) -> Result<RunDocument, EngineError> {
-    #[derive(Deserialize)]
-    struct Head {
-        schema: SchemaId,
-    }
     let file = if path.is_dir() { path.join(RESULT) } else { path.to_owned() };
-    let text = fs::read_to_string(&file).map_err(EngineError::file("read", &file))?;
+    let content = fs::read(&file).map_err(EngineError::file("read", &file))?;
     let not = |reason: String| EngineError::NotAResult { path: file.clone(), reason };
-    let head: Head = serde_json::from_str(&text).map_err(|error| not(error.to_string()))?;
-    let (name, version) = (&head.schema.name, head.schema.version);
-    if name != run::NAME {
-        return Err(not(format!("it is a document `{name}`")));
-    }
-    if version.major != run::VERSION.major {
-        return Err(not(format!(
-            "it has version {version}, this firstlight reads {}",
-            run::VERSION
-        )));
-    }
-    serde_json::from_str(&text).map_err(|error| not(error.to_string()))
-}
-
-/// Writes a file so that a reader sees the old content or the new, never a part.
-pub fn write_whole(path: &Path, text: &str) -> Result<(), EngineError> {
-    write_bytes(path, text.as_bytes())
-}
-
-/// The same for what is no text.
-pub fn write_bytes(path: &Path, content: &[u8]) -> Result<(), EngineError> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut file =
-        tempfile::NamedTempFile::new_in(folder).map_err(EngineError::file("write", path))?;
-    file.write_all(content).map_err(EngineError::file("write", path))?;
-    file.as_file().sync_all().map_err(EngineError::file("write", path))?;
-    file.persist(path).map_err(|error| EngineError::file("write", path)(error.error))?;
-    // A temporary file is private; a result is for whoever may read the folder.
-    let _ = fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    Ok(())
-}
-
-/// Writes a file that can be made again, unless it is there with this content; whether it was
-/// written. A reader sees the old content or the new; after a loss of power it may be neither.
-pub fn write_changed(path: &Path, text: &str) -> Result<bool, EngineError> {
-    let same_size = fs::metadata(path).is_ok_and(|known| known.len() == text.len() as u64);
-    if same_size && fs::read(path).is_ok_and(|known| known == text.as_bytes()) {
-        return Ok(false);
-    }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(EngineError::file("make", folder))?;
-    let mut file =
-        tempfile::NamedTempFile::new_in(folder).map_err(EngineError::file("write", path))?;
-    file.write_all(text.as_bytes()).map_err(EngineError::file("write", path))?;
-    let _ = file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    file.persist(path).map_err(|error| EngineError::file("write", path)(error.error))?;
-    Ok(true)
+    let version = check_version(&content, run::NAME, run::VERSION)
+        .map_err(|reason| not(format!("it {reason}")))?;
+    read_document(Shape::Run, &content, version).map(told).map_err(not)
 }
 
 fn unused(parent: &Path, name: &str) -> PathBuf {
     let stamp: String = utc().chars().take(19).filter(char::is_ascii_alphanumeric).collect();
+    let name = folder_name(name);
     let base = parent.join(format!("{stamp}-{name}"));
     let numbered = (2..).map(|number| parent.join(format!("{stamp}-{name}-{number}")));
     std::iter::once(base).chain(numbered).find(|path| !path.exists()).expect("numbers do not end")
 }
 
-/// The folder below which runs are kept.
-pub fn runs_folder() -> PathBuf {
-    folder(variables::RUNS, variables::XDG_STATE_HOME, ".local/state", "firstlight/runs")
-}
-
-/// The folder for what can be made again: environments, the Python side.
-pub fn cache_folder() -> PathBuf {
-    folder(variables::CACHE, variables::XDG_CACHE_HOME, ".cache", "firstlight")
-}
-
-fn folder(own: &str, xdg: &str, below_home: &str, name: &str) -> PathBuf {
-    let set = |variable: &str| {
-        std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
-    };
-    set(own)
-        .or_else(|| set(xdg).map(|path| path.join(name)))
-        .or_else(|| set(variables::HOME).map(|path| path.join(below_home).join(name)))
-        .unwrap_or_else(|| std::env::temp_dir().join(name))
+/// A name that stays one folder: whatever could lead elsewhere becomes a dash.
+pub fn folder_name(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || "._-+= ".contains(c) { c } else { '-' };
+    let safe: String = name.chars().take(100).map(plain).collect();
+    if safe.trim_matches('.').is_empty() { "unnamed".to_owned() } else { safe }
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
@@ -211,9 +156,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
-    use super::{RunFolder, write_whole};
+    use super::{RunFolder, folder_name};
 
     #[test]
     fn a_run_never_writes_into_another_ones_folder() {
@@ -226,11 +169,12 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_replaced_as_a_whole() {
+    fn a_name_never_leads_out_of_the_folder_of_runs() {
         let parent = tempfile::tempdir().unwrap();
-        let path = parent.path().join("result.json");
-        write_whole(&path, "long old text").unwrap();
-        write_whole(&path, "new").unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        for name in ["x/../../y", "..", ".", "/etc", "a\0b", "\u{1b}[2J"] {
+            let run = RunFolder::create(parent.path(), name, None).unwrap();
+            assert_eq!(run.path().parent().unwrap(), parent.path(), "{name}");
+            assert!(!folder_name(name).contains('/'));
+        }
     }
 }

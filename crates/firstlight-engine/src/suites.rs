@@ -1,5 +1,6 @@
 //! Finds a suite: a folder of the user's, or one that travels inside the binary.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,9 @@ use firstlight_schema::suite::SuiteFile;
 use sha2::{Digest, Sha256};
 
 use crate::EngineError;
-use crate::python::{SUITES, unpack};
+use crate::packing::{Packed, pack};
+use crate::python::{SUITES, lay_out};
+use crate::snapshot::Files;
 use crate::store::{hex, write_whole};
 
 /// A suite that has been read and checked, in a folder on disk.
@@ -15,8 +18,12 @@ use crate::store::{hex, write_whole};
 pub struct Suite {
     pub folder: PathBuf,
     pub file: SuiteFile,
-    /// SHA-256 over the names and contents of its files.
+    /// What goes into a snapshot, as it was when the suite was opened.
+    pub files: Packed,
+    /// SHA-256 over the names and contents of these files.
     pub digest: String,
+    /// The commands of arms whose published form lacks a secret, as they are started.
+    pub commands: BTreeMap<String, Vec<String>>,
 }
 
 /// The names of the suites inside the binary.
@@ -43,7 +50,7 @@ pub fn open(name: &str, cache: &Path) -> Result<Suite, EngineError> {
     };
     let digest = digest_of(files.iter().copied());
     let folder = cache.join("suites").join(format!("{name}-{}", &digest[..16]));
-    unpack(files, &folder)?;
+    lay_out(files, &folder)?;
     read(&folder)
 }
 
@@ -60,22 +67,36 @@ pub fn read(folder: &Path) -> Result<Suite, EngineError> {
     let text = fs::read_to_string(&path).map_err(EngineError::file("read", &path))?;
     let file = SuiteFile::parse(&text).map_err(|error| EngineError::Suite { path, error })?;
     let folder = folder.canonicalize().map_err(EngineError::file("find", folder))?;
-    let files = files(&folder)?;
+    let files = pack(&folder, &file)?;
     let digest = digest_of(files.iter().map(|(name, content)| (name.as_str(), content.as_slice())));
-    Ok(Suite { folder, file, digest })
+    Ok(Suite { folder, file, files, digest, commands: BTreeMap::new() })
 }
 
-/// The suite's files with their contents, sorted by name.
-pub(crate) fn files(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, EngineError> {
-    let mut names = Vec::new();
-    list(folder, folder, &mut names)?;
-    names.sort();
-    let read = |name: String| {
-        let path = folder.join(&name);
-        let content = fs::read(&path).map_err(EngineError::file("read", &path))?;
-        Ok((name, content))
-    };
-    names.into_iter().map(read).collect()
+/// Opens the suite of a run that was begun: all files that lie there were packed.
+pub fn read_packed(folder: &Path, file: SuiteFile) -> Result<Suite, EngineError> {
+    let folder = folder.canonicalize().map_err(EngineError::file("find", folder))?;
+    let mut files = Vec::new();
+    let packed = Files::read(&folder)?;
+    for (name, content) in packed.iter().filter(|(name, _)| !is_byte_code(name)) {
+        files.push((name.to_owned(), content.to_vec()));
+    }
+    let digest = digest_of(files.iter().map(|(name, content)| (name.as_str(), content.as_slice())));
+    Ok(Suite { folder, file, files, digest, commands: BTreeMap::new() })
+}
+
+fn is_byte_code(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "pyc")
+        || name.split('/').any(|part| part == "__pycache__")
+}
+
+impl Suite {
+    /// The packed files that are not any more what they were when the suite was opened.
+    pub fn changes(&self) -> Vec<String> {
+        let changed = |(name, content): &&(String, Vec<u8>)| {
+            fs::read(self.folder.join(name)).ok().as_ref() != Some(content)
+        };
+        self.files.iter().filter(changed).map(|(name, _)| name.clone()).collect()
+    }
 }
 
 /// SHA-256 over names and contents, in the order of the names.
@@ -83,19 +104,6 @@ pub(crate) fn digest_of<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) ->
     let mut hash = Sha256::new();
     files.for_each(|(name, content)| add(&mut hash, name, content));
     hex(&hash.finalize())
-}
-
-fn list(root: &Path, folder: &Path, names: &mut Vec<String>) -> Result<(), EngineError> {
-    for entry in fs::read_dir(folder).map_err(EngineError::file("list", folder))? {
-        let path = entry.map_err(EngineError::file("list", folder))?.path();
-        let name = path.strip_prefix(root).expect("listed below the root").to_string_lossy();
-        if path.is_dir() && !name.ends_with("__pycache__") && !name.starts_with('.') {
-            list(root, &path, names)?;
-        } else if path.is_file() && !name.ends_with(".pyc") {
-            names.push(name.into_owned());
-        }
-    }
-    Ok(())
 }
 
 fn add(hash: &mut Sha256, name: &str, content: &[u8]) {

@@ -12,8 +12,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use firstlight_analysis::examine::{Conditions, Job, examine};
-use firstlight_report::html::page;
-use firstlight_report::markdown::markdown;
+use firstlight_report::export::markdown;
+use firstlight_report::html::{Around, page};
 use firstlight_report::model::Model;
 use firstlight_schema::message::{Message, Part};
 use firstlight_schema::nanos::Moment;
@@ -32,7 +32,7 @@ fn main() {
     println!("   {:.1} MB of JSON, {} calls", megabytes(json.len()), 2 * PROCESSES * CALLS);
     let read: RunDocument = timed("reading it", || serde_json::from_str(&json).unwrap());
     timed("the view model", || Model::new(&read));
-    let html = timed("the page, view model included", || page(&read));
+    let html = timed("the page, view model included", || page(&read, Around::default()));
     println!("   {:.2} MB of HTML", megabytes(html.len()));
     timed("the Markdown", || markdown(&read));
     if let Some(path) = std::env::args().skip(1).find(|argument| !argument.starts_with("--")) {

@@ -1,23 +1,14 @@
-//! Renders results as text, HTML and Markdown. Pure: documents in, strings out; colours of a terminal
-//! are escape sequences that the printer takes away where they are not wanted, and no meaning rests on
-//! colour alone.
+//! Renders results as text, HTML and Markdown. Pure: documents in, strings out. Colours of a terminal are
+//! escape sequences, which the printer removes where nobody wants them. No meaning rests on colour
+//! alone.
+//!
+//! `model` chooses what is shown. `words` turns it into sentences and tables, `svg` into pictures.
+//! `terminal`, `html`, `site` and `export` put these onto a screen, a page, many pages and files.
 
-mod bar;
-mod chart;
-mod diagnosis;
 pub mod export;
-pub mod figure;
-pub mod findings;
-pub mod format;
-mod headline;
 pub mod html;
-pub mod markdown;
 pub mod model;
-mod plot;
-mod row;
 pub mod site;
-mod strip;
-mod table;
-pub mod tables;
+pub mod svg;
 pub mod terminal;
-mod verdict;
+pub mod words;

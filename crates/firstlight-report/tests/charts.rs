@@ -4,7 +4,7 @@
 
 mod made;
 
-use firstlight_report::html::page;
+use firstlight_report::html::{Around, page};
 use firstlight_report::model::{Drawn, Mark, Model};
 use firstlight_schema::message::{Edge, Message, Part, PhaseEdge};
 use firstlight_schema::nanos::Moment;
@@ -52,7 +52,7 @@ fn every_process_is_a_point_and_the_invalid_ones_are_crosses() {
         }
     }
     let model = Model::new(&document);
-    let page = page(&document);
+    let page = page(&document, Around::default());
     let arms: Vec<_> = model.cases[0].points.iter().flat_map(|(_, arms)| arms).collect();
     let charts = charts(&page, "points");
     assert_eq!(charts.len(), arms.len());
@@ -67,7 +67,7 @@ fn every_process_is_a_point_and_the_invalid_ones_are_crosses() {
 fn every_call_of_a_short_series_is_drawn() {
     let document = run();
     let model = Model::new(&document);
-    let page = page(&document);
+    let page = page(&document, Around::default());
     let processes: Vec<_> = model.cases[0].warm.iter().flat_map(|arm| &arm.processes).collect();
     let charts = charts(&page, "beside series");
     assert_eq!(charts.len(), processes.len());
@@ -91,7 +91,7 @@ fn a_long_series_keeps_its_extremes() {
             block.spans = (0..5_000).map(span).collect();
         }
     }
-    assert!(page(&document).contains("data-columns=\"600\""));
+    assert!(page(&document, Around::default()).contains("data-columns=\"600\""));
     let model = Model::new(&document);
     let series = &model.cases[0].warm[0].processes[0];
     assert_eq!((series.low, series.high), (1_000.0, 78_000.0));
@@ -121,7 +121,10 @@ fn what_was_compiled_in_a_window_is_marked_at_its_call() {
     let model = Model::new(&document);
     let marks = &model.cases[0].warm[0].processes[0].marks;
     assert_eq!(*marks, [Mark { call: 41, what: "trace late, compile late".to_owned() }]);
-    assert!(page(&document).contains("<title>call 42: trace late, compile late</title>"));
+    assert!(
+        page(&document, Around::default())
+            .contains("<title>call 42: trace late, compile late</title>")
+    );
 }
 
 #[test]
@@ -137,7 +140,7 @@ fn the_distribution_of_calls_ends_at_all_of_them() {
 #[test]
 fn the_phases_of_a_bar_reach_as_far_as_their_ledger() {
     let document = run();
-    let page = page(&document);
+    let page = page(&document, Around::default());
     let model = Model::new(&document);
     let bars = charts(&page, "ledger");
     assert_eq!(bars.len(), model.cases[0].ledgers.len());
@@ -148,20 +151,20 @@ fn the_phases_of_a_bar_reach_as_far_as_their_ledger() {
 
 #[test]
 fn a_point_chart_as_svg() {
-    let page = page(&run());
+    let page = page(&run(), Around::default());
     insta::assert_snapshot!(charts(&page, "points")[0].replace("><", ">\n<"));
 }
 
 #[test]
 fn a_forest_row_and_a_break_even_as_svg() {
-    let page = page(&run());
+    let page = page(&run(), Around::default());
     let pictures = [charts(&page, "forest")[0], charts(&page, "beside break-even")[0]].join("\n");
     insta::assert_snapshot!(pictures.replace("><", ">\n<"));
 }
 
 #[test]
 fn a_sweep_has_a_point_for_each_value_and_a_line() {
-    let page = page(&swept());
+    let page = page(&swept(), Around::default());
     let charts = charts(&page, "beside sweep");
     assert_eq!(charts.len(), 1);
     assert_eq!(charts[0].matches("class=\"point\"").count(), 3);

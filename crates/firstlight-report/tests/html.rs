@@ -7,7 +7,7 @@ mod made;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firstlight_report::html::page;
+use firstlight_report::html::{Around, page};
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::machine::Machine;
 use firstlight_schema::reading::Streams;
@@ -70,7 +70,7 @@ fn end(tag: &str) -> usize {
 #[test]
 fn whatever_others_write_stays_text() {
     let free = Free::new(troubled());
-    let expected = tags(&page(&free.with("harmless")));
+    let expected = tags(&page(&free.with("harmless"), Around::default()));
     assert!(expected.len() > 1_000);
     let long = "very-long-".repeat(500);
     for text in [
@@ -85,7 +85,7 @@ fn whatever_others_write_stays_text() {
         "\u{0}\u{1b}[31mred\u{1b}[0m\r\n",
         &long,
     ] {
-        let page = page(&free.with(text));
+        let page = page(&free.with(text), Around::default());
         assert_eq!(tags(&page), expected, "{text}");
         assert_eq!(page.matches("<script").count(), 1, "{text}");
         assert!(!page.contains("<img"), "{text}");
@@ -94,13 +94,13 @@ fn whatever_others_write_stays_text() {
 
 #[test]
 fn empty_names_make_a_page_too() {
-    let page = page(&Free::new(troubled()).with(""));
+    let page = page(&Free::new(troubled()).with(""), Around::default());
     assert!(page.contains("<h1><bdi>(no name)</bdi></h1>"));
 }
 
 #[test]
 fn nothing_is_fetched_and_only_our_own_script_may_run() {
-    let page = page(&run());
+    let page = page(&run(), Around::default());
     for outside in ["http:", "https:", "url(", "@import", " src=", "<link", "<img", "<iframe"] {
         assert!(!page.contains(outside), "{outside}");
     }
@@ -114,7 +114,7 @@ fn nothing_is_fetched_and_only_our_own_script_may_run() {
 #[test]
 fn every_name_that_is_referred_to_is_there_once() {
     for document in [troubled(), swept()] {
-        let page = page(&document);
+        let page = page(&document, Around::default());
         let values = |attribute: &str| -> Vec<String> {
             page.split(&format!(" {attribute}=\""))
                 .skip(1)
@@ -136,7 +136,7 @@ fn a_run_without_anything_is_a_page() {
     let mut document = run();
     document.cases.clear();
     document.complete = false;
-    let page = page(&document);
+    let page = page(&document, Around::default());
     assert!(page.contains("Nothing was compared"));
-    assert!(page.contains("did not take all the samples"));
+    assert!(page.contains("ended before it had taken all samples"));
 }

@@ -5,8 +5,8 @@
 mod hostile;
 mod made;
 
-use firstlight_report::markdown::markdown;
-use firstlight_report::tables::cold_verdicts;
+use firstlight_report::export::markdown;
+use firstlight_report::words::tables::cold_verdicts;
 
 use hostile::Free;
 use made::{run, swept};

@@ -109,6 +109,41 @@ fn a_cold_document_in_a_small_terminal() {
 }
 
 #[test]
+fn the_long_form_of_a_command() {
+    insta::assert_snapshot!(plain(&Terminal::new(100).run(&cold(), Report::Full)));
+}
+
+#[test]
+fn the_first_screen_has_at_most_24_lines() {
+    for width in [80, 120] {
+        for document in [cold(), compared(), run()] {
+            let text = Terminal::new(width).run(&document, Report::Usual);
+            assert!(text.lines().count() <= 24, "{text}");
+        }
+    }
+}
+
+#[test]
+fn every_program_and_package_is_listed_where_all_is_asked_for() {
+    let mut document = cold();
+    let regime = &mut document.cases[0].arms[0].regimes[0];
+    let summary = regime.summary.as_mut().expect("a valid command has a summary");
+    let package = summary.packages[0].clone();
+    summary.packages = (0..40)
+        .map(|n| {
+            let mut one = package.clone();
+            one.name = format!("package-{n}");
+            one
+        })
+        .collect();
+    let listed = |report| {
+        let text = plain(&Terminal::new(100).run(&document, report));
+        text.matches("package-").count()
+    };
+    assert_eq!((listed(Report::All), listed(Report::Full)), (40, 6));
+}
+
+#[test]
 fn two_commands_are_compared_with_the_phases_in_which_they_differ() {
     insta::assert_snapshot!(plain(&Terminal::new(100).run(&compared(), Report::Usual)));
 }
@@ -135,7 +170,7 @@ fn the_full_report_of_a_suite() {
 
 #[test]
 fn a_sweep_is_a_table_a_line_and_a_plot() {
-    let text = plain(&Terminal::new(100).run(&swept(), Report::Usual));
+    let text = plain(&Terminal::new(100).run(&swept(), Report::Full));
     insta::assert_snapshot!(&text[text.find("mlp over width").unwrap()..]);
 }
 
@@ -144,7 +179,7 @@ fn no_line_is_wider_than_the_terminal() {
     for width in [40, 57, 80, 110] {
         let terminal = Terminal::new(width);
         let mut texts = Vec::new();
-        for report in [Report::Minimum, Report::Usual, Report::Full] {
+        for report in [Report::Minimum, Report::Usual, Report::Full, Report::All] {
             texts.extend([terminal.run(&cold(), report), terminal.run(&compared(), report)]);
             texts.extend([terminal.run(&run(), report), terminal.run(&swept(), report)]);
         }

@@ -73,12 +73,32 @@ pub fn serve<W: Workload>(setup: impl Fn(&Prepare) -> Result<W, Failure>) -> Exi
     match session.serve(entered, setup) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let failed =
-                Failed { at: now(), error: error.to_string(), traceback: format!("{error:?}") };
+            let failed = Failed {
+                at: now(),
+                error: shortened(&error.to_string()),
+                traceback: shortened(&causes(error.as_ref())),
+            };
             channel.send(&Message::Failed(failed));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error and what caused it, a line each.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut lines = vec![error.to_string()];
+    let mut source = error.source();
+    while let Some(cause) = source {
+        lines.push(format!("caused by: {cause}"));
+        source = cause.source();
+    }
+    lines.join("\n")
+}
+
+/// The beginning of a text: a line of the protocol is not endless.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 8_000;
+    text.chars().take(LONGEST).collect()
 }
 
 struct Session<'a, W> {
@@ -113,8 +133,8 @@ impl<W: Workload> Session<'_, W> {
                 }
                 Request::Settle(asked) => self.settle(&asked)?,
                 Request::Finish => break,
-                // A newer parent's requests are passed over.
-                _ => {}
+                // For hooks; there is nothing to answer.
+                Request::Watch => {}
             }
         }
         self.edge(Edge::End, Phase::Probe, now());
@@ -227,5 +247,35 @@ impl Deadline {
 
     fn is_over(&self, made: u32, end: Moment) -> bool {
         made >= self.at_least && self.at.is_some_and(|at| end > at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::fmt;
+    use std::num::ParseIntError;
+
+    use super::causes;
+
+    #[derive(Debug)]
+    struct BadSeed(ParseIntError);
+
+    impl fmt::Display for BadSeed {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("invalid seed")
+        }
+    }
+
+    impl Error for BadSeed {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_with_its_causes() {
+        let error = BadSeed("x".parse::<u32>().unwrap_err());
+        assert_eq!(causes(&error), "invalid seed\ncaused by: invalid digit found in string");
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Layer {
     /// JAX's persistent compilation cache.
     Jax,
@@ -72,6 +73,7 @@ impl fmt::Display for Layer {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Policy {
     /// Present, empty and private to the process.
     Clean,
@@ -129,7 +131,7 @@ impl FromStr for Policy {
 
 /// What is declared about every layer during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CachePolicy {
     /// All compiler caches.
     pub compilers: Policy,
@@ -161,7 +163,7 @@ impl CachePolicy {
 
 /// Files of one cache directory, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Inventory {
     pub entries: u64,
     pub bytes: u64,
@@ -169,7 +171,7 @@ pub struct Inventory {
 
 /// A layer's directory, counted before the process was started and after it was reaped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LayerReading {
     pub layer: Layer,
     pub policy: Policy,
@@ -181,7 +183,7 @@ pub struct LayerReading {
 
 /// What a sample proved about one layer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LayerEvidence {
     pub layer: Layer,
     pub policy: Policy,

@@ -16,6 +16,7 @@ pub const VERSION: Version = Version { major: 1, minor: 1 };
 /// What may be said of two arms, against a margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Verdict {
     /// The whole interval lies below the margin.
     Faster,
@@ -55,7 +56,7 @@ impl fmt::Display for Verdict {
 
 /// One arm against another, in one case and regime.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Comparison {
     pub case: String,
     pub regime: Regime,
@@ -84,7 +85,7 @@ pub struct Comparison {
 
 /// From how many calls on an arm pays against another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BreakEven {
     /// The regime of the first call.
     pub cold: Regime,
@@ -100,6 +101,7 @@ pub struct BreakEven {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Pays {
     FromTheFirstCall,
     /// After a number of calls.
@@ -115,7 +117,7 @@ pub enum Pays {
 
 /// The number of calls at which two total costs are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Crossing {
     /// The first whole number of calls after it.
     pub point: f64,
@@ -128,7 +130,7 @@ pub struct Crossing {
 
 /// What so many calls cost, from the start of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Total {
     pub calls: f64,
     pub arm_ns: f64,
@@ -142,7 +144,7 @@ pub struct Total {
 
 /// The reference arm measured twice under the names of two: it must not differ from itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct AgainResult {
     pub case: String,
     pub arm: String,
@@ -154,7 +156,7 @@ pub struct AgainResult {
 
 /// A value of a swept parameter with what was measured there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SweepRow {
     pub value: String,
     /// Absent for values that are no numbers.
@@ -165,7 +167,7 @@ pub struct SweepRow {
 
 /// One arm and regime over a swept parameter: time = constant + slope × value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SweepLine {
     pub arm: String,
     pub regime: Regime,
@@ -179,7 +181,7 @@ pub struct SweepLine {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SweepResult {
     pub case: String,
     pub parameter: String,
@@ -191,7 +193,7 @@ pub struct SweepResult {
 
 /// A case with a known mistake beside the same case without it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PlantedResult {
     /// The case without the mistake.
     pub of: String,
@@ -204,7 +206,7 @@ pub struct PlantedResult {
 
 /// One arm with the mistake and without it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PlantedRow {
     pub arm: String,
     /// The findings that make its samples invalid.
@@ -221,7 +223,7 @@ pub struct PlantedRow {
 
 /// A number as it came out wrong, as it is right, and the one over the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Mistaken {
     pub wrong: Option<Estimate>,
     pub right: Option<Estimate>,
@@ -230,7 +232,7 @@ pub struct Mistaken {
 
 /// The document `comparison`: what `firstlight compare` found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ComparisonDocument {
     pub schema: SchemaId,
     pub firstlight: Build,
@@ -252,7 +254,7 @@ pub struct ComparisonDocument {
 
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Side {
     pub suite: String,
     pub created: String,
@@ -262,6 +264,7 @@ pub struct Side {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Gate {
     Passed,
     /// Something is slower than its margin allows.
@@ -273,6 +276,7 @@ pub enum Gate {
 /// Whether a rerun found the same ratios between arms, and the same results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Replication {
     Replicated,
     NotReplicated,

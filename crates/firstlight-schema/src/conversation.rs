@@ -8,6 +8,7 @@ use crate::message::{
 };
 use crate::nanos::Moment;
 use crate::phase::Phase;
+use crate::times::Calls;
 use crate::version::Version;
 
 /// A line that breaks the protocol.
@@ -38,6 +39,12 @@ pub enum ProtocolError {
     ImportBackwards(String),
     #[error("an iteration ends before it begins")]
     IterationBackwards,
+    #[error("a call begins at {}, before the last one ended at {}", begin.0, last.0)]
+    CallsOverlap { begin: Moment, last: Moment },
+    #[error("{made} calls were made, {asked} were asked for")]
+    TooManyCalls { made: u64, asked: u32 },
+    #[error("the time {} lies outside of the process, which ran from {} to {}", at.0, from.0, to.0)]
+    OutOfTime { at: Moment, from: Moment, to: Moment },
     #[error("the last line has no end: `{0}`")]
     HalfALine(String),
     #[error("more than {0} bytes of messages")]
@@ -57,10 +64,12 @@ pub struct Conversation {
     calls: u32,
     settles: u32,
     outputs: u32,
+    times: Calls,
 }
 
 impl Conversation {
     pub fn asked(&mut self, request: &Request) {
+        self.times.asked(request);
         match request {
             Request::Watch | Request::Finish => {}
             Request::Prepare(_) => self.prepares += 1,
@@ -118,20 +127,20 @@ impl Conversation {
             }
             Message::Ready(_) => answer(role, message, &mut self.prepares),
             Message::Iterations(iterations) => {
-                if iterations.spans.iter().any(|(begin, end)| end < begin) {
-                    return Err(ProtocolError::IterationBackwards);
-                }
+                owes(role, message, self.calls)?;
+                self.times.iterations(iterations)?;
                 if !iterations.last {
-                    return owes(role, message, self.calls);
+                    return Ok(());
                 }
                 self.outputs += 1;
                 answer(role, message, &mut self.calls)
             }
             Message::Settled(settled) => {
-                if settled.spans.iter().any(|(a, b, c, d)| b < a || c < b || d < c) {
+                if settled.spans.iter().any(|(_, b, c, _)| c < b) {
                     return Err(ProtocolError::IterationBackwards);
                 }
-                answer(role, message, &mut self.settles)
+                answer(role, message, &mut self.settles)?;
+                self.times.settled(settled)
             }
             Message::Output(_) => answer(role, message, &mut self.outputs),
             Message::Bye(_) => {
@@ -158,7 +167,7 @@ impl Conversation {
 
     fn take_requests(old: &Self) -> Self {
         let Self { prepares, calls, settles, .. } = *old;
-        Self { prepares, calls, settles, ..Self::default() }
+        Self { prepares, calls, settles, times: old.times.clone(), ..Self::default() }
     }
 
     fn step(&mut self, edge: &PhaseEdge) -> Result<(), ProtocolError> {

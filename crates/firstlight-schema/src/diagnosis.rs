@@ -7,7 +7,7 @@ use crate::finding::Finding;
 
 /// One line of a diagnosis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Diagnosis {
     pub finding: Finding,
     /// Such as `jit(step) compiled twice`.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// How an estimate and its interval were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Method {
     /// The sample median with an exact interval between two order statistics.
     OrderStatisticMedian,
@@ -32,7 +32,7 @@ pub enum Method {
 
 /// A confidence interval and the coverage it really has, never less than asked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,
@@ -41,7 +41,7 @@ pub struct Interval {
 
 /// A point, its interval and the number of values behind it. Durations are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Estimate {
     pub point: f64,
     /// Absent when there are too few values for one.

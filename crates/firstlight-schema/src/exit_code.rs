@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// How a command ended. "Regressed" and "could not tell" never share a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Exit {
     Ok,
     /// Something that should not happen.

@@ -16,7 +16,7 @@ macro_rules! findings {
         /// The stable names: mistakes that people publish, ways in which a process fails, and what
         /// dominates a start.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
+        #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
         pub enum Finding {
             $(#[doc = $meaning] $variant,)*
             /// One that a newer firstlight raised; its name is kept.
@@ -155,6 +155,12 @@ findings! {
     ProtocolBroken, "protocol-broken",
         "the process wrote an invalid or truncated message, or did not answer",
         None;
+    Paused, "paused",
+        "the machine slept or the process was stopped while it was measured, so its times contain the pause",
+        Some("measure again, and keep the machine awake");
+    ChannelClosed, "channel-closed",
+        "the process stopped reporting before it ended, so its last phases may be missing",
+        Some("let the program keep the descriptor in `FIRSTLIGHT_FD` open, and let it end without `os._exit`");
     LeftProcesses, "left-processes",
         "processes outlived the command and were killed",
         None;
@@ -170,6 +176,9 @@ findings! {
     NotProved, "not-proved",
         "another tool measured this: the state of caches, compilation during the measurement and the results are unknown",
         Some("measure it with `firstlight run`");
+    NewerVersion, "newer-version",
+        "a newer firstlight wrote this result, and parts of it are not shown here",
+        Some("read it with the firstlight that wrote it, or a newer one");
 }
 
 impl Finding {

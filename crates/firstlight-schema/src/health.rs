@@ -13,7 +13,7 @@ pub const NAME: &str = "doctor";
 pub const VERSION: Version = Version { major: 1, minor: 0 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HealthDocument {
     pub schema: SchemaId,
     pub firstlight: Build,
@@ -30,7 +30,7 @@ impl HealthDocument {
 
 /// One question about the machine, and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HealthCheck {
     pub name: CheckName,
     pub status: CheckStatus,
@@ -44,6 +44,7 @@ pub struct HealthCheck {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum CheckStatus {
     Ok,
     Warn,
@@ -56,7 +57,7 @@ pub enum CheckStatus {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum CheckName {
     Load,
     StolenTime,

@@ -24,6 +24,7 @@ pub mod snapshot;
 pub mod suite;
 pub mod suite_trace;
 pub mod summary;
+pub mod times;
 pub mod trace;
 pub mod trace_comparison;
 pub mod validation;

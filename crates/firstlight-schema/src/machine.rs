@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is known of the machine; `None` means it could not be found out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Machine {
     pub cpu: Option<String>,
     pub cores: Option<u32>,

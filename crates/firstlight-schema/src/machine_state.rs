@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The state of a machine at one moment; `None` means it could not be found out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MachineState {
     /// When it was read, UTC.
     pub taken: String,
@@ -46,7 +46,7 @@ pub struct MachineState {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Turbo {
     pub on: bool,
     pub switch: TurboSwitch,
@@ -55,6 +55,7 @@ pub struct Turbo {
 /// The file that switches turbo on and off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum TurboSwitch {
     /// `/sys/devices/system/cpu/intel_pstate/no_turbo`
     IntelPstate,
@@ -64,7 +65,7 @@ pub enum TurboSwitch {
 
 /// The clocks that the kernel may choose from, over all processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FrequencyRange {
     pub min_hz: u64,
     pub max_hz: u64,
@@ -72,7 +73,7 @@ pub struct FrequencyRange {
 
 /// How often the clock was lowered because of heat since boot, summed over all processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ThrottleCounts {
     pub core: u64,
     pub package: u64,
@@ -80,7 +81,7 @@ pub struct ThrottleCounts {
 
 /// Over the last one, five and fifteen minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LoadAverages {
     pub one: f64,
     pub five: f64,
@@ -89,7 +90,7 @@ pub struct LoadAverages {
 
 /// What all processors have done since boot, in the kernel's ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Ticks {
     pub user: u64,
     pub nice: u64,
@@ -103,14 +104,26 @@ pub struct Ticks {
 
 /// The tightest limit of our control group and those above it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case",
+    deny_unknown_fields
+)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum CpuQuota {
     Unlimited,
     Cores { cores: f64 },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case",
+    deny_unknown_fields
+)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Host {
     Physical,
     Virtual {
@@ -121,7 +134,7 @@ pub enum Host {
 
 /// One NVIDIA device, as `nvidia-smi` tells of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct GpuState {
     pub index: u32,
     pub name: String,
@@ -139,7 +152,7 @@ pub struct GpuState {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct GpuProcess {
     /// As the host numbers it: a container may know it by another number.
     pub pid: u32,
@@ -149,6 +162,7 @@ pub struct GpuProcess {
 /// Reasons for a clock below the highest, as NVML names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ClockLimit {
     GpuIdle,
     ApplicationsClocksSetting,

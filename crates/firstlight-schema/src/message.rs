@@ -24,7 +24,7 @@ pub const LONGEST_LINE: usize = 4 << 20;
 /// What a measured process says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Message {
     Hello(Hello),
     Phase(PhaseEdge),
@@ -42,7 +42,7 @@ pub enum Message {
 /// What firstlight asks of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Request {
     /// For the hooks: one process may take this and be watched.
     Watch,
@@ -90,6 +90,7 @@ fn one() -> u32 {
 /// Who speaks at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Role {
     /// Hooks in a command that knows nothing of firstlight.
     Hooks,
@@ -121,6 +122,7 @@ pub struct At {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Edge {
     Begin,
     End,
@@ -166,6 +168,7 @@ pub struct Detail {
 /// How the cache on disk answered when a program was about to be compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum CacheAnswer {
     Hit,
     Miss,
@@ -196,7 +199,7 @@ pub struct TimedEvent {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Event {
     Mark(Mark),
     Framework(Framework),
@@ -390,6 +393,7 @@ impl Iterations {
 /// What calls were made for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Part {
     /// The first call of a cold start.
     #[default]
@@ -480,6 +484,7 @@ pub struct NotFinite {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Check {
     Passed,
     Failed,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A named stretch of a process. `docs/glossary.md` says what each one covers.
@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Phase {
     /// From before the fork until the new program was in place.
     Spawn,
@@ -109,6 +110,16 @@ pub(crate) fn in_document<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     let name = String::deserialize(deserializer)?;
     let known = Phase::ALL.into_iter().find(|phase| phase.name() == name);
     Ok(known.unwrap_or(Phase::Unattributed))
+}
+
+/// The schema of a phase in a document: the known ones are examples.
+pub(crate) fn schema_in_document(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "description": "A phase's stable name; a newer minor version may have more.",
+        "pattern": "^[a-z][a-z0-9-]*$",
+        "examples": Phase::ALL.map(Phase::name),
+    })
 }
 
 impl fmt::Display for Phase {

@@ -1,5 +1,7 @@
 //! Raw readings of one process: clock readings and counters, nothing computed from them.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +12,7 @@ use crate::suite::Regime;
 
 /// One process, as it was observed. This is written to disk before anything is made of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RawSample {
     /// The process's place in the run, from 1.
     pub number: u32,
@@ -32,6 +34,9 @@ pub struct RawSample {
     pub streams: Streams,
     /// Processes that outlived the command and were ended by firstlight.
     pub survivors: u32,
+    /// Where the process did not run all the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Paused>,
     /// When interpreters that said hello ended, where another program started them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exits: Vec<ProcessExit>,
@@ -40,9 +45,19 @@ pub struct RawSample {
     pub opened: Vec<Moment>,
 }
 
-/// The end of a process that the measured command started.
+/// Time in which a process could not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+pub struct Paused {
+    /// How long the machine slept, by the clock that goes on then.
+    pub suspended_ns: Nanos,
+    /// How often the process, or firstlight itself, was seen stopped.
+    pub stops: u32,
+}
+
+/// The end of a process that the measured command started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ProcessExit {
     pub pid: u32,
     pub at: Moment,
@@ -51,6 +66,7 @@ pub struct ProcessExit {
 /// Why the process was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SampleRole {
     Measured,
     /// Fills caches; never part of a statistic.
@@ -61,8 +77,13 @@ pub enum SampleRole {
 
 /// How the process ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
-#[non_exhaustive]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case",
+    deny_unknown_fields
+)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Outcome {
     /// Exit code 0.
     Completed,
@@ -82,9 +103,27 @@ pub enum Outcome {
     },
 }
 
+/// What became of the process, as the end of a sentence about it.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Completed => f.write_str("completed"),
+            Self::Exited { code } => write!(f, "exited with code {code}"),
+            Self::Killed { signal } => write!(f, "was killed by signal {signal}"),
+            Self::TimedOut { after_ns } => write!(
+                f,
+                "exceeded its time limit after {:.1} s and was killed",
+                after_ns.as_seconds()
+            ),
+            Self::Interrupted => f.write_str("was killed because firstlight was interrupted"),
+            Self::Broke { error } => write!(f, "broke the protocol: {error}"),
+        }
+    }
+}
+
 /// What the kernel counted for the process and its reaped children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Usage {
     pub user_ns: Nanos,
     pub system_ns: Nanos,
@@ -103,7 +142,7 @@ impl Usage {
 
 /// How much the command wrote, and the end of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Streams {
     pub stdout_bytes: u64,
     pub stderr_bytes: u64,
@@ -127,7 +166,7 @@ impl RawSample {
 
 /// A line of `raw.jsonl`: a process and what it was a process of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RawRecord {
     /// Absent for a command that belongs to no suite.
     pub subject: Option<Subject>,
@@ -136,7 +175,7 @@ pub struct RawRecord {
 
 /// A place in a suite.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Subject {
     pub case: String,
     pub arm: String,
@@ -147,4 +186,23 @@ pub struct Subject {
     /// Whether this is the second measurement of the reference arm, as a control.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Outcome;
+    use crate::nanos::Nanos;
+
+    #[test]
+    fn an_outcome_is_told_in_words() {
+        let after_ns = Nanos(1_500_000_000);
+        let told = [
+            (Outcome::Exited { code: 3 }, "exited with code 3"),
+            (Outcome::Killed { signal: 9 }, "was killed by signal 9"),
+            (Outcome::TimedOut { after_ns }, "exceeded its time limit after 1.5 s and was killed"),
+        ];
+        for (outcome, words) in told {
+            assert_eq!(outcome.to_string(), words);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::cache::CachePolicy;
 use crate::comparison::{AgainResult, BreakEven, Comparison, PlantedResult, SweepResult};
@@ -23,7 +23,7 @@ pub const NAME: &str = "run";
 pub const VERSION: Version = Version { major: 1, minor: 1 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RunDocument {
     pub schema: SchemaId,
     pub firstlight: Build,
@@ -45,6 +45,9 @@ pub struct RunDocument {
     pub timeout_ns: Nanos,
     pub seed: u64,
     pub options: RunOptions,
+    /// Where a run that was resumed goes on: the number of the first process of each later segment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<u32>,
     /// Whether all asked samples were taken.
     pub complete: bool,
     pub cases: Vec<CaseResult>,
@@ -54,14 +57,6 @@ pub struct RunDocument {
     /// Where another tool measured and firstlight only read its file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-}
-
-fn known_regimes<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<RegimeResult>, D::Error> {
-    let mut regimes = Vec::<RegimeResult>::deserialize(deserializer)?;
-    regimes.retain(|result| result.regime != Regime::Unknown);
-    Ok(regimes)
 }
 
 fn yes() -> bool {
@@ -74,7 +69,7 @@ fn first_revision() -> u32 {
 
 /// What another tool's file is, and what it does not tell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Imported {
     /// The format, such as `pyperf`.
     pub from: String,
@@ -89,7 +84,7 @@ pub struct Imported {
 
 /// How much was to be measured, and how it is compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RunOptions {
     /// Processes per arm and cold regime.
     pub processes: u32,
@@ -114,7 +109,7 @@ pub struct RunOptions {
 
 /// The interpreter and the packages that the suite ran with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct EnvironmentRecord {
     pub kind: EnvironmentKind,
     /// Absent for suites without Python.
@@ -128,6 +123,7 @@ pub struct EnvironmentRecord {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EnvironmentKind {
     /// Made by firstlight from the suite's lock file.
     Provisioned,
@@ -138,7 +134,7 @@ pub enum EnvironmentKind {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CaseResult {
     pub name: String,
     pub parameters: BTreeMap<String, Scalar>,
@@ -165,28 +161,26 @@ pub struct CaseResult {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SweepPlace {
     pub case: String,
     pub parameter: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Work {
     pub unit: String,
     pub per_call: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ArmResult {
     pub name: String,
     /// The command that was measured as it is, where the arm is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
-    /// Those that this firstlight knows.
-    #[serde(deserialize_with = "known_regimes")]
     pub regimes: Vec<RegimeResult>,
     /// Processes that filled the caches: raw, never part of a statistic.
     pub priming: Vec<RawSample>,
@@ -200,7 +194,13 @@ pub struct ArmResult {
 
 /// Whether an arm's results are those of the reference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case",
+    deny_unknown_fields
+)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Agreed {
     /// It is the reference itself.
     Reference,
@@ -224,7 +224,7 @@ pub enum Agreed {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RegimeResult {
     pub regime: Regime,
     pub policy: CachePolicy,
@@ -253,7 +253,7 @@ pub struct RegimeResult {
 
 /// With 95 % confidence so large a share of processes is not slower than this.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct QuantileBound {
     pub quantile: f64,
     pub at_most_ns: f64,

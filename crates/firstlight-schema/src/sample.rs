@@ -13,7 +13,7 @@ use crate::warm::Window;
 
 /// One process with its ledger, its evidence and its raw readings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Sample {
     pub number: u32,
     /// In a suite: samples of one round were taken side by side.
@@ -49,9 +49,10 @@ pub struct Sample {
 
 /// A row of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PhaseTime {
     #[serde(deserialize_with = "crate::phase::in_document")]
+    #[schemars(schema_with = "crate::phase::schema_in_document")]
     pub name: Phase,
     pub ns: Nanos,
     /// By package, function or part, largest first; what has no label makes up the difference.
@@ -60,7 +61,7 @@ pub struct PhaseTime {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PartTime {
     pub name: String,
     pub ns: Nanos,
@@ -68,7 +69,7 @@ pub struct PartTime {
 
 /// The ledger that ends at the first result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FirstResult {
     pub ns: Nanos,
     /// Sums to `ns`.
@@ -77,7 +78,7 @@ pub struct FirstResult {
 
 /// One program that was compiled, or taken from a cache instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Compile {
     pub function: String,
     pub signature: Option<String>,
@@ -103,7 +104,7 @@ pub struct Compile {
 
 /// Time in one top-level package's imports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Package {
     pub name: String,
     /// Without the packages that it imported in turn.
@@ -113,10 +114,11 @@ pub struct Package {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BackgroundTime {
     pub thread: u32,
     #[serde(deserialize_with = "crate::phase::in_document")]
+    #[schemars(schema_with = "crate::phase::schema_in_document")]
     pub phase: Phase,
     pub label: Option<String>,
     pub ns: Nanos,
@@ -124,9 +126,10 @@ pub struct BackgroundTime {
 
 /// The most memory while a phase was the innermost one, and what was left at its last end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PhaseMemory {
     #[serde(deserialize_with = "crate::phase::in_document")]
+    #[schemars(schema_with = "crate::phase::schema_in_document")]
     pub phase: Phase,
     pub peak_rss_bytes: u64,
     pub end_rss_bytes: u64,

@@ -18,7 +18,7 @@ pub const VERSION: Version = Version { major: 1, minor: 0 };
 pub const STATE: &str = "site.json";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SiteDocument {
     pub schema: SchemaId,
     /// The one that made the pages; another makes them all anew.
@@ -31,7 +31,7 @@ pub struct SiteDocument {
 
 /// A folder or an archive that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Source {
     pub name: String,
     /// Over the names, sizes and times of its files: it is read again when this changes.
@@ -40,7 +40,13 @@ pub struct Source {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case",
+    deny_unknown_fields
+)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Standing {
     Published {
         id: String,
@@ -53,7 +59,7 @@ pub enum Standing {
 
 /// What the histories need of a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Published {
     pub id: String,
     /// UTC, as written and in seconds since 1970.
@@ -69,7 +75,7 @@ pub struct Published {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CaseFigures {
     pub name: String,
     pub parameters: BTreeMap<String, Scalar>,
@@ -79,7 +85,7 @@ pub struct CaseFigures {
 
 /// One arm in one regime.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Figure {
     pub arm: String,
     pub regime: Regime,

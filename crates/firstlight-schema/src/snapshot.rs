@@ -12,7 +12,7 @@ use crate::suite::Choice;
 use crate::version::{Build, SchemaId, Version};
 
 pub const NAME: &str = "snapshot";
-pub const VERSION: Version = Version { major: 1, minor: 1 };
+pub const VERSION: Version = Version { major: 1, minor: 2 };
 
 /// Names inside a snapshot.
 pub const MANIFEST: &str = "manifest.json";
@@ -31,7 +31,7 @@ pub const ORIGIN: &str = "origin.json";
 
 /// `manifest.json`. The result follows from it, the raw readings and the suite's files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Manifest {
     pub schema: SchemaId,
     /// `sha256:` and the digest of this document, as compact JSON without this field.
@@ -45,13 +45,19 @@ pub struct Manifest {
     /// Where the result was computed anew from the raw readings of an older snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recomputed: Option<Recomputed>,
+    /// Who sealed the files and wrote the validation beside them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<Sealed>,
+    /// What the files give away of the machine and its user, as far as the machine that sealed them knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub privacy: Option<Privacy>,
     /// Every file but the manifest, its signature and the validation, sorted by path.
     pub files: Vec<FileEntry>,
 }
 
 /// A snapshot whose result was computed anew by a later firstlight; its raw readings are untouched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Recomputed {
     /// The identifier of the older snapshot.
     pub from: String,
@@ -60,9 +66,32 @@ pub struct Recomputed {
     pub at: String,
 }
 
+/// The firstlight that sealed a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Sealed {
+    pub firstlight: Build,
+    /// The version of the validation. It grows when the rules say the same in other words.
+    pub validation: Version,
+}
+
+/// What a snapshot gives away.
+#[derive(Clone, Default, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Privacy {
+    /// Whether the name of the machine stands in any file.
+    pub host_name: bool,
+    pub user_name: bool,
+    pub home_folder: bool,
+    /// How many absolute paths the raw readings hold.
+    pub paths: u64,
+    /// How many processes have the end of their error output in the raw readings.
+    pub output: u64,
+}
+
 /// What is known when a run begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Origin {
     /// UTC.
     pub created: String,
@@ -84,6 +113,9 @@ pub struct Origin {
     /// Tells one start of the machine from the next; clocks of different ones are not comparable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot: Option<String>,
+    /// Files of the suite that were changed while it was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suite_changes: Vec<String>,
     /// The parts of a resumed run after the first one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<Segment>,
@@ -91,7 +123,7 @@ pub struct Origin {
 
 /// A part of a run that was measured without interruption.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Segment {
     /// The number of its first process.
     pub first: u32,
@@ -122,7 +154,7 @@ fn is_first_revision(revision: &u32) -> bool {
 
 /// The firstlight that measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Harness {
     pub build: Build,
     /// Whether it was built from files that are not in the commit.
@@ -132,7 +164,7 @@ pub struct Harness {
 
 /// A file of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FileEntry {
     pub path: String,
     pub sha256: String,

@@ -13,7 +13,7 @@ pub const VERSION: Version = Version { major: 1, minor: 0 };
 
 /// What recording costs, and what was recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SuiteTraceDocument {
     pub schema: SchemaId,
@@ -33,7 +33,7 @@ impl SuiteTraceDocument {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ArmTrace {
     pub arm: String,
     /// Times of the least traced recording, names of the most traced one; none where it failed.
@@ -45,7 +45,7 @@ pub struct ArmTrace {
 
 /// What a steady step takes beyond something else, run by run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Overhead {
     pub beyond: Beyond,
     /// The reference arm's name.
@@ -60,7 +60,7 @@ pub struct Overhead {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Beyond {
     /// The workload's own baseline, which is run after each step.
     Baseline,
@@ -70,7 +70,7 @@ pub enum Beyond {
 
 /// An overhead in one run: a difference of medians.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct OverheadRun {
     pub tracing: Tracing,
     pub ns: f64,

@@ -11,7 +11,7 @@ use crate::sample::PartTime;
 
 /// What is claimed of the valid samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Summary {
     pub valid: u32,
     pub invalid: u32,
@@ -44,7 +44,7 @@ pub struct Summary {
 
 /// When a mark was set, in nanoseconds from the start of the process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MarkTime {
     pub name: String,
     pub at: Estimate,
@@ -53,7 +53,7 @@ pub struct MarkTime {
 /// A device's high-water marks, the largest over the samples. They never fall within a process: a
 /// later mark that is no higher tells only that the later phase took no more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DevicePeak {
     pub device: String,
     /// When the last program had been compiled.
@@ -63,9 +63,10 @@ pub struct DevicePeak {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PhaseMean {
     #[serde(deserialize_with = "crate::phase::in_document")]
+    #[schemars(schema_with = "crate::phase::schema_in_document")]
     pub name: Phase,
     pub mean_ns: f64,
     /// Of the whole, from 0 to 1.
@@ -78,7 +79,7 @@ pub struct PhaseMean {
 /// A compiled function over all samples: means per process. Stages are exclusive: what other programs and
 /// other phases take inside them is not in them, so programs sum to at most their phases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Program {
     pub function: String,
     pub signature: Option<String>,
@@ -99,7 +100,7 @@ pub struct Program {
 
 /// Imports of one top-level package: means per process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PackageMean {
     pub name: String,
     /// Without the packages that it imported in turn.
@@ -110,16 +111,17 @@ pub struct PackageMean {
 
 /// A phase on threads other than the main one: the mean per process, summed over threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BackgroundMean {
     #[serde(deserialize_with = "crate::phase::in_document")]
+    #[schemars(schema_with = "crate::phase::schema_in_document")]
     pub phase: Phase,
     pub mean_ns: f64,
 }
 
 /// The same command without hooks, interleaved with the measured processes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HookPrice {
     /// Hooked minus unhooked wall time, in nanoseconds, pair by pair.
     pub price_wall: Option<Estimate>,

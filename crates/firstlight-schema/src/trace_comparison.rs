@@ -13,7 +13,7 @@ pub const VERSION: Version = Version { major: 1, minor: 0 };
 
 /// What a steady step costs in the second recording and not in the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TraceComparisonDocument {
     pub schema: SchemaId,
@@ -60,7 +60,7 @@ impl TraceComparisonDocument {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ComparedTrace {
     pub recording: Recording,
     pub steps: u32,
@@ -70,7 +70,7 @@ pub struct ComparedTrace {
 
 /// Medians over the steady steps of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Row {
     /// Nothing for the whole step, and for what lies outside of the compiled program.
     pub bucket: Option<Bucket>,
@@ -84,7 +84,7 @@ pub struct Row {
 
 /// A step of the waterfall: from where the one before ended, by this much.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Fall {
     /// Nothing for what medians leave over: they do not add up as means do.
     pub bucket: Option<Bucket>,
@@ -94,7 +94,7 @@ pub struct Fall {
 
 /// Host time around an event outside of the compiled program, per steady step on average.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FrameRow {
     pub name: String,
     pub first_ns: f64,

@@ -8,10 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::version::{Build, SchemaId, Version};
 
 pub const NAME: &str = "validation";
-pub const VERSION: Version = Version { major: 1, minor: 0 };
+pub const VERSION: Version = Version { major: 1, minor: 1 };
+
+/// A rule lists no more places than this.
+pub const MOST_PLACES: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ValidationDocument {
     pub schema: SchemaId,
     /// The firstlight that checked.
@@ -24,7 +27,7 @@ pub struct ValidationDocument {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RuleResult {
     pub rule: Rule,
     pub outcome: RuleOutcome,
@@ -37,7 +40,7 @@ pub struct RuleResult {
 
 /// One thing that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Place {
     pub file: String,
     /// Inside the file, such as `/cases/0/arms/1/name`; of `raw.jsonl` the line comes first.
@@ -51,6 +54,7 @@ pub struct Place {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RuleOutcome {
     Pass,
     Warn,
@@ -74,6 +78,7 @@ impl RuleOutcome {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Rule {
     Inventory,
     Signature,
@@ -84,6 +89,7 @@ pub enum Rule {
     Numbers,
     Complete,
     FreshProcesses,
+    Times,
     Interleaved,
     CacheEvidence,
     NoCompileInWindow,
@@ -94,7 +100,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Inventory,
         Self::Signature,
         Self::Versions,
@@ -104,6 +110,7 @@ impl Rule {
         Self::Numbers,
         Self::Complete,
         Self::FreshProcesses,
+        Self::Times,
         Self::Interleaved,
         Self::CacheEvidence,
         Self::NoCompileInWindow,
@@ -124,6 +131,7 @@ impl Rule {
             Self::Numbers => "numbers",
             Self::Complete => "complete",
             Self::FreshProcesses => "fresh-processes",
+            Self::Times => "times",
             Self::Interleaved => "interleaved",
             Self::CacheEvidence => "cache-evidence",
             Self::NoCompileInWindow => "no-compile-in-window",
@@ -149,6 +157,9 @@ impl Rule {
             }
             Self::Complete => "all samples that the suite asks for were taken",
             Self::FreshProcesses => "every sample is a process of its own, one after the other",
+            Self::Times => {
+                "every time lies within its process, and calls follow each other as often as asked"
+            }
             Self::Interleaved => "the arms took turns in the order that the seed gives",
             Self::CacheEvidence => "the caches of every valid sample were counted in their state",
             Self::NoCompileInWindow => "nothing was compiled in the window of a valid warm sample",
@@ -176,7 +187,8 @@ impl RuleResult {
     }
 
     /// Fails when there is any place, passes otherwise.
-    pub fn unless(rule: Rule, places: Vec<Place>, evidence: impl Into<String>) -> Self {
+    pub fn unless(rule: Rule, mut places: Vec<Place>, evidence: impl Into<String>) -> Self {
+        places.truncate(MOST_PLACES);
         let outcome = if places.is_empty() { RuleOutcome::Pass } else { RuleOutcome::Fail };
         Self { rule, outcome, evidence: evidence.into(), places }
     }

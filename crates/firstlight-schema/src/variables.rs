@@ -3,6 +3,8 @@
 
 pub const FD: &str = "FIRSTLIGHT_FD";
 pub const PARENT: &str = "FIRSTLIGHT_PARENT";
+/// Marks all processes that one firstlight has started, so that none outlives it.
+pub const SESSION: &str = "FIRSTLIGHT_SESSION";
 pub const ORIGINAL_PYTHONPATH: &str = "FIRSTLIGHT_PYTHONPATH";
 pub const TRACE_FOLDER: &str = "FIRSTLIGHT_TRACE_FOLDER";
 pub const TRACE_LEVEL: &str = "FIRSTLIGHT_TRACE_LEVEL";
@@ -20,7 +22,7 @@ pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
 pub const NO_COLOR: &str = "NO_COLOR";
 
 /// Each name with its meaning, for the reference.
-pub const ALL: [(&str, &str); 16] = [
+pub const ALL: [(&str, &str); 17] = [
     (RUNS, "read: the folder in which runs are kept, instead of the state folder"),
     (CACHE, "read: the folder for environments, suites and hooks, instead of the cache folder"),
     (NO_COLOR, "read: no colours when set"),
@@ -31,6 +33,10 @@ pub const ALL: [(&str, &str); 16] = [
     (PYTHONPATH, "set while the hooks are loaded, then put back to what it was"),
     (FD, "set for measured processes: the descriptor of the runner protocol"),
     (PARENT, "set for measured processes: the process that started them"),
+    (
+        SESSION,
+        "set for all processes that firstlight starts: a mark by which its watchdog finds them",
+    ),
     (ARTEFACTS, "set for arms with `artefacts = true`: a folder that all their processes share"),
     (STARTED_IN, "set for measured processes: the folder in which firstlight was started"),
     (TRACE_FOLDER, "set by `firstlight trace --record`: where a run's recording goes"),

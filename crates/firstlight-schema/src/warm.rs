@@ -9,7 +9,7 @@ use crate::window::{Segment, SteadyState};
 
 /// The measured calls of one process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Window {
     /// Calls before the window.
     pub warm_up_calls: u32,
@@ -33,7 +33,7 @@ pub struct Window {
 
 /// Calls against the baseline that was called right after each of them, in the steady part.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Overhead {
     pub pairs: u32,
     /// The mean of the differences: what a loop pays, collections included.
@@ -50,7 +50,7 @@ pub struct Overhead {
 
 /// The garbage collector while the window was open.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Collector {
     /// Collections of the generations 0, 1 and 2.
     pub collections: [u32; 3],
@@ -64,7 +64,7 @@ pub struct Collector {
 
 /// The calls in a steady state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SteadyPart {
     pub calls: u32,
     pub mean_ns: f64,
@@ -78,7 +78,7 @@ pub struct SteadyPart {
 
 /// Whether calls grow slower or faster over the steady part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Drift {
     pub rank_correlation: f64,
     pub p: f64,
@@ -88,7 +88,7 @@ pub struct Drift {
 
 /// What is claimed of the valid processes with a steady state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WarmSummary {
     /// Time per call, in nanoseconds.
     pub per_call: Estimate,
@@ -118,7 +118,7 @@ pub struct WarmSummary {
 
 /// How many processes were in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct States {
     pub flat: u32,
     pub warm_up: u32,
@@ -136,7 +136,7 @@ fn is_zero(count: &u32) -> bool {
 
 /// Units of work per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Throughput {
     pub unit: String,
     pub per_second: Estimate,
@@ -146,7 +146,7 @@ pub struct Throughput {
 
 /// Memory while the window was open, the largest over the processes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WindowMemory {
     /// The kernel's high-water mark, set to zero when the window opened.
     pub peak_rss_bytes: u64,
@@ -158,7 +158,7 @@ pub struct WindowMemory {
 
 /// The usual figures of a set of values, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Spread {
     pub n: u32,
     pub mean_ns: f64,

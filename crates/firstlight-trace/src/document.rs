@@ -11,7 +11,7 @@ use firstlight_schema::trace::{
 };
 use firstlight_schema::version::Build;
 
-use crate::attribute::{self, Booker, Findings, Frames, Operators};
+use crate::attribute::{self, Attribution, Booker, Frames, Operators};
 use crate::error::Result;
 use crate::inflation::inflation;
 use crate::intervals::Set;
@@ -114,7 +114,7 @@ struct Swept<'a> {
 /// Goes through all pieces, and books the steps of each before it is forgotten.
 fn sweep<'a>(
     source: &mut dyn Pieces,
-    found: &'a Findings,
+    found: &'a Attribution,
     explained: Explained,
 ) -> Result<Swept<'a>> {
     let (mut divider, mut books) = (found.divider(), Booker::default());
@@ -161,7 +161,7 @@ pub fn recomputed(document: &TraceDocument) -> TraceDocument {
     again
 }
 
-fn recording(trace: &Trace, found: &Findings, file: &str) -> Recording {
+fn recording(trace: &Trace, found: &Attribution, file: &str) -> Recording {
     let python = trace.facts.tracer.is_some_and(|levels| levels.python > 0) || found.totals.python;
     let version = |(name, version): &(String, String)| NamedVersion {
         name: name.clone(),
@@ -184,7 +184,7 @@ fn recording(trace: &Trace, found: &Findings, file: &str) -> Recording {
     }
 }
 
-fn notices(trace: &Trace, found: &Findings) -> Vec<Notice> {
+fn notices(trace: &Trace, found: &Attribution) -> Vec<Notice> {
     let mut notices = trace.notices.clone();
     let mut add = |name, text: &str| notices.push(Notice { name, text: text.to_owned() });
     match found.steps_by {
@@ -197,7 +197,9 @@ fn notices(trace: &Trace, found: &Findings) -> Vec<Notice> {
             NoticeName::StepsGuessed,
             "no step is marked: a step is from one run of the program that takes most to the next",
         ),
-        _ => add(NoticeName::StepsGuessed, "no step is marked: the whole recording is one"),
+        StepsBy::WholeTrace => {
+            add(NoticeName::StepsGuessed, "no step is marked: the whole recording is one");
+        }
     }
     if found.others > 0 {
         let others = found.others;

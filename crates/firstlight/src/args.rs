@@ -55,12 +55,40 @@ pub(crate) enum Format {
     Json,
 }
 
-/// How much is told of a run.
+/// How much of a run is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Report {
+    /// Mean ± standard deviation, range, n, hardware, versions
     Minimum,
+    /// The answers on one screen
     Usual,
+    /// Every ledger, process, verdict and finding
     Full,
+    /// The same with every program and package
+    All,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct LengthArgs {
+    /// How much to print
+    #[arg(long, value_enum, default_value_t = Report::Usual, value_name = "LENGTH")]
+    report: Report,
+    /// Print every ledger, process, verdict and finding: --report full
+    #[arg(long, conflicts_with = "report")]
+    full: bool,
+    /// Print every program and package as well: --report all
+    #[arg(long, conflicts_with_all = ["report", "full"])]
+    all: bool,
+}
+
+impl LengthArgs {
+    pub(crate) fn report(&self) -> Report {
+        match (self.all, self.full) {
+            (true, _) => Report::All,
+            (false, true) => Report::Full,
+            (false, false) => self.report,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -121,15 +149,18 @@ pub(crate) struct WarmArgs {
     /// Decides the order of the processes
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// How much to print: minimum, usual or full
-    #[arg(long, value_enum, default_value_t = Report::Usual, value_name = "LENGTH")]
-    pub(crate) report: Report,
+    #[command(flatten)]
+    pub(crate) length: LengthArgs,
     /// The interpreter; `python3` by default
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
     /// Also write the JSON document to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) export_json: Option<PathBuf>,
+    /// Leave the names of the machine and its user, paths below the home folder and the output of failed
+    /// processes out of the snapshot
+    #[arg(long)]
+    pub(crate) redact: bool,
     /// Keep raw readings and result in this new folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
@@ -199,15 +230,15 @@ pub(crate) struct ColdArgs {
     /// Begin no round after this time; `firstlight run --resume` goes on
     #[arg(long = "for", value_parser = humantime::parse_duration, value_name = "TIME")]
     pub(crate) limit: Option<Duration>,
-    /// How much to print: minimum, usual or full
-    #[arg(long, value_enum, default_value_t = Report::Usual)]
-    pub(crate) report: Report,
-    /// The same as --report full
-    #[arg(long)]
-    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) length: LengthArgs,
     /// Also write the JSON document to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) export_json: Option<PathBuf>,
+    /// Leave the names of the machine and its user, paths below the home folder and the output of failed
+    /// processes out of the snapshot
+    #[arg(long)]
+    pub(crate) redact: bool,
     /// Keep raw readings and result in this new folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
@@ -291,9 +322,8 @@ pub(crate) struct RunArgs {
     /// Only this regime (cold-clean, cold-primed, warm); may be repeated
     #[arg(long = "regime", value_name = "REGIME", value_parser = regime)]
     pub(crate) regimes: Vec<Regime>,
-    /// How much to print: minimum (mean ± std, range, n, hardware, versions), usual or full
-    #[arg(long, value_enum, default_value_t = Report::Usual, value_name = "LENGTH")]
-    pub(crate) report: Report,
+    #[command(flatten)]
+    pub(crate) length: LengthArgs,
     /// Use this interpreter as it stands, and install nothing
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
@@ -303,6 +333,10 @@ pub(crate) struct RunArgs {
     /// Also write the JSON document to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) export_json: Option<PathBuf>,
+    /// Leave the names of the machine and its user, paths below the home folder and the output of failed
+    /// processes out of the snapshot
+    #[arg(long)]
+    pub(crate) redact: bool,
     /// Keep raw readings and result in this new folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
@@ -412,14 +446,14 @@ Examples:
 pub(crate) struct ShowArgs {
     /// A result's folder, its result.json, or a snapshot's archive
     pub(crate) result: PathBuf,
-    /// How much to print: minimum (mean ± std, range, n, hardware, versions), usual or full
-    #[arg(long, value_enum, default_value_t = Report::Usual, value_name = "LENGTH")]
-    pub(crate) report: Report,
+    #[command(flatten)]
+    pub(crate) length: LengthArgs,
 }
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
   firstlight show runs/today
+  firstlight show runs/today --full
   firstlight show runs/today --report minimum";
 
 /// Finish, sign, copy or pack a snapshot
@@ -456,12 +490,14 @@ Examples:
 
 /// Recompute every number of a snapshot from its raw readings, and check every rule
 ///
-/// Exit code 6 when any rule fails. Nothing is written, and an archive is not unpacked to disk.
+/// Exits with code 6 when any rule of any snapshot fails. Writes nothing, and reads archives without
+/// unpacking them to disk. With several snapshots, one that cannot be read does not stop the others.
 #[derive(Debug, clap::Args)]
 #[command(after_help = VERIFY_EXAMPLES)]
 pub(crate) struct VerifyArgs {
-    /// A snapshot's folder or archive
-    pub(crate) snapshot: PathBuf,
+    /// Folders or archives of snapshots
+    #[arg(required = true, value_name = "SNAPSHOT")]
+    pub(crate) snapshots: Vec<PathBuf>,
     /// Also check the signature, against this public key of minisign's or the file that holds it
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,
@@ -470,6 +506,7 @@ pub(crate) struct VerifyArgs {
 const VERIFY_EXAMPLES: &str = "\
 Examples:
   firstlight verify runs/today
+  firstlight verify snapshots/*.tar.zst
   firstlight verify today.tar.zst --key minisign.pub
   firstlight verify today.tar.zst --format json > validation.json";
 

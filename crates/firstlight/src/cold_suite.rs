@@ -1,9 +1,11 @@
 //! The suite that `firstlight cold` measures: one case, an arm for each command.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use firstlight_engine::privacy::without_secrets;
 use firstlight_schema::cache::{CachePolicy, Policy};
 use firstlight_schema::suite::Regime;
 
@@ -33,6 +35,20 @@ pub(crate) struct Arm {
 }
 
 impl ColdSuite {
+    /// The suite as it is written down: without the values of options such as `--token`.
+    pub(crate) fn published(&self) -> Self {
+        let arms = self
+            .arms
+            .iter()
+            .map(|arm| Arm { name: arm.name.clone(), command: without_secrets(&arm.command) });
+        Self { arms: arms.collect(), ..self.clone() }
+    }
+
+    /// The commands as they are started.
+    pub(crate) fn commands(&self) -> BTreeMap<String, Vec<String>> {
+        self.arms.iter().map(|arm| (arm.name.clone(), arm.command.clone())).collect()
+    }
+
     /// As a `suite.toml`.
     pub(crate) fn text(&self) -> String {
         let regimes: Vec<&str> = self.regimes.iter().map(|regime| regime.name()).collect();

@@ -27,6 +27,12 @@ pub(crate) enum Error {
     Import { path: PathBuf, error: ImportError },
     #[error(transparent)]
     Trace(#[from] TraceError),
+    #[error("`{}` does not verify, so nothing was made of it", path.display())]
+    Unsound { path: PathBuf },
+    #[error("cannot write to standard output: {reason}")]
+    Unwritten { reason: String },
+    #[error("no arm of case `{case}` could be recorded: {}", reasons.join("; "))]
+    NotRecorded { case: String, reasons: Vec<String> },
     #[error("cannot write the result as JSON")]
     Json(#[from] serde_json::Error),
 }
@@ -58,6 +64,15 @@ impl Error {
                 }
             }),
             Self::Trace(error) => error.problem.hint().map(str::to_owned),
+            Self::Unsound { path } => {
+                Some(format!("`firstlight verify {}` shows what is wrong", path.display()))
+            }
+            Self::Unwritten { .. } => {
+                Some("is the disk full? the result itself is in the folder of the run".to_owned())
+            }
+            Self::NotRecorded { .. } => {
+                Some("`firstlight run` shows how each arm fails without a recorder".to_owned())
+            }
             Self::Io { .. } | Self::Json(_) => None,
         }
     }
@@ -65,7 +80,9 @@ impl Error {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Engine(EngineError::Interrupted) => Exit::Interrupted,
-            Self::Engine(EngineError::Snapshot { .. }) => Exit::VerificationFailed,
+            Self::Engine(EngineError::Snapshot { .. }) | Self::Unsound { .. } => {
+                Exit::VerificationFailed
+            }
             Self::Usage(_)
             | Self::Limits { .. }
             | Self::Io { .. }
@@ -74,7 +91,8 @@ impl Error {
             | Self::Import { .. }
             | Self::Trace(_)
             | Self::Engine(_) => Exit::Usage,
-            Self::Json(_) => Exit::Unexpected,
+            Self::NotRecorded { .. } => Exit::RunnerFailed,
+            Self::Json(_) | Self::Unwritten { .. } => Exit::Unexpected,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firstlight_analysis::rebuild::sample;
 use firstlight_analysis::stopping::{GiveUp, Terms, calls, is_narrow_enough};
-use firstlight_engine::sampling::{ArmReadings, Guidance, Guide, RegimeReadings};
+use firstlight_engine::sampling::{ArmReadings, Guidance, Guide};
 use firstlight_schema::finding::Reason;
 use firstlight_schema::reading::{RawRecord, RawSample, Subject};
 use firstlight_schema::sample::Sample;
@@ -32,38 +32,48 @@ impl Guide for CaseGuide<'_> {
     }
 
     /// Whether the case needs more warm processes, and how many calls they are to make.
-    fn guide(&mut self, arms: &[&ArmReadings]) -> Guidance {
-        let mut samples: Vec<(bool, Vec<Sample>)> = arms
-            .iter()
-            .map(|arm| {
-                let is_reference = self.suite.reference_of(self.case) == Some(&arm.arm);
-                let warm = |of| warm_samples(of, &arm.arm, self.suite, self.case);
-                (is_reference, arm.regimes.iter().flat_map(warm).collect())
-            })
-            .collect();
-        let iterations = samples.iter().map(|(_, samples)| calls(samples)).collect();
+    fn guide(&mut self, arms: &mut [&mut ArmReadings]) -> Guidance {
+        let taken: Vec<Vec<Sample>> = arms.iter_mut().map(|arm| self.take_warm(arm)).collect();
+        let iterations = taken.iter().map(|samples| calls(samples)).collect();
         // The reference stands first; its control, which has its name, comes after it.
-        samples.sort_by_key(|&(is_reference, _)| !is_reference);
-        let samples: Vec<Vec<Sample>> = samples.into_iter().map(|(_, samples)| samples).collect();
-        let target = self.suite.target_of(self.case);
-        Guidance { enough: is_narrow_enough(&samples, target), iterations }
+        let reference = self.suite.reference_of(self.case);
+        let mut order: Vec<usize> = (0..arms.len()).collect();
+        order.sort_by_key(|&place| reference != Some(&arms[place].arm));
+        let samples: Vec<&[Sample]> = order.into_iter().map(|place| &taken[place][..]).collect();
+        let enough = is_narrow_enough(&samples, self.suite.target_of(self.case));
+        for (arm, samples) in arms.iter_mut().zip(taken) {
+            put_back(arm, samples);
+        }
+        Guidance { enough, iterations }
     }
 }
 
-fn warm_samples(of: &RegimeReadings, arm: &str, suite: &SuiteFile, case: &CaseFile) -> Vec<Sample> {
-    if of.regime.is_cold() {
-        return Vec::new();
+impl CaseGuide<'_> {
+    /// Takes the warm processes out of an arm's readings and examines them. A second copy of all calls
+    /// would double the memory of the process that measures.
+    fn take_warm(&self, arm: &mut ArmReadings) -> Vec<Sample> {
+        let mut samples = Vec::new();
+        for of in arm.regimes.iter_mut().filter(|of| !of.regime.is_cold()) {
+            for (round, raw) in std::mem::take(&mut of.samples) {
+                let subject = Subject {
+                    case: self.case.name.get_ref().clone(),
+                    arm: arm.arm.clone(),
+                    regime: Some(of.regime),
+                    round: Some(round),
+                    again: false,
+                };
+                let record = RawRecord { subject: Some(subject), sample: raw };
+                samples.push(sample(record, of.regime, self.suite));
+            }
+        }
+        samples
     }
-    let subject = |round| Subject {
-        case: case.name.get_ref().clone(),
-        arm: arm.to_owned(),
-        regime: Some(of.regime),
-        round: Some(round),
-        again: false,
-    };
-    let examined = |(round, raw): &(u32, _)| {
-        let record = RawRecord { subject: Some(subject(*round)), sample: Clone::clone(raw) };
-        sample(record, of.regime, suite)
-    };
-    of.samples.iter().map(examined).collect()
+}
+
+/// Puts the readings of the warm processes back where they were.
+fn put_back(arm: &mut ArmReadings, samples: Vec<Sample>) {
+    if let Some(of) = arm.regimes.iter_mut().find(|of| !of.regime.is_cold()) {
+        let raw = |sample: Sample| (sample.round.unwrap_or_default(), sample.raw);
+        of.samples = samples.into_iter().map(raw).collect();
+    }
 }

@@ -5,6 +5,7 @@ mod cold_suite;
 mod commands;
 mod environment;
 mod error;
+mod escaping;
 mod guide;
 mod harness;
 mod opening;
@@ -18,9 +19,13 @@ mod settings;
 mod verification;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use firstlight_engine::interrupt::outlive_file_limits;
+use firstlight_engine::process::{WATCH_ARGUMENT, watch_over};
+use firstlight_engine::snapshot::Files;
 use firstlight_schema::exit_code::Exit;
 
 use args::{Args, Command, DoctorArgs, ListArgs};
@@ -35,23 +40,36 @@ use settings::{
 /// Runs the program with the given arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let typed = arguments.iter().map(|one| one.to_string_lossy().into_owned()).collect();
+    if let [_, argument, mark] = arguments.as_slice()
+        && argument == WATCH_ARGUMENT
+    {
+        watch_over(&mark.to_string_lossy());
+        return ExitCode::SUCCESS;
+    }
+    // Without it, a limit on the size of files ends the program where it should be an error.
+    let _ = outlive_file_limits();
+    let typed: Vec<String> =
+        arguments.iter().map(|one| one.to_string_lossy().into_owned()).collect();
     let args = match Args::try_parse_from(arguments) {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
     let mut printer = Printer::new(args.color, args.quiet);
-    let exit = match run(args, typed, &mut printer) {
-        Ok(exit) => exit,
-        Err(error) => {
-            printer.error(&error);
-            error.exit()
-        }
-    };
-    ExitCode::from(exit.code())
+    let exit = run(args, &typed, &mut printer).unwrap_or_else(|error| {
+        printer.error(&error);
+        error.exit()
+    });
+    ExitCode::from(finish(exit, &mut printer).code())
 }
 
-fn run(args: Args, typed: Vec<String>, printer: &mut Printer) -> Result<Exit, Error> {
+/// A command whose result did not reach its reader has not succeeded.
+fn finish(exit: Exit, printer: &mut Printer) -> Exit {
+    let Some(error) = printer.take_unwritten() else { return exit };
+    printer.error(&error);
+    if exit == Exit::Ok { error.exit() } else { exit }
+}
+
+fn run(args: Args, typed: &[String], printer: &mut Printer) -> Result<Exit, Error> {
     match args.command {
         Command::Cold(cold) => {
             commands::cold(&ColdSettings::resolve(cold, args.format, typed)?, printer)
@@ -91,9 +109,17 @@ fn run(args: Args, typed: Vec<String>, printer: &mut Printer) -> Result<Exit, Er
 
 fn usage(error: &clap::Error) -> ExitCode {
     // Help and version are errors to clap, and no errors to anyone else.
-    let _ = error.print();
     let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
-    ExitCode::from(exit.code())
+    let mut printer = Printer::new(clap::ColorChoice::Auto, false);
+    printer.note(error.print());
+    ExitCode::from(finish(exit, &mut printer).code())
+}
+
+/// Whether a snapshot passes every rule, for the campaign that tries to get a broken one past them.
+#[doc(hidden)]
+pub fn is_sound(files: &Files, key: Option<&str>) -> Result<bool, String> {
+    let checked = verification::validate(files, Path::new("snapshot"), key);
+    checked.map(|document| document.passed).map_err(|error| error.to_string())
 }
 
 /// The command-line interface, for the generated reference.

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::path::Path;
 
-use firstlight_engine::store::{RunFolder, write_whole};
+use firstlight_engine::store::{RunFolder, copy_whole, is_replaceable};
+use firstlight_schema::snapshot::RESULT;
 use serde::Serialize;
 
 use crate::args::Format;
@@ -14,41 +15,60 @@ use crate::settings::Destination;
 /// Makes sure, before the first process starts, that the export can be written.
 pub(crate) fn open_export(destination: &Destination) -> Result<(), Error> {
     let Some(path) = &destination.export_json else { return Ok(()) };
+    if !is_replaceable(path) && !path.is_dir() {
+        // A pipe would wait here for its reader.
+        return Ok(());
+    }
     match File::options().append(true).create(true).open(path) {
         Ok(_) => Ok(()),
         Err(error) => Err(Error::Usage(format!("cannot write `{}`: {error}", path.display()))),
     }
 }
 
-/// Writes the document as far as it has come: into the run's folder and to the export.
+/// How far a document has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Begun,
+    Whole,
+}
+
+/// Writes the document as far as it has come: into the run's folder and to the export. A pipe or a
+/// device cannot be rewritten, so it gets the whole document only.
 pub(crate) fn save(
     document: &impl Serialize,
     store: &RunFolder,
     destination: &Destination,
-) -> Result<String, Error> {
-    let mut json = serde_json::to_string(document)?;
-    json.push('\n');
-    store.write_document(&json)?;
-    if let Some(path) = &destination.export_json {
-        write_whole(path, &json)?;
+    progress: Progress,
+) -> Result<(), Error> {
+    let written = store.write_document(document)?;
+    if let Some(path) = &destination.export_json
+        && (progress == Progress::Whole || is_replaceable(path))
+    {
+        copy_whole(&written, path)?;
     }
-    Ok(json)
+    Ok(())
 }
 
 /// Shows the finished result.
 pub(crate) fn show(
-    json: &str,
     text: impl FnOnce(usize) -> String,
     folder: &Path,
     destination: &Destination,
     printer: &mut Printer,
-) {
+) -> Result<(), Error> {
     match destination.format {
-        Format::Json => printer.data(json),
+        Format::Json => {
+            let path = folder.join(RESULT);
+            printer.file(&path).map_err(|error| Error::io("read", &path, &error))?;
+        }
         Format::Text => {
             let text = text(printer.width());
             printer.data(&text);
-            printer.aside(&format!("\nraw readings and result: {}", folder.display()));
+            let folder = folder.display();
+            printer.aside(&format!(
+                "\nnext: firstlight show {folder} --full\n      firstlight report {folder}"
+            ));
         }
     }
+    Ok(())
 }

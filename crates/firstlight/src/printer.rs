@@ -1,18 +1,23 @@
-//! The only place that prints: data to stdout, talk to stderr.
+//! The only place that prints: data to stdout, talk to stderr, control characters made visible.
 
 use std::error::Error as _;
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write};
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 
 use crate::error::Error;
+use crate::escaping::escaped;
 
 const DEFAULT_WIDTH: usize = 100;
 
 pub(crate) struct Printer {
     color: ColorChoice,
     quiet: bool,
+    /// Why a result did not reach its reader.
+    unwritten: Option<io::Error>,
 }
 
 impl Printer {
@@ -22,39 +27,65 @@ impl Printer {
             clap::ColorChoice::Always => ColorChoice::Always,
             clap::ColorChoice::Never => ColorChoice::Never,
         };
-        Self { color, quiet }
+        Self { color, quiet, unwritten: None }
     }
 
     /// Columns of the terminal that results go to.
     #[expect(clippy::unused_self, reason = "what prints knows how wide it prints")]
     pub(crate) fn width(&self) -> usize {
-        terminal_size::terminal_size_of(std::io::stdout())
+        terminal_size::terminal_size_of(io::stdout())
             .map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0))
     }
 
-    /// A result. A reader that has gone away has read enough.
+    /// A result.
     pub(crate) fn data(&mut self, text: &str) {
-        let mut stream = AutoStream::new(std::io::stdout().lock(), self.color);
-        let _ = stream.write_all(text.as_bytes());
-        let _ = stream.flush();
+        let mut stream = AutoStream::new(io::stdout().lock(), self.color);
+        let written = stream.write_all(escaped(text).as_bytes()).and_then(|()| stream.flush());
+        self.note(written);
     }
 
-    /// A file's content, byte by byte as it is.
-    #[expect(clippy::unused_self, reason = "only what prints may print")]
+    /// A file's content, byte by byte as it is unless a terminal would obey it.
     pub(crate) fn bytes(&mut self, content: &[u8]) {
-        let mut stream = std::io::stdout().lock();
-        let _ = stream.write_all(content);
-        let _ = stream.flush();
+        if self.is_terminal() {
+            return self.data(&String::from_utf8_lossy(content));
+        }
+        let mut stream = io::stdout().lock();
+        let written = stream.write_all(content).and_then(|()| stream.flush());
+        self.note(written);
+    }
+
+    /// A reader that has gone away has read enough; every other failure is one of the command.
+    pub(crate) fn note(&mut self, written: io::Result<()>) {
+        if let Err(error) = written
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.unwritten.get_or_insert(error);
+        }
+    }
+
+    /// Why a result could not be written, if one could not.
+    pub(crate) fn take_unwritten(&mut self) -> Option<Error> {
+        let reason = self.unwritten.take()?.to_string();
+        Some(Error::Unwritten { reason })
+    }
+
+    /// A document on disk, piece by piece: it may be larger than memory allows.
+    pub(crate) fn file(&mut self, path: &Path) -> io::Result<()> {
+        let mut file = File::open(path)?;
+        let mut stream = io::stdout().lock();
+        let written = io::copy(&mut file, &mut stream).and_then(|_| stream.flush());
+        self.note(written);
+        Ok(())
     }
 
     #[expect(clippy::unused_self, reason = "what prints knows where it prints")]
     pub(crate) fn is_terminal(&self) -> bool {
-        std::io::stdout().is_terminal()
+        io::stdout().is_terminal()
     }
 
     pub(crate) fn talk(&mut self, text: &str) {
-        let mut stream = AutoStream::new(std::io::stderr().lock(), self.color);
-        let _ = writeln!(stream, "{text}");
+        let mut stream = AutoStream::new(io::stderr().lock(), self.color);
+        let _ = writeln!(stream, "{}", escaped(text));
     }
 
     /// Something that is only of interest while it lasts.
@@ -65,7 +96,7 @@ impl Printer {
     }
 
     pub(crate) fn shows_progress(&self) -> bool {
-        !self.quiet && std::io::stderr().is_terminal()
+        !self.quiet && io::stderr().is_terminal()
     }
 
     pub(crate) fn error(&mut self, error: &Error) {

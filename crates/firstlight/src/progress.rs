@@ -4,6 +4,8 @@ use firstlight_engine::sampling::Observer;
 use firstlight_schema::reading::{RawSample, SampleRole, Subject};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::escaping::escaped;
+
 pub(crate) struct Progress {
     bar: ProgressBar,
 }
@@ -44,7 +46,7 @@ impl Observer for Progress {
                 format!("{}, {}{again}, {regime}", subject.case, subject.arm)
             }
         };
-        self.bar.set_message(message);
+        self.bar.set_message(escaped(&message).into_owned());
         self.bar.tick();
     }
 

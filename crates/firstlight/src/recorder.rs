@@ -8,6 +8,7 @@ use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::python::Hooks;
 use firstlight_engine::recording::{COMPILERS, Recorded, Work, can_be_recorded, record};
 use firstlight_engine::sampling::SuitePlan;
+use firstlight_engine::store::folder_name;
 use firstlight_schema::suite::CaseFile;
 use firstlight_schema::suite_trace::{ArmTrace, SuiteTraceDocument};
 use firstlight_schema::trace::TraceDocument;
@@ -46,7 +47,7 @@ impl Recorder<'_> {
                 continue;
             }
             let work = Work::Arm { plan: self.plan, case, arm, hooks: self.hooks };
-            let folder = self.folder.join(own);
+            let folder = self.folder.join(folder_name(own));
             let runs = record(&work, &folder, self.interrupt, |tracing| {
                 printer.aside(&format!("recording {name}, {own}: {}", tracing.name()));
             });
@@ -67,6 +68,11 @@ impl Recorder<'_> {
         if traced.arms.is_empty() {
             let words = format!("no arm of `{name}` is a workload in Python: nothing to record");
             return Err(Error::Usage(words));
+        }
+        if traced.arms.iter().all(|arm| arm.trace.is_none()) {
+            let reason = |arm: ArmTrace| Some(format!("{}: {}", arm.arm, arm.failed?));
+            let reasons = traced.arms.into_iter().filter_map(reason).collect();
+            return Err(Error::NotRecorded { case: name.clone(), reasons });
         }
         tell_overheads(&mut traced);
         Ok(traced)

@@ -85,5 +85,31 @@ pub(crate) fn model(settings: &ModelSettings, printer: &mut Printer) -> Result<M
         let name = &measurement.name;
         printer.aside(&format!("measurement: `{name}`, the first of several"));
     }
-    Ok(Model::new(&workspace, &settings.options)?)
+    let model = Model::new(&workspace, &settings.options)?;
+    let negative: Vec<usize> = model
+        .expected_main(model.init())?
+        .iter()
+        .enumerate()
+        .filter(|(_, rate)| **rate < 0.0)
+        .map(|(bin, _)| bin)
+        .collect();
+    if !negative.is_empty() {
+        printer.warning(&format!(
+            "the expected rate is negative in the bins {negative:?} at the initial parameters"
+        ));
+    }
+    Ok(model)
+}
+
+/// A value of the parameter of interest that the model allows.
+pub(crate) fn check_poi(model: &Model, value: f64) -> Result<(), Error> {
+    let Some(poi) = model.poi() else { return Ok(()) };
+    let [low, high] = model.bounds()[poi];
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    let name = &model.parameter_names()[poi];
+    Err(Error::Usage(format!(
+        "--test-poi {value} lies outside of the bounds of `{name}`, {low} to {high}"
+    )))
 }

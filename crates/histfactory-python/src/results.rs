@@ -4,34 +4,53 @@ use histfactory::Model;
 use histfactory::fit::Side;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
 use crate::arrays::{matrix, vector};
 use crate::error::Result;
 
 /// A minimum of −log L, with what speaks for its being one.
-#[pyclass(frozen, get_all, module = "histfactory")]
+#[pyclass(frozen, module = "histfactory")]
 pub(crate) struct Fit {
+    #[pyo3(get)]
     theta: Py<PyArray1<f64>>,
+    #[pyo3(get)]
     nll: f64,
+    #[pyo3(get)]
     gradient: Py<PyArray1<f64>>,
+    #[pyo3(get)]
     kkt: f64,
+    #[pyo3(get)]
     edm: f64,
+    #[pyo3(get)]
     iterations: usize,
+    #[pyo3(get)]
     evaluations: usize,
+    #[pyo3(get)]
     converged: bool,
+    #[pyo3(get)]
     message: String,
+    #[pyo3(get)]
     free: Py<PyArray1<bool>>,
+    #[pyo3(get)]
     at_bound: Py<PyDict>,
+    #[pyo3(get)]
     at_kink: Vec<String>,
     /// −log L of other minima that the fit came upon.
+    #[pyo3(get)]
     other_minima: Vec<f64>,
     /// Bins without a count whose rate is zero at the minimum.
+    #[pyo3(get)]
     at_border: Vec<usize>,
     /// A combination of parameters that is not determined: how far each moves, the largest by one.
+    #[pyo3(get)]
     flat: Option<Py<PyDict>>,
-    covariance: Option<Py<PyArray2<f64>>>,
-    uncertainties: Option<Py<PyArray1<f64>>>,
+    /// Holds the factorised Hessian: what is made of it is made when it is first read.
+    found: Option<histfactory::fit::Covariance>,
+    covariance: PyOnceLock<Py<PyArray2<f64>>>,
+    uncertainties: PyOnceLock<Py<PyArray1<f64>>>,
+    #[pyo3(get)]
     parameter_names: Vec<String>,
 }
 
@@ -54,13 +73,6 @@ impl Fit {
             }
             Ok(moves.unbind())
         });
-        let count = model.parameter_count();
-        let covariance = fit.covariance.as_ref();
-        let uncertainties =
-            covariance.map(|matrix| (0..count).map(|index| matrix.sigma(index)).collect());
-        let covariance = covariance
-            .map(|covariance| matrix(py, covariance.matrix().as_slice().to_vec(), count))
-            .transpose()?;
         Ok(Self {
             nll: fit.nll,
             kkt: fit.kkt,
@@ -77,8 +89,9 @@ impl Fit {
             other_minima: fit.other_minima,
             at_border: fit.at_border,
             flat: flat.transpose()?,
-            covariance,
-            uncertainties: uncertainties.map(|values| vector(py, values)),
+            found: fit.covariance,
+            covariance: PyOnceLock::new(),
+            uncertainties: PyOnceLock::new(),
             parameter_names: model.parameter_names().to_vec(),
         })
     }
@@ -86,6 +99,29 @@ impl Fit {
 
 #[pymethods]
 impl Fit {
+    /// The covariance matrix, computed on first access.
+    #[getter]
+    fn covariance(&self, py: Python<'_>) -> Result<Option<Py<PyArray2<f64>>>> {
+        let Some(found) = &self.found else { return Ok(None) };
+        let made = self.covariance.get_or_try_init(py, || {
+            let values = py.detach(|| found.matrix().as_slice().to_vec());
+            matrix(py, values, self.parameter_names.len())
+        })?;
+        Ok(Some(made.clone_ref(py)))
+    }
+
+    /// The standard deviations of all parameters, computed on first access.
+    #[getter]
+    fn uncertainties(&self, py: Python<'_>) -> Option<Py<PyArray1<f64>>> {
+        let found = self.found.as_ref()?;
+        let made = self.uncertainties.get_or_init(py, || {
+            let count = self.parameter_names.len();
+            let values = py.detach(|| (0..count).map(|index| found.sigma(index)).collect());
+            vector(py, values)
+        });
+        Some(made.clone_ref(py))
+    }
+
     /// The fitted value of a parameter, by its name.
     fn __getitem__(&self, py: Python<'_>, name: &str) -> Result<f64> {
         let at = self.parameter_names.iter().position(|known| known == name);

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use histfactory::derivative::Convention;
-use histfactory::fit::{Fit, FitError, Fitter};
+use histfactory::fit::{Fit, FitError, Fitter, Search};
 use histfactory::inference::{Dataset, LimitOptions};
 use histfactory::synthetic::Twin;
 use histfactory::toys::{BatchEvaluator, ToyOptions};
@@ -69,6 +69,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut fitter = Fitter::new(&model, data)?;
     measure("fit", &mut || {
         black_box(fitter.fit(&FitOptions::default())).ok();
+    });
+    measure("fit_one_descent", &mut || {
+        black_box(fitter.fit(&FitOptions::default().searching(Search::Descent))).ok();
     });
     measure("fit_background", &mut || {
         black_box(fitter.fit(&FitOptions::default().fixing(poi, 0.0))).ok();

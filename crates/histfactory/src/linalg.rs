@@ -47,6 +47,12 @@ impl Symmetric {
 
     /// Replaces the matrix by U with UᵀU = it; false if it is not positive definite.
     pub(crate) fn factorise(&mut self) -> bool {
+        self.eliminate(self.n)
+    }
+
+    /// Replaces the first `own` rows by those of U, and the rest by what their elimination leaves of
+    /// it; false if the matrix is not positive definite there.
+    pub(crate) fn eliminate(&mut self, own: usize) -> bool {
         for row in self.n..self.stride {
             self.row_mut(row).fill(0.0);
             self.row_mut(row)[row] = 1.0;
@@ -55,7 +61,9 @@ impl Symmetric {
             let n = self.n;
             self.row_mut(row)[n..].fill(0.0);
         }
-        dispatch(Factorise { matrix: self })
+        // Padding is a part of the elimination, where everything is eliminated.
+        let own = if own == self.n { self.stride } else { own };
+        dispatch(Eliminate { matrix: self, own })
     }
 
     /// Solves UᵀU x = b in place.
@@ -132,21 +140,24 @@ fn tile<S: Simd, const NEGATIVE: bool>(
     }
 }
 
-struct Factorise<'a> {
+struct Eliminate<'a> {
     matrix: &'a mut Symmetric,
+    own: usize,
 }
 
-impl WithSimd for Factorise<'_> {
+impl WithSimd for Eliminate<'_> {
     type Output = bool;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> bool {
         let stride = self.matrix.stride;
         for first in (0..stride).step_by(ROWS) {
-            let (done, rest) = self.matrix.values.split_at_mut(first * stride);
+            let (before, rest) = self.matrix.values.split_at_mut(first * stride);
+            let done = &before[..first.min(self.own) * stride];
             let panel = &mut rest[..ROWS * stride];
             tiles::<S, true>(simd, panel, stride, first, done, done);
-            if !panel_factor(simd, panel, stride, first) {
+            let pivots = self.own.saturating_sub(first).min(ROWS);
+            if !panel_factor(simd, panel, stride, first, pivots) {
                 return false;
             }
         }
@@ -154,20 +165,29 @@ impl WithSimd for Factorise<'_> {
     }
 }
 
-/// Factorises the rows of a panel among themselves.
+/// Eliminates the first rows of a panel, so many pivots, from the others.
 #[inline(always)]
-fn panel_factor<S: Simd>(simd: S, panel: &mut [f64], stride: usize, first: usize) -> bool {
+fn panel_factor<S: Simd>(
+    simd: S,
+    panel: &mut [f64],
+    stride: usize,
+    first: usize,
+    pivots: usize,
+) -> bool {
     // Whole vectors from before the panel's first column: what lies below the diagonal is noise.
     let from = first / S::F64_LANES * S::F64_LANES;
     for row in 0..ROWS {
         let (above, rest) = panel.split_at_mut(row * stride);
         let this = &mut rest[..stride];
-        for above in above.chunks_exact(stride) {
+        for above in above.chunks_exact(stride).take(pivots) {
             let scale = simd.splat_f64s(-above[first + row]);
             let pairs = vectors_mut::<S>(&mut this[from..]).iter_mut();
             for (value, above) in pairs.zip(vectors::<S>(&above[from..])) {
                 *value = simd.mul_add_e_f64s(scale, *above, *value);
             }
+        }
+        if row >= pivots {
+            continue;
         }
         let pivot = this[first + row];
         if !(pivot > 1e-300 && pivot.is_finite()) {
@@ -198,15 +218,29 @@ impl WithSimd for Solve<'_> {
 /// Solves UᵀU x = b in place.
 #[inline(always)]
 pub(crate) fn solve<S: Simd>(simd: S, factor: &Symmetric, b: &mut [f64]) {
+    forward(simd, factor, factor.n, b);
+    backward(simd, factor, factor.n, b);
+}
+
+/// Solves Uᵀx = b for the first `own` rows and takes what they imply from the rest of b.
+#[inline(always)]
+pub(crate) fn forward<S: Simd>(simd: S, factor: &Symmetric, own: usize, b: &mut [f64]) {
     let n = factor.n;
     let b = &mut b[..n];
-    for row in 0..n {
+    for row in 0..own {
         let values = &factor.row(row)[..n];
         let x = b[row] / values[row];
         b[row] = x;
         axpy(simd, &mut b[row + 1..], -x, &values[row + 1..]);
     }
-    for row in (0..n).rev() {
+}
+
+/// Solves Ux = b for the first `own` rows, where the rest of b is known to be x.
+#[inline(always)]
+pub(crate) fn backward<S: Simd>(simd: S, factor: &Symmetric, own: usize, b: &mut [f64]) {
+    let n = factor.n;
+    let b = &mut b[..n];
+    for row in (0..own).rev() {
         let values = &factor.row(row)[..n];
         let sum = dot(simd, &values[row + 1..], &b[row + 1..]);
         b[row] = (b[row] - sum) / values[row];

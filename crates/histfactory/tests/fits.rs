@@ -4,7 +4,9 @@
 
 mod shared;
 
-use histfactory::{Data, FitOptions, Interpolation};
+use histfactory::fit::{Covariance, Fitter};
+use histfactory::synthetic::Twin;
+use histfactory::{Data, FitOptions, Interpolation, Model, ModelOptions};
 use shared::goldens;
 
 #[test]
@@ -39,6 +41,31 @@ fn fits_reach_the_minima_of_the_goldens() {
             let pars = shared::floats(&reference["pars"]);
             for (index, (ours, theirs)) in fit.theta.iter().zip(&pars).enumerate() {
                 assert!((ours - theirs).abs() < 1e-6, "{place} {index}: {ours} {theirs}");
+            }
+        }
+    }
+}
+
+/// The matrix is computed when it is first read, from what the fit left behind.
+#[test]
+fn later_fits_do_not_change_the_covariance_of_an_earlier_one() {
+    let model = Model::new(&Twin::Combination.workspace(1), &ModelOptions::default()).unwrap();
+    let poi = model.poi().unwrap();
+    let options = FitOptions::default().with_covariance();
+    let mut fitter = Fitter::new(&model, model.observed()).unwrap();
+    let first = fitter.fit(&options).unwrap();
+    let dropped = fitter.fit(&options.clone().fixing(poi, 3.0)).unwrap();
+    drop(dropped);
+    let second = fitter.fit(&options.clone().fixing(poi, 2.0)).unwrap();
+    for (found, options) in [(first, options.clone()), (second, options.fixing(poi, 2.0))] {
+        let alone = model.fit(model.observed(), &options).unwrap();
+        let [found, alone] = [found, alone].map(|fit| fit.covariance.unwrap());
+        for parameter in 0..model.parameter_count() {
+            let [a, b] = [&found, &alone].map(|covariance| covariance.sigma(parameter));
+            assert!((a - b).abs() <= 1e-7 * b, "{parameter}: {a} {b}");
+            let row = |covariance: &Covariance| covariance.matrix().row(parameter).to_vec();
+            for (one, two) in row(&found).iter().zip(row(&alone)) {
+                assert!((one - two).abs() < 1e-7 * (b * b).max(1e-3), "{parameter}: {one} {two}");
             }
         }
     }

@@ -66,6 +66,7 @@ pub fn document(foreign: &Foreign, origin: Origin) -> RunDocument {
         timeout_ns: Nanos::ZERO,
         seed: SEED,
         options: options(),
+        segments: Vec::new(),
         complete: true,
         cases: foreign.cases.iter().map(|case| case_result(case, foreign)).collect(),
         control: None,
@@ -193,7 +194,7 @@ fn raw(number: u32, process: &Process, regime: Regime) -> RawSample {
             messages.extend(blocks(&process.warm_ups, Part::WarmUp, &mut end));
             messages.extend(blocks(&process.values, Part::Window, &mut end));
         }
-        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh | Regime::Unknown => {
+        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
             end = end + process.values.iter().map(|value| Nanos(value.ns)).sum();
         }
     }
@@ -216,6 +217,7 @@ fn raw(number: u32, process: &Process, regime: Regime) -> RawSample {
         caches: Vec::new(),
         streams: Streams::default(),
         survivors: 0,
+        paused: None,
         exits: Vec::new(),
         opened: Vec::new(),
     }

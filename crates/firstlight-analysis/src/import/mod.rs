@@ -97,13 +97,18 @@ fn check_length(foreign: &Foreign) -> Result<(), ImportError> {
 /// Each format has a field that no other has.
 fn guess(value: &Value) -> Option<Source> {
     let has = |name: &str| value.get(name).is_some();
-    match () {
-        () if has("results") && !has("benchmarks") => Some(Source::Hyperfine),
-        () if !has("benchmarks") => None,
-        () if has("machine_info") => Some(Source::PytestBenchmark),
-        () if has("context") => Some(Source::GoogleBenchmark),
-        () if value["benchmarks"].get(0)?.get("runs").is_some() => Some(Source::Pyperf),
-        () => None,
+    if has("results") && !has("benchmarks") {
+        Some(Source::Hyperfine)
+    } else if !has("benchmarks") {
+        None
+    } else if has("machine_info") {
+        Some(Source::PytestBenchmark)
+    } else if has("context") {
+        Some(Source::GoogleBenchmark)
+    } else if value["benchmarks"].get(0)?.get("runs").is_some() {
+        Some(Source::Pyperf)
+    } else {
+        None
     }
 }
 

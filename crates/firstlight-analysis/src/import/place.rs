@@ -77,15 +77,14 @@ impl<'a> Place<'a> {
     /// reads the name in a terminal.
     pub(super) fn name(&self) -> Result<String, ImportError> {
         let name = self.text()?.replace(['\n', '\r', '\t'], " ").trim().to_owned();
-        match () {
-            () if name.is_empty() => self.error("is empty"),
-            () if name.chars().any(char::is_control) => {
-                self.error("is a name with control characters")
-            }
-            () if name.chars().nth(LONGEST_NAME).is_some() => {
-                self.error(format!("is a name longer than {LONGEST_NAME} characters"))
-            }
-            () => Ok(name),
+        if name.is_empty() {
+            self.error("is empty")
+        } else if name.chars().any(char::is_control) {
+            self.error("is a name with control characters")
+        } else if name.chars().nth(LONGEST_NAME).is_some() {
+            self.error(format!("is a name longer than {LONGEST_NAME} characters"))
+        } else {
+            Ok(name)
         }
     }
 

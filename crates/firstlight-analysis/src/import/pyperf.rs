@@ -135,7 +135,7 @@ fn process(
     };
     Ok(match regime {
         // Each value is a process of its own, and there is nothing to warm up.
-        Regime::Fresh | Regime::Unknown => one
+        Regime::Fresh => one
             .values
             .iter()
             .map(|&value| Process { values: vec![value], warm_ups: Vec::new(), ..one.clone() })

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firstlight_schema::message::Message;
-use firstlight_schema::reading::{RawRecord, RawSample, SampleRole};
+use firstlight_schema::reading::{RawRecord, RawSample, SampleRole, Subject};
 use firstlight_schema::snapshot::{Origin, RAW};
-use firstlight_schema::suite::{CaseFile, SuiteFile};
-use firstlight_schema::validation::{Place, Rule, RuleOutcome, RuleResult};
+use firstlight_schema::suite::{CaseFile, Regime, SuiteFile};
+use firstlight_schema::validation::{MOST_PLACES, Place, Rule, RuleOutcome, RuleResult};
 
 use crate::stopping::{GiveUp, Terms};
 
@@ -23,7 +23,9 @@ pub fn fresh_processes(records: &[RawRecord], origin: &Origin) -> RuleResult {
         let sample = &record.sample;
         let mut wrong = |field: &str, published: u64, expected: String| {
             let at = format!("{}/sample/{field}", index + 1);
-            places.push(Place::file(RAW, published.to_string(), expected).at(at));
+            if places.len() < MOST_PLACES {
+                places.push(Place::file(RAW, published.to_string(), expected).at(at));
+            }
         };
         if usize::try_from(sample.number).ok() != Some(index + 1) {
             wrong("number", u64::from(sample.number), (index + 1).to_string());
@@ -128,7 +130,9 @@ fn check_case(
         }
         let mut wrong = |published: String, expected: &str| {
             let at = format!("{}/subject", index + 1);
-            places.push(Place::file(RAW, published, expected).at(at));
+            if places.len() < MOST_PLACES {
+                places.push(Place::file(RAW, published, expected).at(at));
+            }
         };
         let Some(subject) = &record.subject else { continue };
         let who = contenders
@@ -164,7 +168,7 @@ fn check_case(
             Some((round, regime, place))
         });
         match turn {
-            None => wrong(format!("{:?}", subject.round), "a regime and a round of the case"),
+            None => wrong(place_in_case(subject), "a regime and a round of the case"),
             Some(turn) if last.is_some_and(|last| turn <= last) => {
                 wrong(format!("{} in round {}", subject.arm, turn.0 + 1), "another arm's turn");
             }
@@ -181,6 +185,15 @@ fn check_case(
     }
     places.extend(missing(&contenders, &seen, &owed, records, all));
     places
+}
+
+/// The regime and the round that a process says it belongs to.
+fn place_in_case(subject: &Subject) -> String {
+    let regime = subject.regime.map_or("no regime", Regime::name);
+    match subject.round {
+        Some(round) => format!("{regime}, round {round}"),
+        None => format!("{regime}, no round"),
+    }
 }
 
 /// Arms that were not given up and yet have no process in a round that went on without them.

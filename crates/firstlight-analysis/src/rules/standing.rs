@@ -47,7 +47,7 @@ pub fn minimum_samples(document: &RunDocument) -> RuleResult {
                 Regime::Warm => {
                     (of.warm.as_ref().map_or(0, |warm| warm.per_call.n), FEWEST_FOR_VERDICT)
                 }
-                Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh | Regime::Unknown => {
+                Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
                     (of.summary.as_ref().map_or(0, |summary| summary.valid), FEWEST_FOR_INTERVAL)
                 }
             };

@@ -6,6 +6,14 @@
 //! lies at ±ln(1 + δ), and the p values are twice a one-sided tail, so that p ≤ 0.05 says the same
 //! as the interval: wholly beyond the margin, or wholly within it. (Schuirmann, J. Pharmacokinet.
 //! Biopharm. 15, 1987: two one-sided tests.)
+//!
+//! Pairs of a run that was resumed lie in blocks. Where the blocks' means differ by more than their
+//! pairs explain, the interval is that of a one-way random-effects model: with mean squares B between
+//! and W within k blocks of nᵢ pairs, N in all, and n₀ = (N − Σnᵢ²/N)/(k − 1), the variance of d̄ is
+//! c B + (1/N − c) W with c = Σnᵢ²/(N² n₀), on Satterthwaite's degrees of freedom. (Searle, Casella
+//! and others, Variance Components, 1992, chapter 3.)
+
+use std::collections::BTreeMap;
 
 use firstlight_schema::estimate::{Estimate, Interval, Method};
 
@@ -43,6 +51,22 @@ impl Ratio {
             Some(LogError { below: reach.below / t, above: reach.above / t, df })
         });
         Some(Self::new(mean(&differences), error, pairs.len(), Method::PairedLogRatio))
+    }
+
+    /// The same where pairs lie in blocks; the wider of the two intervals, because blocks that happen to
+    /// agree do not prove that blocks agree.
+    pub fn paired_in_blocks(pairs: &[(f64, f64)], blocks: &[usize]) -> Option<Self> {
+        let plain = Self::paired(pairs)?;
+        let Some(between) = between_blocks(&log_ratios(pairs)?, blocks) else { return Some(plain) };
+        let reach = |error: &LogError| {
+            student::reach(error.df).map_or(0.0, |t| t * error.below.max(error.above))
+        };
+        let is_wider = plain.error.is_some_and(|error| reach(&between) > reach(&error));
+        if !is_wider {
+            return Some(plain);
+        }
+        let (centre, n) = (plain.log_mean, pairs.len());
+        Some(Self::new(centre, Some(between), n, Method::PairedLogRatio))
     }
 
     /// From two sets of processes that do not belong together, such as two stored results.
@@ -105,6 +129,42 @@ fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
     Some(second.iter().zip(&first).map(|(second, first)| second - first).collect())
 }
 
+/// The standard error of the mean with blocks as a random effect; none for fewer than two blocks, for
+/// pairs without variance within blocks, or where the blocks agree.
+fn between_blocks(differences: &[f64], blocks: &[usize]) -> Option<LogError> {
+    let mut groups: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for (&difference, &block) in differences.iter().zip(blocks) {
+        groups.entry(block).or_default().push(difference);
+    }
+    let (n, k) = (count(differences.len()), count(groups.len()));
+    if k < 2.0 || n <= k {
+        return None;
+    }
+    let centre = mean(differences);
+    let size = |group: &Vec<f64>| count(group.len());
+    let between: f64 =
+        groups.values().map(|group| size(group) * (mean(group) - centre).powi(2)).sum();
+    let within: f64 = groups
+        .values()
+        .flat_map(|group| {
+            let centre = mean(group);
+            group.iter().map(move |value| (value - centre).powi(2))
+        })
+        .sum();
+    let squares: f64 = groups.values().map(|group| size(group).powi(2)).sum();
+    let typical = (n - squares / n) / (k - 1.0);
+    let (between, within) = (between / (k - 1.0), within / (n - k));
+    if between <= within || typical <= 0.0 {
+        return None;
+    }
+    let share = squares / (n * n * typical);
+    let (a, b) = (share * between, (1.0 / n - share) * within);
+    let variance_of_mean = a + b;
+    let df = variance_of_mean.powi(2) / (a * a / (k - 1.0) + b * b / (n - k));
+    let se = variance_of_mean.sqrt();
+    (variance_of_mean > 0.0 && df.is_finite()).then_some(LogError { below: se, above: se, df })
+}
+
 fn welch(first: &[f64], second: &[f64]) -> Option<LogError> {
     let (n, m) = (count(first.len()), count(second.len()));
     let (a, b) = (variance(first)? / n, variance(second)? / m);
@@ -134,6 +194,38 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::noise::Noise;
+
+    /// How often the interval covers the true ratio of one, over simulated runs in which every block
+    /// moves the ratio.
+    fn coverage(blocks: usize, rounds: usize, between: f64, in_blocks: bool) -> f64 {
+        let covered = (0..2_000_u64).filter(|&run| {
+            let mut noise = Noise::new(run * 7919 + 13);
+            let (mut pairs, mut places) = (Vec::new(), Vec::new());
+            for block in 0..blocks {
+                let effect = between * noise.normal();
+                for _ in 0..rounds {
+                    pairs.push((1.0, (effect + 0.02 * noise.normal()).exp()));
+                    places.push(block);
+                }
+            }
+            let places = if in_blocks { places } else { vec![0; pairs.len()] };
+            let found = Ratio::paired_in_blocks(&pairs, &places).unwrap().estimate;
+            found.interval.is_some_and(|ends| ends.low <= 1.0 && 1.0 <= ends.high)
+        });
+        count(covered.count()) / 2_000.0
+    }
+
+    #[test]
+    fn intervals_cover_what_segments_add() {
+        for (blocks, rounds) in [(3, 6), (4, 5), (8, 4), (20, 3)] {
+            for between in [0.0, 0.02, 0.06] {
+                let share = coverage(blocks, rounds, between, true);
+                assert!((0.93..=0.99).contains(&share), "{blocks} × {rounds}, {between}: {share}");
+            }
+        }
+        assert!(coverage(4, 5, 0.06, false) < 0.75, "without blocks the interval is too narrow");
+    }
 
     fn pairs() -> impl Strategy<Value = Vec<(f64, f64)>> {
         let value = || 0.9_f64..1.1;

@@ -157,6 +157,7 @@ fn raw(number: u32, calls: &[f64]) -> RawSample {
         caches: Vec::new(),
         streams: Streams::default(),
         survivors: 0,
+        paused: None,
         exits: Vec::new(),
         opened: Vec::new(),
     }
@@ -183,6 +184,7 @@ fn origin() -> Origin {
             packages: BTreeMap::new(),
         },
         boot: None,
+        suite_changes: Vec::new(),
         segments: Vec::new(),
     }
 }

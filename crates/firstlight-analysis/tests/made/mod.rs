@@ -57,6 +57,7 @@ pub(crate) fn raw(number: u32, calls: &[f64], further: &[Value]) -> RawSample {
         caches: Vec::new(),
         streams: Streams::default(),
         survivors: 0,
+        paused: None,
         exits: Vec::new(),
         opened: Vec::new(),
     }

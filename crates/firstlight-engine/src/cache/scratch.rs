@@ -10,9 +10,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use firstlight_schema::cache::{CachePolicy, Inventory, Layer, LayerReading, Policy};
-use tempfile::TempDir;
 
 use super::inventory::{Found, Seen, inventory, walk};
+use super::private::PrivateFolder;
 use super::settings::{TEMPORARY, folder, variables};
 use crate::EngineError;
 
@@ -33,7 +33,7 @@ const BYTECODE: &str = "bytecode";
 /// Directories below one temporary folder; gone when this is dropped.
 #[derive(Debug)]
 pub struct Scratch {
-    root: TempDir,
+    root: PrivateFolder,
     /// The policy and the content that the folders were last brought into. It names the folders
     /// too: a process whose temporary folder is gone would write into the machine's own.
     known: Option<(CachePolicy, Found)>,
@@ -44,11 +44,7 @@ pub struct Scratch {
 
 impl Scratch {
     pub fn new() -> Result<Self, EngineError> {
-        // Short, because programs put sockets below it and a socket's path has little room.
-        let root = tempfile::Builder::new()
-            .prefix("fl-")
-            .tempdir()
-            .map_err(EngineError::system("make a temporary folder"))?;
+        let root = PrivateFolder::new()?;
         Ok(Self { root, known: None, last: None })
     }
 

@@ -1,16 +1,13 @@
 //! Asks `nvidia-smi` for its devices, and does not wait for long.
 
-use std::io::{self, ErrorKind, Seek};
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::io::{self, ErrorKind};
+use std::process::Command;
 use std::time::Duration;
 
 use firstlight_schema::machine_state::GpuState;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::retry_on_intr;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::nvidia_smi::{DEVICES, FORMAT, PROCESSES, devices, with_processes};
+use crate::helper;
 
 const PROGRAM: &str = "nvidia-smi";
 /// A healthy one answers within a second, even where it has to load the driver first.
@@ -46,34 +43,13 @@ fn answer(program: &str, arguments: &[&str], limit: Duration) -> Answer {
     }
 }
 
-/// What the program writes until it ends; a file takes it however much it is.
+/// What the program writes until it ends.
 fn listen(program: &str, arguments: &[&str], limit: Duration) -> io::Result<String> {
-    // Wrapped, because a folder that is not there is no program that is not there.
-    let mut output = tempfile::tempfile().map_err(io::Error::other)?;
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(output.try_clone()?)
-        .stderr(Stdio::null())
-        .spawn()?;
-    if !ends_within(&child, limit)? {
-        let _ = child.kill();
-        // A process that hangs in the driver cannot be killed, and nobody should wait for it.
-        thread::spawn(move || child.wait());
-        return Err(ErrorKind::TimedOut.into());
-    }
-    if !child.wait()?.success() {
+    let output = helper::output(Command::new(program).args(arguments), limit)?;
+    if !output.status.success() {
         return Err(io::Error::other("it failed"));
     }
-    output.rewind()?;
-    io::read_to_string(output)
-}
-
-fn ends_within(child: &Child, limit: Duration) -> io::Result<bool> {
-    let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
-    let limit = Timespec::try_from(limit).map_err(io::Error::other)?;
-    let ended = retry_on_intr(|| poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&limit)))?;
-    Ok(ended > 0)
+    String::from_utf8(output.stdout).map_err(io::Error::other)
 }
 
 #[cfg(test)]

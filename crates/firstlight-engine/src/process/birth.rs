@@ -22,7 +22,16 @@ use crate::EngineError;
 /// Room for the few calls between birth and `exec`, in units that keep it aligned.
 const STACK: usize = (64 << 10) / size_of::<u128>();
 /// Signals that this process catches or ignores and a new one must not.
-const TAKEN_OVER: [c_int; 4] = [libc::SIGPIPE, libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+const TAKEN_OVER: [c_int; 8] = [
+    libc::SIGPIPE,
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGXFSZ,
+];
 
 /// A command in the form in which the kernel takes it.
 #[derive(Debug)]
@@ -79,8 +88,10 @@ fn environment(
     channel: Option<RawFd>,
 ) -> io::Result<Vec<CString>> {
     let channel = channel.map(|fd| (OsString::from(variables::FD), OsString::from(fd.to_string())));
+    let session = (OsString::from(variables::SESSION), OsString::from(super::mark()));
     let is_changed = |name: &OsStr| {
-        changes.iter().any(|(changed, _)| changed == name)
+        name == session.0.as_os_str()
+            || changes.iter().any(|(changed, _)| changed == name)
             || channel.as_ref().is_some_and(|(changed, _)| changed == name)
     };
     let kept = std::env::vars_os().filter(|(name, _)| !is_changed(name));
@@ -91,6 +102,7 @@ fn environment(
         .filter_map(|index| Some((changes[index].0.clone(), changes[index].1.clone()?)));
     kept.chain(set)
         .chain(channel.clone())
+        .chain([session.clone()])
         .map(|(mut variable, value)| {
             variable.push("=");
             variable.push(value);
@@ -238,6 +250,8 @@ unsafe fn prepare(birth: &Birth<'_>) {
     // SAFETY: the calls take numbers, or pointers that `birth` keeps valid.
     unsafe {
         fails(libc::setpgid(0, 0));
+        // Nobody is left to read it when firstlight is killed.
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         for (number, &stream) in (0..).zip(&birth.streams) {
             if stream != number {
                 fails(libc::dup2(stream, number));

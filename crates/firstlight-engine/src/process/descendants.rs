@@ -6,13 +6,21 @@
 use std::fs;
 
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
+    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper,
+    waitpid,
 };
 
+use super::watchdog;
 use crate::EngineError;
+use crate::cache::remove_stale_scratch;
+
+/// A process that starts another one whenever it is killed would keep us here for ever.
+const MOST_ROUNDS: u32 = 1_000;
 
 /// From now on orphaned descendants become children of this process.
 pub fn adopt_orphans() -> Result<(), EngineError> {
+    remove_stale_scratch();
+    watchdog::start();
     set_child_subreaper(Some(getpid()))
         .map_err(|error| EngineError::system("become the reaper of descendants")(error.into()))
 }
@@ -23,27 +31,30 @@ pub(super) fn signal_group(group: Pid, signal: Signal) {
 }
 
 /// Ends and reaps everything that is left of a reaped command; tells how many processes that were.
+/// Without `/proc` only those in the command's group are known.
 pub(super) fn end_survivors(group: Pid) -> u32 {
     let mut ended = 0;
-    loop {
-        match wait(WaitOptions::NOHANG) {
-            // Nothing is left.
-            Err(_) => return ended,
-            Ok(Some(_)) => {}
-            Ok(None) => {
-                let alive = children();
-                ended += u32::try_from(alive.len()).unwrap_or(u32::MAX);
-                signal_group(group, Signal::KILL);
-                for &pid in &alive {
-                    let _ = kill_process(pid, Signal::KILL);
-                }
-                // Each is reaped here once, so that the next look finds only new orphans.
-                for _ in alive {
-                    let _ = wait(WaitOptions::empty());
-                }
-            }
+    for _ in 0..MOST_ROUNDS {
+        let mut left = children();
+        // One that has ended by itself only waits to be reaped.
+        left.retain(|&pid| Some(pid) != watchdog::pid() && !is_reaped(pid));
+        signal_group(group, Signal::KILL);
+        if left.is_empty() {
+            return ended;
+        }
+        ended += u32::try_from(left.len()).unwrap_or(u32::MAX);
+        for &pid in &left {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        for pid in left {
+            let _ = waitpid(Some(pid), WaitOptions::empty());
         }
     }
+    ended
+}
+
+fn is_reaped(pid: Pid) -> bool {
+    !matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(None))
 }
 
 fn children() -> Vec<Pid> {

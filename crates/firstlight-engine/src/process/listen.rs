@@ -6,7 +6,11 @@ use std::os::unix::net::UnixStream;
 
 use firstlight_schema::conversation::{Conversation, ProtocolError, is_exec};
 use firstlight_schema::message::{LONGEST_LINE, Message, Request};
+use firstlight_schema::nanos::Moment;
+use firstlight_schema::times::outside;
 use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionread};
+
+use crate::clock::now;
 
 /// More than any honest process says beside its calls; a bound on what a dishonest one can make us
 /// keep.
@@ -27,6 +31,10 @@ pub(super) struct Listener {
     bytes: usize,
     most_bytes: usize,
     watches: bool,
+    /// No time that the process tells lies before this.
+    born: Moment,
+    /// When the process had been reaped; what is told of later times comes from what it left running.
+    reaped: Option<Moment>,
     pub(super) messages: Vec<Message>,
     pub(super) error: Option<ProtocolError>,
 }
@@ -52,6 +60,8 @@ impl Listener {
             bytes: 0,
             most_bytes: MOST_BYTES.saturating_add(calls(requests).saturating_mul(BYTES_PER_CALL)),
             watches: requests == [Request::Watch],
+            born: Moment::default(),
+            reaped: None,
             messages: Vec::new(),
             error: None,
         })
@@ -71,6 +81,26 @@ impl Listener {
     /// The number under which the process finds its end.
     pub(super) fn inherited(&self) -> RawFd {
         self.far_end.as_raw_fd()
+    }
+
+    /// The process is about to start.
+    pub(super) fn begin(&mut self, at: Moment) {
+        self.born = at;
+    }
+
+    /// The process has been reaped.
+    pub(super) fn end(&mut self, at: Moment) {
+        self.reaped = Some(at);
+    }
+
+    /// The message, if its times can be; none for one that a survivor said of the time after.
+    fn in_time(&self, message: Message) -> Result<Option<Message>, ProtocolError> {
+        let (from, to) = (self.born, now());
+        if let Some(at) = outside(&message, from, to) {
+            return Err(ProtocolError::OutOfTime { at, from, to });
+        }
+        let late = self.reaped.is_some_and(|reaped| outside(&message, from, reaped).is_some());
+        Ok(Some(message).filter(|_| !late))
     }
 
     pub(super) fn socket(&self) -> &UnixStream {
@@ -99,7 +129,8 @@ impl Listener {
         let mut from = 0;
         while let Some(length) = self.partial[from..].iter().position(|&byte| byte == b'\n') {
             let to = from + length;
-            match self.conversation.said(&self.partial[from..to]) {
+            let said = self.conversation.said(&self.partial[from..to]);
+            match said.and_then(|said| said.map_or(Ok(None), |message| self.in_time(message))) {
                 Ok(message) => self.messages.extend(message),
                 Err(error) => {
                     self.error = Some(error);

@@ -8,8 +8,11 @@ mod listen;
 mod observe;
 mod openings;
 mod wait;
+mod watchdog;
 
 pub use birth::Start;
 pub use descendants::adopt_orphans;
 pub use launch::{Launch, Show};
 pub use observe::{Observation, Stage};
+pub(crate) use watchdog::mark;
+pub use watchdog::{ARGUMENT as WATCH_ARGUMENT, watch_over};

@@ -2,7 +2,7 @@
 //! wakes for messages and for the end, and every few seconds to see that nothing overflows.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use firstlight_schema::message::Message;
 use firstlight_schema::nanos::{Moment, Nanos};
-use firstlight_schema::reading::{Outcome, ProcessExit, Streams, Usage};
+use firstlight_schema::reading::{Outcome, Paused, ProcessExit, Streams, Usage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, waitid};
 
 use super::birth::{Born, Cradle, Start};
 use super::capture::Capture;
@@ -23,12 +23,14 @@ use super::listen::Listener;
 use super::openings::Openings;
 use super::wait::reap;
 use crate::EngineError;
-use crate::clock::now;
-use crate::interrupt::Interrupt;
+use crate::clock::{asleep, now};
+use crate::interrupt::{Interrupt, Running, continued};
 
 /// How often a long process's output is looked after.
 const CHECK_EVERY: Duration = Duration::from_secs(2);
 const READ_AT_ONCE: usize = 16 << 10;
+/// Two clocks that are read one after the other differ by less than this.
+const SHORTEST_SLEEP: Nanos = Nanos(5_000_000);
 /// How long a process may take to end after it was asked to.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -45,6 +47,7 @@ pub struct Observation {
     pub survivors: u32,
     pub exits: Vec<ProcessExit>,
     pub opened: Vec<Moment>,
+    pub paused: Option<Paused>,
 }
 
 /// Where processes are observed, one after the other.
@@ -72,12 +75,15 @@ impl<'a> Stage<'a> {
     /// Runs the command to its end, or to the end of its time.
     pub fn observe(&mut self, start: &mut Start) -> Result<Observation, EngineError> {
         let streams = self.capture.hand_out().map_err(EngineError::system("keep output"))?;
-        let listener =
+        let mut listener =
             self.listener(&start.launch).map_err(EngineError::system("open a channel"))?;
         start.name_channel(listener.as_ref().map(Listener::inherited));
         start.rewind_input().map_err(EngineError::system("rewind the standard input"))?;
         let openings = start.launch.interpreter.as_deref().and_then(Openings::of);
         let spawn = now();
+        if let Some(listener) = &mut listener {
+            listener.begin(spawn);
+        }
         let born = self
             .cradle
             .bear(start, streams)
@@ -115,6 +121,11 @@ struct Watch<'a, 'b> {
     stage: &'a mut Stage<'b>,
     /// Why the process was ended by us, if it was.
     ended: Option<Outcome>,
+    /// How long the machine had slept before.
+    asleep: Nanos,
+    /// How often the process was seen stopped, and how often firstlight was continued before.
+    stops: u32,
+    continued: u32,
 }
 
 impl<'a, 'b> Watch<'a, 'b> {
@@ -140,11 +151,16 @@ impl<'a, 'b> Watch<'a, 'b> {
             deadline,
             stage,
             ended: None,
+            asleep: asleep(),
+            stops: 0,
+            continued: continued(),
         }
     }
 
     fn follow(mut self, exec: Moment) -> io::Result<Observation> {
+        let _running = Running::new(self.pid);
         while !self.sleep()? {
+            self.note_stops();
             self.read();
             self.stage.capture.trim();
             if let Some(outcome) = self.reason_to_end() {
@@ -153,6 +169,11 @@ impl<'a, 'b> Watch<'a, 'b> {
         }
         let (status, usage) = reap(self.pid)?;
         let reaped = now();
+        if let Some(listener) = &mut self.listener {
+            // What the process itself said comes first, whenever it is read.
+            listener.drain(&mut [0; READ_AT_ONCE]);
+            listener.end(reaped);
+        }
         let survivors = end_survivors(self.pid);
         self.read();
         Ok(self.conclude(exec, reaped, status, usage, survivors))
@@ -187,6 +208,22 @@ impl<'a, 'b> Watch<'a, 'b> {
             openings.note(at);
         }
         Ok(has_ended)
+    }
+
+    /// Counts how often the process was stopped or continued since the last look.
+    fn note_stops(&mut self) {
+        let changes = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;
+        while let Ok(Some(status)) = waitid(WaitId::PidFd(self.pidfd.as_fd()), changes) {
+            self.stops += u32::from(status.stopped() || status.continued());
+        }
+    }
+
+    /// What kept the process from running, if anything did.
+    fn paused(&self) -> Option<Paused> {
+        let slept = Nanos(asleep().0.saturating_sub(self.asleep.0));
+        let suspended_ns = if slept < SHORTEST_SLEEP { Nanos::ZERO } else { slept };
+        let stops = self.stops + continued().saturating_sub(self.continued);
+        (stops > 0 || suspended_ns > Nanos::ZERO).then_some(Paused { suspended_ns, stops })
     }
 
     fn note_exits(&mut self, gone: &[bool], at: Moment) {
@@ -248,20 +285,29 @@ impl<'a, 'b> Watch<'a, 'b> {
         usage: Usage,
         survivors: u32,
     ) -> Observation {
+        let paused = self.paused();
         let (messages, error) = self.listener.as_mut().map_or((Vec::new(), None), Listener::finish);
         self.stage.idle = self.listener.filter(Listener::is_untouched);
         let broke = error.map(|error| Outcome::Broke { error: error.to_string() });
+        let outcome = self.ended.or(broke).unwrap_or_else(|| outcome(status));
+        let mut streams = self.stage.capture.read();
+        if outcome == Outcome::Completed {
+            // What a program prints is its user's affair; only a failure needs it as a reason.
+            streams.stdout_tail.clear();
+            streams.stderr_tail.clear();
+        }
         Observation {
             spawn: self.spawn,
             exec,
             reaped,
-            outcome: self.ended.or(broke).unwrap_or_else(|| outcome(status)),
+            outcome,
             messages,
             usage,
-            streams: self.stage.capture.read(),
+            streams,
             survivors,
             exits: self.exits,
             opened: self.openings.map(|openings| openings.moments).unwrap_or_default(),
+            paused,
         }
     }
 }

@@ -3,20 +3,51 @@
 use std::fs;
 use std::path::Path;
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
 use crate::EngineError;
+use crate::folders::own_folder;
+use crate::writing::folder_below;
 
 /// A relative path and its content.
 pub(crate) type File = (&'static str, &'static [u8]);
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// Writes embedded files below a folder.
-pub(crate) fn unpack(files: &[File], folder: &Path) -> Result<(), EngineError> {
+/// Makes a folder hold these files. Nobody sees a part of them: they are written to a new folder, which then
+/// takes the place of what is there. A folder that is as it should be is never touched.
+pub(crate) fn lay_out(files: &[File], folder: &Path) -> Result<(), EngineError> {
+    if is_laid_out(files, folder) {
+        return Ok(());
+    }
+    let parent = folder.parent().expect("a folder in the cache has a parent");
+    own_folder(parent)?;
+    let lock = parent.join(".lock");
+    let one_at_a_time = fs::File::create(&lock).map_err(EngineError::file("make", &lock))?;
+    one_at_a_time.lock().map_err(EngineError::file("lock", &lock))?;
+    // Another firstlight may have been faster.
+    if is_laid_out(files, folder) {
+        return Ok(());
+    }
+    let fresh = folder_below(parent).map_err(EngineError::file("write to", parent))?;
     for (name, content) in files {
-        let path = folder.join(name);
-        let parent = path.parent().expect("a file in a folder has a parent");
-        fs::create_dir_all(parent).map_err(EngineError::file("make", parent))?;
+        let path = fresh.path().join(name);
+        let below = path.parent().expect("a file in a folder has a parent");
+        fs::create_dir_all(below).map_err(EngineError::file("make", below))?;
         fs::write(&path, content).map_err(EngineError::file("write", &path))?;
     }
+    if folder.exists() {
+        // What was altered goes with the folder that it is swapped with.
+        return renameat_with(CWD, fresh.path(), CWD, folder, RenameFlags::EXCHANGE)
+            .map_err(|error| EngineError::file("replace", folder)(error.into()));
+    }
+    fs::rename(fresh.path(), folder).map_err(EngineError::file("make", folder))?;
+    let _ = fresh.keep();
     Ok(())
+}
+
+fn is_laid_out(files: &[File], folder: &Path) -> bool {
+    files.iter().all(|(name, content)| {
+        fs::read(folder.join(name)).is_ok_and(|known| known.as_slice() == *content)
+    })
 }

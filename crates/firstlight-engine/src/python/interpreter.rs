@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde::Deserialize;
 
 use super::resolve::resolve;
 use crate::EngineError;
+use crate::helper::{self, ANSWER};
 
 const QUESTIONS: &str = r#"
 import importlib.metadata as m, json, platform, sys, sysconfig
@@ -45,11 +46,8 @@ impl Interpreter {
 
     pub fn ask(path: &Path) -> Result<Self, EngineError> {
         let unusable = |reason: String| EngineError::NoPython { path: path.to_owned(), reason };
-        let output = Command::new(path)
-            .args(["-I", "-c", QUESTIONS])
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| unusable(error.to_string()))?;
+        let output = helper::output(Command::new(path).args(["-I", "-c", QUESTIONS]), ANSWER)
+            .map_err(|error| helper::failure(&error, unusable))?;
         if !output.status.success() {
             let words = String::from_utf8_lossy(&output.stderr);
             return Err(unusable(words.trim().lines().last().unwrap_or("it failed").to_owned()));

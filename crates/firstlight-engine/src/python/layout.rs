@@ -1,15 +1,16 @@
 //! Lays the embedded Python side out on disk, once per content, where any interpreter finds it.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use firstlight_schema::variables;
 use sha2::{Digest, Sha256};
 
-use super::embedded::{PYTHON, unpack};
+use super::embedded::{PYTHON, lay_out};
 use crate::EngineError;
+use crate::folders::own_folder;
+use crate::helper::{self, ANSWER};
 use crate::store::hex;
 
 /// The folder that goes in front of `PYTHONPATH`.
@@ -19,21 +20,11 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Writes the files below the cache folder unless the same ones are there already.
+    /// Writes the files below the cache folder unless the very same ones are there already.
     pub fn lay_out(cache: &Path) -> Result<Self, EngineError> {
-        let parent = cache.join("python");
-        let folder = parent.join(digest());
-        if !folder.is_dir() {
-            fs::create_dir_all(&parent).map_err(EngineError::file("make", &parent))?;
-            let fresh =
-                tempfile::tempdir_in(&parent).map_err(EngineError::file("write to", &parent))?;
-            unpack(PYTHON, fresh.path())?;
-            let fresh = fresh.keep();
-            // Another firstlight may have been faster; then its files are as good as ours.
-            if fs::rename(&fresh, &folder).is_err() {
-                let _ = fs::remove_dir_all(&fresh);
-            }
-        }
+        own_folder(cache)?;
+        let folder = cache.join("python").join(digest());
+        lay_out(PYTHON, &folder)?;
         Ok(Self { folder })
     }
 
@@ -43,14 +34,9 @@ impl Hooks {
         let python =
             program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
         if python {
-            let _ = Command::new(program)
-                .arg("-I")
-                .arg(self.folder.join("bootstrap/bundle.py"))
-                .env_remove("PYTHONPYCACHEPREFIX")
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status();
+            let mut bundle = Command::new(program);
+            bundle.arg("-I").arg(self.folder.join("bootstrap/bundle.py"));
+            let _ = helper::output(bundle.env_remove("PYTHONPYCACHEPREFIX"), ANSWER);
         }
     }
 
@@ -89,6 +75,8 @@ fn digest() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::python::resolve;
 

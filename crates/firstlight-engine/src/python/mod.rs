@@ -5,7 +5,7 @@ mod interpreter;
 mod layout;
 mod resolve;
 
-pub(crate) use embedded::{SCHEMA_FILES, SUITES, unpack};
+pub(crate) use embedded::{SCHEMA_FILES, SUITES, lay_out};
 pub use interpreter::Interpreter;
 pub use layout::Hooks;
 pub use resolve::{Resolved, resolve};

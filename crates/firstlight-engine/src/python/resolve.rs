@@ -4,11 +4,12 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use firstlight_schema::variables;
 
 use crate::EngineError;
+use crate::helper::{self, ANSWER};
 
 /// A program, and the shim that was typed in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ fn behind_shim(path: &Path) -> Option<PathBuf> {
 }
 
 fn first_line(command: &mut Command) -> Option<String> {
-    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    let output = helper::output(command, ANSWER).ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.lines().next().map(str::to_owned))?
 }

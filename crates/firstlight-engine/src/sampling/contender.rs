@@ -7,6 +7,7 @@ use firstlight_schema::message::{Iterate, Prepare, Request};
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::reading::{RawSample, SampleRole, Subject};
 use firstlight_schema::suite::{ArmFile, CaseFile, EnvironmentFile, Program, Regime};
+use firstlight_schema::times::SETTLE_CALLS;
 use firstlight_schema::variables;
 
 use super::plan::swaps;
@@ -24,7 +25,8 @@ const FEWEST_CALLS: u32 = 10;
 
 /// Calls after the window that tell whether calls are over when they return. Short ones are easily
 /// disturbed, so it takes more of them: of three, the first is slow and the next may be.
-const SETTLE: Iterate = Iterate { count: 15, within_ns: Some(Nanos(300_000_000)), at_least: 3 };
+const SETTLE: Iterate =
+    Iterate { count: SETTLE_CALLS, within_ns: Some(Nanos(300_000_000)), at_least: 3 };
 
 pub(super) struct Contender<'a> {
     plan: &'a SuitePlan<'a>,
@@ -264,6 +266,8 @@ pub(crate) fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, Engi
             (resolve(&typed)?.program, words[1..].iter().map(Into::into).collect(), false)
         }
         Program::Process(words) => {
+            let whole = plan.suite.commands.get(arm.name.get_ref());
+            let words = whole.map_or(words, Vec::as_slice);
             (resolve(&words[0])?.program, words[1..].iter().map(Into::into).collect(), true)
         }
     };

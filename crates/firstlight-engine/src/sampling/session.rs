@@ -14,6 +14,7 @@ use crate::EngineError;
 use crate::cache::{PageCache, Scratch};
 use crate::interrupt::Interrupt;
 use crate::machine::BusyTime;
+use crate::privacy::Identity;
 use crate::process::{Launch, Observation, Stage, Start};
 use crate::python::Hooks;
 use crate::store::{RunFolder, now_utc};
@@ -116,6 +117,8 @@ pub struct Session<'a> {
     pub hooks: Hooks,
     stage: Stage<'a>,
     busy: BusyTime,
+    /// Whose names are left out of the records.
+    redacts: Option<Identity>,
     taken: u32,
     /// What an earlier part of this run took and was not asked for yet.
     earlier: VecDeque<RawRecord>,
@@ -130,7 +133,12 @@ impl<'a> Session<'a> {
     ) -> Result<Self, EngineError> {
         let stage = Stage::new(store.path(), interrupt)?;
         let earlier = VecDeque::from(earlier);
-        Ok(Self { store, hooks, stage, busy: BusyTime::new(), taken: 0, earlier })
+        Ok(Self { store, hooks, stage, busy: BusyTime::new(), redacts: None, taken: 0, earlier })
+    }
+
+    /// From now on records leave out what identifies the machine and its user.
+    pub fn redact(&mut self, identity: Identity) {
+        self.redacts = Some(identity);
     }
 
     /// Whether the next process was taken before.
@@ -210,7 +218,10 @@ impl<'a> Session<'a> {
         if role == SampleRole::Measured && target.discover(&sample) {
             sample.role = SampleRole::Priming;
         }
-        let record = RawRecord { subject: Some(subject.clone()), sample };
+        let mut record = RawRecord { subject: Some(subject.clone()), sample };
+        if let Some(identity) = &self.redacts {
+            record = identity.redact(&record);
+        }
         self.store.append(&record)?;
         Ok(record.sample)
     }
@@ -256,14 +267,25 @@ impl<'a> Session<'a> {
     }
 }
 
+/// Gives back what lists of calls have reserved and do not need: they are kept until the case is over.
+fn shrink(messages: &mut Vec<Message>) {
+    messages.shrink_to_fit();
+    for message in messages {
+        if let Message::Iterations(block) = message {
+            block.spans.shrink_to_fit();
+        }
+    }
+}
+
 fn assemble(
     number: u32,
     role: SampleRole,
     started: String,
-    seen: Observation,
+    mut seen: Observation,
     machine_busy_ns: Option<Nanos>,
     caches: Vec<LayerReading>,
 ) -> RawSample {
+    shrink(&mut seen.messages);
     RawSample {
         number,
         role,
@@ -280,5 +302,6 @@ fn assemble(
         survivors: seen.survivors,
         exits: seen.exits,
         opened: seen.opened,
+        paused: seen.paused,
     }
 }

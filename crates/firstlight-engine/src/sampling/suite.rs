@@ -95,8 +95,9 @@ pub trait Guide {
     /// Why the arm of this process is given up after it, if it is.
     fn gives_up(&mut self, subject: &Subject, sample: &RawSample) -> Option<Reason>;
 
-    /// Looks at the warm processes after a block of rounds.
-    fn guide(&mut self, arms: &[&ArmReadings]) -> Guidance;
+    /// Looks at the warm processes after a block of rounds. It may take the readings out of their
+    /// places, and puts them back unchanged.
+    fn guide(&mut self, arms: &mut [&mut ArmReadings]) -> Guidance;
 }
 
 /// The moment after which no round begins, for a run that may take so long.
@@ -252,8 +253,9 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
         if round + BLOCK > warm.most_processes || spent >= warm.budget {
             return false;
         }
-        let readings: Vec<&ArmReadings> = self.contenders.iter().map(|one| &one.readings).collect();
-        let guidance = guide.guide(&readings);
+        let mut readings: Vec<&mut ArmReadings> =
+            self.contenders.iter_mut().map(|one| &mut one.readings).collect();
+        let guidance = guide.guide(&mut readings);
         if guidance.enough {
             return false;
         }

@@ -1,7 +1,7 @@
 //! Snapshots as one file: a tar archive, compressed by zstd, the same bytes for the same files.
 
 use std::cell::Cell;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 use std::rc::Rc;
@@ -9,18 +9,29 @@ use std::rc::Rc;
 use tar::{Archive, Builder, EntryType, Header};
 
 use super::files::{Files, MOST_BYTES, refused};
+use super::limits::most_unpacked;
 use crate::EngineError;
+use crate::writing::{beside, is_replaceable, write_bytes};
 
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// A file that grows by more than this when it is read is a trap, once it is large at all.
 const MOST_RATIO: u64 = 200;
 const LARGE: u64 = 64 << 20;
+const BLOCK: u64 = 512;
+/// Two blocks of zeros, and what a writer fills its last record with.
+const MOST_PADDING: u64 = 20 * BLOCK;
 /// The result repeats the raw readings; a window that spans both stores them once.
 const WINDOW_LOG: u32 = 27;
 const LEVEL: i32 = 12;
 
 /// Reads an archive into memory.
 pub(super) fn read(path: &Path, files: &mut Files) -> Result<(), EngineError> {
+    // Whoever opens a pipe waits for its writer.
+    let known = fs::metadata(path).map_err(EngineError::file("read", path))?;
+    if !known.is_file() {
+        return Err(EngineError::NotASnapshot { path: path.to_owned() });
+    }
+    files.set_packed(known.len());
     let mut file = File::open(path).map_err(EngineError::file("read", path))?;
     let mut magic = [0; 4];
     if file.read_exact(&mut magic).is_err() || magic != MAGIC {
@@ -30,11 +41,14 @@ pub(super) fn read(path: &Path, files: &mut Files) -> Result<(), EngineError> {
     let source = Counted { inner: magic.chain(file), count: Rc::clone(&packed) };
     let broken = |error: io::Error| refused(path, "the archive", &error.to_string());
     let decoder = zstd::Decoder::with_buffer(BufReader::new(source)).map_err(broken)?;
-    let bounded = Bounded { inner: decoder, packed, read: 0 };
+    let most = most_unpacked(known.len()).min(MOST_BYTES);
+    let bounded = Bounded { inner: decoder, packed, read: 0, most };
     let mut archive = Archive::new(bounded);
+    let mut end = 0;
     for entry in archive.entries().map_err(broken)? {
         let entry = entry.map_err(broken)?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        end = entry.raw_file_position() + entry.size().next_multiple_of(BLOCK);
         match entry.header().entry_type() {
             EntryType::Regular => files.add(path, &name, entry.size(), entry)?,
             EntryType::Directory => {}
@@ -43,7 +57,24 @@ pub(super) fn read(path: &Path, files: &mut Files) -> Result<(), EngineError> {
             }
         }
     }
-    Ok(())
+    check_end(archive.into_inner(), end, path)
+}
+
+/// Nothing follows an archive but the zeros at its end: what no file accounts for is vouched for by nothing.
+fn check_end(mut rest: Bounded<impl Read>, end: u64, path: &Path) -> Result<(), EngineError> {
+    let broken = |error: io::Error| refused(path, "the archive", &error.to_string());
+    let trailing = || refused(path, "the archive", "has further bytes after its end");
+    let mut buffer = [0; 4096];
+    loop {
+        let n = rest.read(&mut buffer).map_err(broken)?;
+        if n == 0 {
+            break;
+        }
+        if buffer[..n].iter().any(|&byte| byte != 0) {
+            return Err(trailing());
+        }
+    }
+    if rest.read > end.saturating_add(MOST_PADDING) { Err(trailing()) } else { Ok(()) }
 }
 
 fn kind(other: EntryType) -> &'static str {
@@ -58,27 +89,31 @@ fn kind(other: EntryType) -> &'static str {
 
 /// Writes the files in the order of their paths, without times and owners.
 pub fn pack(files: &Files, target: &Path) -> Result<(), EngineError> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let failed = || EngineError::file("write", target);
-    let mut file =
-        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(failed())?;
-    let mut encoder = zstd::Encoder::new(&mut file, LEVEL).map_err(failed())?;
-    encoder.long_distance_matching(true).map_err(failed())?;
-    encoder.window_log(WINDOW_LOG).map_err(failed())?;
-    encoder.include_checksum(true).map_err(failed())?;
+    if !is_replaceable(target) {
+        let mut packed = Vec::new();
+        write(files, &mut packed).map_err(failed())?;
+        return write_bytes(target, &packed);
+    }
+    let mut file = beside(target).map_err(failed())?;
+    write(files, &mut file).map_err(failed())?;
+    file.as_file().sync_all().map_err(failed())?;
+    file.persist(target).map(|_| ()).map_err(|error| failed()(error.error))
+}
+
+fn write(files: &Files, target: &mut impl Write) -> io::Result<()> {
+    let mut encoder = zstd::Encoder::new(target, LEVEL)?;
+    encoder.long_distance_matching(true)?;
+    encoder.window_log(WINDOW_LOG)?;
+    encoder.include_checksum(true)?;
     let mut builder = Builder::new(encoder);
     for (path, content) in files.iter() {
         let mut header = Header::new_gnu();
         header.set_size(content.len() as u64);
         header.set_mode(0o644);
-        builder.append_data(&mut header, path, content).map_err(failed())?;
+        builder.append_data(&mut header, path, content)?;
     }
-    let encoder = builder.into_inner().map_err(failed())?;
-    encoder.finish().and_then(Write::flush).map_err(failed())?;
-    file.as_file().sync_all().map_err(failed())?;
-    file.persist(target).map_err(|error| EngineError::file("write", target)(error.error))?;
-    let _ = std::fs::set_permissions(target, std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    Ok(())
+    builder.into_inner()?.finish()?.flush()
 }
 
 /// Counts what is read of the packed file.
@@ -100,6 +135,7 @@ struct Bounded<R> {
     inner: R,
     packed: Rc<Cell<u64>>,
     read: u64,
+    most: u64,
 }
 
 impl<R: Read> Read for Bounded<R> {
@@ -108,10 +144,10 @@ impl<R: Read> Read for Bounded<R> {
         self.read += n as u64;
         let packed = self.packed.get();
         let too_much = self.read > LARGE && self.read / MOST_RATIO > packed;
-        if too_much || self.read > MOST_BYTES {
+        if too_much || self.read > self.most {
             return Err(io::Error::other(format!(
-                "unpacks to more than {} bytes from {packed}: refused as a decompression bomb",
-                self.read
+                "unpacks to more than {} bytes from {packed}, {} are allowed: refused as a decompression bomb",
+                self.read, self.most
             )));
         }
         Ok(n)

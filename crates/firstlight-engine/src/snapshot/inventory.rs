@@ -10,6 +10,7 @@ use firstlight_schema::validation::{Place, Rule, RuleResult};
 use sha2::{Digest, Sha256};
 
 use super::Files;
+use super::reader::is_newer;
 use crate::store::hex;
 use crate::suites;
 
@@ -18,6 +19,20 @@ pub fn identify(manifest: &Manifest) -> String {
     let nameless = Manifest { id: None, ..manifest.clone() };
     let json = serde_json::to_vec(&nameless).expect("a manifest has plain fields");
     format!("sha256:{}", hex(&Sha256::digest(json)))
+}
+
+/// The same of a manifest with fields that this firstlight does not know: from its bytes.
+fn identify_bytes(files: &Files) -> String {
+    let content = files.get(MANIFEST).unwrap_or_default();
+    let text = String::from_utf8_lossy(content.strip_suffix(b"\n").unwrap_or(content));
+    let nameless = match text.split_once("\"id\":\"") {
+        Some((before, rest)) => match rest.split_once("\",") {
+            Some((_, after)) => format!("{before}{after}"),
+            None => text.into_owned(),
+        },
+        None => text.into_owned(),
+    };
+    format!("sha256:{}", hex(&Sha256::digest(nameless)))
 }
 
 /// Every file against the inventory, and the id.
@@ -44,7 +59,7 @@ pub fn check_inventory(files: &Files, manifest: &Manifest) -> RuleResult {
             places.push(Place::file(MANIFEST, "not named", needed).at("/files"));
         }
     }
-    let id = identify(manifest);
+    let id = if is_newer(manifest) { identify_bytes(files) } else { identify(manifest) };
     if manifest.id.as_ref() != Some(&id) {
         let published = manifest.id.clone().unwrap_or_else(|| "absent".to_owned());
         places.push(Place::file(MANIFEST, published, &id).at("/id"));
@@ -80,6 +95,10 @@ pub fn check_suite(files: &Files, manifest: &Manifest) -> RuleResult {
     let expected = &manifest.origin.suite_digest;
     if digest != *expected {
         places.push(Place::file(SUITE, &digest, expected));
+    }
+    for (index, name) in manifest.origin.suite_changes.iter().enumerate() {
+        let at = format!("/origin/suite-changes/{index}");
+        places.push(Place::file(MANIFEST, name, "a file that stays as it is during a run").at(at));
     }
     let named = manifest.origin.environment.lock_digest.as_ref();
     let lock = manifest.lock.as_deref().and_then(|path| Some((path, files.get(path)?)));

@@ -4,6 +4,8 @@ mod archive;
 mod citation;
 mod files;
 mod inventory;
+mod limits;
+mod newer;
 mod reader;
 mod schemas;
 mod signature;
@@ -14,12 +16,17 @@ mod writer;
 pub use archive::pack;
 pub use files::Files;
 pub use inventory::{check_inventory, check_suite, identify};
-pub use reader::{check_version, raw_lines, read_manifest, read_result, read_suite};
+pub use limits::{exceeds_memory, is_readable, is_small_as_values, most_memory};
+pub use newer::{Understood, read_document, understood, understood_suite};
+pub(crate) use reader::told;
+pub use reader::{
+    LARGEST_LIST, check_version, is_newer, raw_lines, read_manifest, read_result, read_suite,
+};
 pub use schemas::{Shape, check_shape};
-pub use signature::{check_signature, sign};
+pub use signature::{NO_SIGNATURE, check_signature, sign};
 pub use stamp::stamp;
 pub use variables::variables;
 pub use writer::{
-    begin, binary_digest, copy, describe, is_sealed, json, read_origin, seal, unseal, vouch,
-    write_origin, write_validation,
+    begin, binary_digest, copy, describe, entries, is_sealed, json, read_origin, seal, unseal,
+    vouch, write_origin, write_validation,
 };

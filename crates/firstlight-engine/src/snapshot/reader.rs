@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::run::{self, RunDocument};
 use firstlight_schema::snapshot::{self, MANIFEST, Manifest, RAW, RESULT, SUITE};
 use firstlight_schema::suite::SuiteFile;
@@ -11,6 +12,8 @@ use serde::de::DeserializeOwned;
 
 use super::Files;
 use super::files::refused;
+use super::newer::{Understood, read_document, understood_suite};
+use super::schemas::Shape;
 use crate::EngineError;
 
 #[derive(Deserialize)]
@@ -31,13 +34,39 @@ pub fn check_version(content: &[u8], name: &str, ours: Version) -> Result<Versio
     Ok(version)
 }
 
+/// A manifest, a suite or a validation is a list of names, not of readings.
+pub const LARGEST_LIST: usize = 8 << 20;
+
+fn check_list(files: &Files, path: &Path, file: &str) -> Result<(), EngineError> {
+    let bytes = files.get(file).map_or(0, <[u8]>::len);
+    if bytes <= LARGEST_LIST {
+        return Ok(());
+    }
+    Err(refused(path, file, &format!("has {bytes} bytes, {LARGEST_LIST} are allowed")))
+}
+
 pub fn read_manifest(files: &Files, path: &Path) -> Result<Manifest, EngineError> {
-    document(files, path, MANIFEST, snapshot::NAME, snapshot::VERSION)
+    check_list(files, path, MANIFEST)?;
+    Ok(document(files, path, MANIFEST, snapshot::NAME, Shape::Manifest)?.document)
 }
 
 /// The result of a snapshot, as it was published.
 pub fn read_result(files: &Files, path: &Path) -> Result<RunDocument, EngineError> {
-    document(files, path, RESULT, run::NAME, run::VERSION)
+    Ok(told(document(files, path, RESULT, run::NAME, Shape::Run)?))
+}
+
+/// The run, which says itself what was left out of it.
+pub(crate) fn told(read: Understood<RunDocument>) -> RunDocument {
+    let Understood { mut document, left_out } = read;
+    let version = document.schema.version;
+    if version > run::VERSION {
+        let text = format!(
+            "version {version} of the document is newer than {}; {left_out} values were left out",
+            run::VERSION
+        );
+        document.machine_notices.push(Reason::new(Finding::NewerVersion, text));
+    }
+    document
 }
 
 fn document<T: DeserializeOwned>(
@@ -45,12 +74,18 @@ fn document<T: DeserializeOwned>(
     path: &Path,
     file: &str,
     name: &str,
-    ours: Version,
-) -> Result<T, EngineError> {
+    shape: Shape,
+) -> Result<Understood<T>, EngineError> {
     let content = files.get(file).ok_or_else(|| refused(path, file, "is missing"))?;
-    check_version(content, name, ours).map_err(|reason| refused(path, file, &reason))?;
-    serde_json::from_slice(content)
+    let wrong = |reason: String| refused(path, file, &reason);
+    let version = check_version(content, name, shape.version()).map_err(wrong)?;
+    read_document(shape, content, version)
         .map_err(|error| refused(path, file, &format!("cannot be read: {error}")))
+}
+
+/// Whether a snapshot was written by a newer minor version.
+pub fn is_newer(manifest: &Manifest) -> bool {
+    manifest.schema.version > snapshot::VERSION
 }
 
 /// The suite as it was chosen.
@@ -60,10 +95,14 @@ pub fn read_suite(
     manifest: &Manifest,
 ) -> Result<SuiteFile, EngineError> {
     let name = format!("{SUITE}suite.toml");
+    check_list(files, path, &name)?;
     let content = files.get(&name).ok_or_else(|| refused(path, &name, "is missing"))?;
     let wrong = |reason: String| refused(path, &name, &reason);
     let text = str::from_utf8(content).map_err(|error| wrong(error.to_string()))?;
     let defaults = manifest.origin.defaults;
+    let known =
+        if is_newer(manifest) { Some(understood_suite(text).map_err(wrong)?) } else { None };
+    let text = known.as_deref().unwrap_or(text);
     let mut suite =
         SuiteFile::parse_with(text, defaults).map_err(|error| wrong(error.to_string()))?;
     manifest.origin.choice.apply(&mut suite).map_err(wrong)?;

@@ -2,7 +2,9 @@
 
 use std::sync::OnceLock;
 
-use firstlight_schema::validation::Place;
+use firstlight_schema::validation::{self, Place};
+use firstlight_schema::version::Version;
+use firstlight_schema::{run, snapshot, suite_trace};
 use jsonschema::Validator;
 use serde_json::Value;
 
@@ -19,6 +21,7 @@ pub enum Shape {
     RawRecord,
     Validation,
     SuiteTrace,
+    Suite,
 }
 
 impl Shape {
@@ -29,17 +32,29 @@ impl Shape {
             Self::RawRecord => "raw-record.json",
             Self::Validation => "validation.json",
             Self::SuiteTrace => "suite-trace.json",
+            Self::Suite => "suite.json",
         }
     }
 
-    fn validator(self) -> &'static Validator {
-        static VALIDATORS: [OnceLock<Validator>; 5] = [const { OnceLock::new() }; 5];
+    /// The version that this firstlight writes. Raw records have that of their run, and so has a suite.
+    pub(super) fn version(self) -> Version {
+        match self {
+            Self::Manifest => snapshot::VERSION,
+            Self::Run | Self::RawRecord | Self::Suite => run::VERSION,
+            Self::Validation => validation::VERSION,
+            Self::SuiteTrace => suite_trace::VERSION,
+        }
+    }
+
+    pub(super) fn validator(self) -> &'static Validator {
+        static VALIDATORS: [OnceLock<Validator>; 6] = [const { OnceLock::new() }; 6];
         let place = match self {
             Self::Manifest => 0,
             Self::Run => 1,
             Self::RawRecord => 2,
             Self::Validation => 3,
             Self::SuiteTrace => 4,
+            Self::Suite => 5,
         };
         VALIDATORS[place].get_or_init(|| {
             let known = SCHEMA_FILES.iter().find(|(name, _)| *name == self.file());

@@ -11,6 +11,11 @@ use minisign::{PublicKey, PublicKeyBox, SecretKeyBox, SignatureBox};
 use super::Files;
 use crate::EngineError;
 
+pub const NO_SIGNATURE: &str = "there is no signature";
+const UNTRUSTED: &str = "untrusted comment: ";
+const OUR_COMMENT: &str = "signature of a firstlight snapshot";
+const MINISIGN_COMMENT: &str = "signature from minisign secret key";
+
 /// Signs a sealed folder's manifest with a secret key of minisign's; asks for its password if it
 /// has one.
 pub fn sign(folder: &Path, key: &Path, id: &str) -> Result<(), EngineError> {
@@ -29,7 +34,8 @@ pub fn sign(folder: &Path, key: &Path, id: &str) -> Result<(), EngineError> {
     let content = fs::read(&manifest).map_err(EngineError::file("read", &manifest))?;
     let comment = format!("firstlight snapshot {id}");
     let signature =
-        minisign::sign(None, &secret, Cursor::new(content), Some(&comment), None).map_err(wrong)?;
+        minisign::sign(None, &secret, Cursor::new(content), Some(&comment), Some(OUR_COMMENT))
+            .map_err(wrong)?;
     crate::store::write_whole(&folder.join(SIGNATURE), &signature.into_string())
 }
 
@@ -38,18 +44,18 @@ pub fn check_signature(files: &Files, key: Option<&str>) -> Result<RuleResult, E
     let result = |outcome, evidence: &str| RuleResult::new(Rule::Signature, outcome, evidence);
     let signature = files.get(SIGNATURE);
     let (key, signature) = match (key, signature) {
-        (None, None) => return Ok(result(RuleOutcome::NotChecked, "there is no signature")),
+        (None, None) => return Ok(result(RuleOutcome::NotChecked, NO_SIGNATURE)),
         (None, Some(_)) => {
             let text = "there is a signature, and no key was given (--key)";
             return Ok(result(RuleOutcome::NotChecked, text));
         }
-        (Some(_), None) => return Ok(result(RuleOutcome::Fail, "there is no signature")),
+        (Some(_), None) => return Ok(result(RuleOutcome::Fail, NO_SIGNATURE)),
         (Some(key), Some(signature)) => (public_key(key)?, signature),
     };
     let manifest = files.get(MANIFEST).unwrap_or_default();
     let checked = str::from_utf8(signature)
         .map_err(|error| error.to_string())
-        .and_then(|text| SignatureBox::from_string(text).map_err(|error| error.to_string()))
+        .and_then(parse)
         .and_then(|signature| {
             minisign::verify(&key, &signature, Cursor::new(manifest), true, false, false)
                 .map_err(|error| error.to_string())
@@ -64,6 +70,25 @@ pub fn check_signature(files: &Files, key: Option<&str>) -> Result<RuleResult, E
             RuleResult::unless(Rule::Signature, vec![place], "the signature is not by this key")
         }
     })
+}
+
+/// The signature, if the file holds it and nothing else. The first line is not signed, so it may only be one
+/// that says nothing.
+fn parse(text: &str) -> Result<SignatureBox, String> {
+    let signature = SignatureBox::from_string(text).map_err(|error| error.to_string())?;
+    let unsigned = text.lines().next().unwrap_or_default();
+    if ![OUR_COMMENT, MINISIGN_COMMENT]
+        .iter()
+        .any(|known| unsigned == format!("{UNTRUSTED}{known}"))
+    {
+        return Err("its untrusted comment is not the usual one".to_owned());
+    }
+    if signature.to_string().trim_end_matches('\n') != text.trim_end_matches('\n')
+        || text.len() > text.trim_end_matches('\n').len() + 1
+    {
+        return Err("there is more in the file than a signature".to_owned());
+    }
+    Ok(signature)
 }
 
 fn public_key(key: &str) -> Result<PublicKey, EngineError> {

@@ -7,18 +7,22 @@ use std::path::Path;
 
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::snapshot::{
-    CITATION, FileEntry, MANIFEST, Manifest, ORIGIN, Origin, Recomputed, SCHEMAS, SUITE,
+    CITATION, FileEntry, MANIFEST, Manifest, ORIGIN, Origin, Recomputed, SCHEMAS, SUITE, Sealed,
     VALIDATION, ZENODO, is_inventoried,
 };
+use firstlight_schema::validation;
+use firstlight_schema::version::Build;
 use sha2::{Digest, Sha256};
 
-use super::files::{Files, check_name};
+use super::files::{Files, LARGE, check_name};
 use super::inventory::locks;
 use super::{citation, identify};
 use crate::EngineError;
+use crate::privacy::Identity;
 use crate::python::SCHEMA_FILES;
 use crate::store::{hex, write_whole};
-use crate::suites::{self, Suite};
+use crate::suites::Suite;
+use crate::writing::folder_below;
 
 /// The schemas of what is inside a snapshot.
 const DESCRIBED: [&str; 5] =
@@ -26,8 +30,8 @@ const DESCRIBED: [&str; 5] =
 
 /// Writes down how a run begins, and the suite's bytes, before the first process.
 pub fn begin(folder: &Path, origin: &Origin, suite: &Suite) -> Result<(), EngineError> {
-    for (name, content) in suites::files(&suite.folder)? {
-        write_below(folder, &format!("{SUITE}{name}"), &content)?;
+    for (name, content) in &suite.files {
+        write_below(folder, &format!("{SUITE}{name}"), content)?;
     }
     write_origin(folder, origin)
 }
@@ -67,7 +71,7 @@ pub fn is_sealed(folder: &Path) -> bool {
 pub fn seal(
     folder: &Path,
     after: Option<MachineState>,
-    recomputed: Option<Recomputed>,
+    sealed_by: Build,
 ) -> Result<Manifest, EngineError> {
     let origin = read_origin(folder)?;
     for (name, content) in schemas() {
@@ -75,8 +79,14 @@ pub fn seal(
     }
     write_whole(&folder.join(CITATION), &citation::cff(&origin))?;
     write_whole(&folder.join(ZENODO), &citation::zenodo(&origin))?;
-    let files = Files::read(folder)?;
-    let manifest = vouch(&files, origin, after, recomputed);
+    let files = Files::read_small(folder)?;
+    let mut manifest = vouch(&files, origin, after, None, sealed_by);
+    manifest.privacy = Some(Identity::here().found(&files, folder, &LARGE)?);
+    for name in LARGE {
+        manifest.files.push(entry(folder, name)?);
+    }
+    manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
+    manifest.id = Some(identify(&manifest));
     write_whole(&folder.join(MANIFEST), &json(&manifest))?;
     let path = folder.join(ORIGIN);
     fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
@@ -103,6 +113,7 @@ pub fn vouch(
     origin: Origin,
     after: Option<MachineState>,
     recomputed: Option<Recomputed>,
+    sealed_by: Build,
 ) -> Manifest {
     let mut manifest = Manifest {
         schema: Manifest::schema_id(),
@@ -110,6 +121,8 @@ pub fn vouch(
         origin,
         after,
         recomputed,
+        sealed: Some(Sealed { firstlight: sealed_by, validation: validation::VERSION }),
+        privacy: None,
         lock: locks(files).into_iter().next(),
         files: entries(files),
     };
@@ -122,7 +135,8 @@ pub fn json(manifest: &Manifest) -> String {
     serde_json::to_string(manifest).expect("a manifest has plain fields") + "\n"
 }
 
-fn entries(files: &Files) -> Vec<FileEntry> {
+/// What a manifest says of these files.
+pub fn entries(files: &Files) -> Vec<FileEntry> {
     files
         .iter()
         .filter(|(path, _)| is_inventoried(path))
@@ -132,6 +146,16 @@ fn entries(files: &Files) -> Vec<FileEntry> {
             bytes: content.len() as u64,
         })
         .collect()
+}
+
+/// A file of a folder, which is not read into memory.
+fn entry(folder: &Path, name: &str) -> Result<FileEntry, EngineError> {
+    let path = folder.join(name);
+    let failed = || EngineError::file("read", &path);
+    let mut hash = Sha256::new();
+    let mut file = File::open(&path).map_err(failed())?;
+    let bytes = io::copy(&mut file, &mut HashWriter(&mut hash)).map_err(failed())?;
+    Ok(FileEntry { path: name.to_owned(), sha256: hex(&hash.finalize()), bytes })
 }
 
 /// Writes what the rules say, beside the manifest and not vouched for by it: it can be made again.
@@ -147,13 +171,11 @@ pub fn copy(files: &Files, target: &Path) -> Result<(), EngineError> {
     }
     let parent = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
-    let fresh = tempfile::tempdir_in(parent).map_err(EngineError::file("write to", parent))?;
+    let fresh = folder_below(parent).map_err(EngineError::file("write to", parent))?;
     for (path, content) in files.iter() {
         write_below(fresh.path(), path, content)?;
     }
     sync(fresh.path())?;
-    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    let _ = fs::set_permissions(fresh.path(), permissions);
     fs::rename(fresh.path(), target).map_err(EngineError::file("make", target))?;
     let _ = fresh.keep();
     sync(parent)

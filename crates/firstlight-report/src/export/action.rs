@@ -32,7 +32,7 @@ fn unit(regime: Regime) -> &'static str {
     match regime {
         Regime::ColdClean | Regime::ColdPrimed => "ns to first result",
         Regime::Warm => "ns per call",
-        Regime::Fresh | Regime::Unknown => "ns per process",
+        Regime::Fresh => "ns per process",
     }
 }
 

@@ -30,7 +30,7 @@ fn line(row: &Row<'_>) -> String {
         optional(row.duration_ns),
         optional(row.steady),
         row.valid.to_string(),
-        row.reasons.clone(),
+        quoted(&row.reasons),
     ]
     .join(",")
 }
@@ -39,7 +39,13 @@ fn optional<T: Display>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
+/// A name as a field. A spreadsheet would compute one that begins like a formula, so that one gets an
+/// apostrophe in front, which spreadsheets take for "this is text".
 fn quoted(text: &str) -> String {
+    let text = &match text.chars().next() {
+        Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}"),
+        _ => text.to_owned(),
+    };
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
@@ -55,6 +61,9 @@ mod tests {
     fn only_what_needs_quotes_is_quoted() {
         assert_eq!(quoted("plain name"), "plain name");
         assert_eq!(quoted("a,b"), "\"a,b\"");
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"] {
+            assert_eq!(quoted(formula), format!("'{formula}"));
+        }
         assert_eq!(quoted("say \"so\"\n"), "\"say \"\"so\"\"\n\"");
     }
 }

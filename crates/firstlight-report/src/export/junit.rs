@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use firstlight_schema::comparison::{Comparison, Verdict};
 use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult, RunDocument};
 
-use crate::headline::headline;
-use crate::verdict::verdict;
+use crate::words::headline::headline;
+use crate::words::verdict::verdict;
 
 /// What became of one test.
 enum Outcome {

@@ -5,24 +5,28 @@ mod action;
 mod bencher;
 mod csv;
 mod junit;
+mod markdown;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pyperf;
+mod speedscope;
 mod table;
 
 use firstlight_schema::estimate::Estimate;
 use firstlight_schema::run::{Agreed, ArmResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
-use crate::headline::headline;
+use crate::words::headline::headline;
 
 pub use action::github_action_benchmark;
 pub use bencher::bencher;
 pub use csv::csv;
 pub use junit::junit;
+pub use markdown::markdown;
 #[cfg(feature = "parquet")]
 pub use parquet::parquet;
 pub use pyperf::pyperf;
+pub use speedscope::speedscope;
 
 /// An arm in a regime with the number that may be published for it.
 struct Measured<'a> {

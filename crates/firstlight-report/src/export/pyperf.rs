@@ -12,7 +12,7 @@ use firstlight_schema::suite::Regime;
 use serde_json::{Map, Value, json};
 
 use super::{is_sound, name};
-use crate::headline::headline;
+use crate::words::headline::headline;
 
 pub fn pyperf(document: &RunDocument) -> String {
     let mut benchmarks = Vec::new();
@@ -75,7 +75,7 @@ fn run(sample: &Sample, regime: Regime) -> Option<Value> {
     }
     let mut run = match regime {
         Regime::ColdClean | Regime::ColdPrimed => single(sample.first_result.as_ref()?.ns.0),
-        Regime::Fresh | Regime::Unknown => single(sample.wall_ns.0),
+        Regime::Fresh => single(sample.wall_ns.0),
         Regime::Warm => warm(sample),
     }?;
     let metadata = run["metadata"].as_object_mut()?;

@@ -79,10 +79,7 @@ pub(super) fn rows(document: &RunDocument) -> Vec<Row<'_>> {
                     let row = begun(case, arm, of, control, sample);
                     match of.regime {
                         Regime::Warm => calls(&row, sample, known, &mut rows),
-                        Regime::ColdClean
-                        | Regime::ColdPrimed
-                        | Regime::Fresh
-                        | Regime::Unknown => {
+                        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
                             rows.push(process(row, sample, known));
                         }
                     }
@@ -122,7 +119,7 @@ fn begun<'a>(
 /// A fresh process. One that failed has no duration: a failure is no number.
 fn process<'a>(row: Row<'a>, sample: &Sample, known: bool) -> Row<'a> {
     let (part, time) = match row.regime {
-        Regime::Fresh | Regime::Unknown => (RowPart::Process, Some(sample.wall_ns)),
+        Regime::Fresh => (RowPart::Process, Some(sample.wall_ns)),
         Regime::ColdClean | Regime::ColdPrimed | Regime::Warm => {
             (RowPart::FirstResult, sample.first_result.as_ref().map(|first| first.ns))
         }

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use super::name;
 use super::table::{Cell, Head, Order, table};
-use crate::format::{bytes, duration};
+use crate::words::format::{bytes, duration};
 
 const SHOWN_PACKAGES: usize = 25;
 /// Failing processes mostly say the same.

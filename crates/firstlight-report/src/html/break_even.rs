@@ -5,23 +5,31 @@ use firstlight_schema::run::CaseResult;
 use maud::{Markup, html};
 
 use super::case::place;
+use super::glossary::term;
 use super::name;
 use super::table::{Cell, Head, Order, table};
-use crate::chart::{arm_class, break_even as picture};
-use crate::format::{calls, duration};
-use crate::verdict::answer;
+use crate::svg::{arm_class, break_even as picture};
+use crate::words::answer::has_many_pairs;
+use crate::words::format::{calls, duration};
+use crate::words::verdict::answer;
 
 pub(super) fn break_evens(id: &str, case: &CaseResult) -> Markup {
     if case.break_evens.is_empty() {
         return html! {};
     }
+    // One chart shows all arms at the top of the case; pairs of many arms are read as sentences.
+    let drawn = !has_many_pairs(case);
     html! {
-        h3 { "Break-even" }
-        p class="note" {
-            "Total time from the start of the process against calls, both on logarithmic axes. The band is where the two may cost the same."
-        }
-        @for (index, of) in case.break_evens.iter().enumerate() {
-            (one(&format!("{id}-even-{index}"), case, of))
+        h3 { (term("break-even")) }
+        @if drawn {
+            p class="note" {
+                "Total time from the start of the process against calls, on logarithmic axes. The grey band is the 95 % confidence interval of the break-even."
+            }
+            @for (index, of) in case.break_evens.iter().enumerate() {
+                (one(&format!("{id}-even-{index}"), case, of))
+            }
+        } @else {
+            ul { @for of in &case.break_evens { li { strong { (of.cold) } ": " bdi { (answer(of)) } } } }
         }
     }
 }
@@ -34,8 +42,8 @@ fn one(id: &str, case: &CaseResult, of: &BreakEven) -> Markup {
             @if let Some(picture) = picture(id, of, [&classes[0], &classes[1]]) {
                 (picture)
                 ul class="legend" {
-                    li { (sample(&classes[0], "")) (name(&of.arm)) }
-                    li { (sample(&classes[1], "against")) (name(&of.against)) }
+                    li { (sample(&classes[0])) (name(&of.arm)) }
+                    li { (sample(&classes[1])) (name(&of.against)) }
                 }
                 details { summary { "Numbers of these curves" } (numbers(of)) }
             }
@@ -43,10 +51,10 @@ fn one(id: &str, case: &CaseResult, of: &BreakEven) -> Markup {
     }
 }
 
-fn sample(class: &str, more: &str) -> Markup {
+fn sample(class: &str) -> Markup {
     html! {
         svg class={ "swatch " (class) } width="28" height="10" aria-hidden="true" {
-            path class={ "curve " (more) } d="M0 5H28" {}
+            path class={ "curve " (class) } d="M0 5H28" {}
         }
     }
 }

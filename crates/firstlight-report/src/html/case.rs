@@ -3,39 +3,40 @@
 use firstlight_schema::suite::Regime;
 use maud::{Markup, html};
 
+use super::glossary::term;
 use super::table::{Cell, Head, Order, table};
-use super::{arm, break_even, findings, ledger, memory, name, processes, verdicts, warm};
+use super::{
+    arm, break_even, card, findings, imports, ledger, memory, name, processes, verdicts, warm,
+};
 use crate::model::{Case, Row};
-use crate::tables;
+use crate::words::tables;
 
-pub(super) fn case(index: usize, of: &Case<'_>) -> Markup {
-    let id = format!("case-{index}");
+pub(super) fn case(of: &Case<'_>) -> Markup {
+    let id = &of.anchor;
     html! {
         section aria-labelledby=(id) {
-            h2 id=(id) { (name(&of.of.name)) }
-            @if !of.about.is_empty() { p class="soft" { (of.about) } }
-            h3 { "Regimes side by side" }
+            h2 id=(id) { (name(&of.of.name)) @if !of.about.is_empty() { span class="about" { (of.about) } } }
+            @if let Some(commands) = card::commands(of.of) { (commands) }
+            (card::card(id, of))
+            (ledger::ledgers(id, of))
+            p class="note" { "Reproduce: " code { (of.rerun) } }
+            h3 { "Times" }
             (table("Time of each arm in each regime", Order::Sortable, &HEADS, &rows(of)))
-            (answer("Overhead", "What calls take beyond the baseline of each arm", tables::overheads(of.of)))
-            (answer("The planted mistake", "What would have been published, and what is right", tables::planted(of.of)))
-            (verdicts::forest(&id, of.of))
+            (answer("Overhead", "Time of a call beyond the baseline of each arm", tables::overheads(of.of)))
+            (answer("The planted mistake", "The number that would have been published, and the right one", tables::planted(of.of)))
+            (verdicts::forest(id, of.of))
             @for cold in [Regime::ColdClean, Regime::ColdPrimed] {
                 @if of.of.arms.len() > 2 {
                     (answer(&format!("Which arm for how many calls, {cold}"), "The cheapest arm, start-up included", tables::cheapest(of.of, cold)))
                 }
             }
-            (break_even::break_evens(&id, of.of))
-            (findings::findings("Findings", &of.findings))
-            (ledger::ledgers(&id, of))
-            (processes::processes(&id, of))
-            (warm::warm(&id, of))
+            (break_even::break_evens(id, of.of))
+            div id={ (id) "-findings" } { (findings::findings("Findings", &of.findings)) }
+            (imports::imports(id, of.of))
+            (warm::warm(id, of))
+            (processes::processes(id, of))
             (memory::memory(of))
             (arm::arms(of.of))
-            h3 { "Run it again" }
-            pre { code { (of.rerun) } }
-            p class="note" {
-                "A suite of your own is named by its folder; the digest of its files is among the conditions."
-            }
         }
     }
 }
@@ -68,10 +69,10 @@ fn rows(of: &Case<'_>) -> Vec<Vec<Cell>> {
 fn row(of: &Row<'_>) -> Vec<Cell> {
     vec![
         Cell::Text(name(of.arm)),
-        Cell::Word(html! { (of.regime) }),
+        Cell::Word(html! { (term(of.label)) }),
         Cell::Number(of.time.clone(), of.estimate.map(|estimate| estimate.point)),
         Cell::text(&of.interval),
-        Cell::number(of.processes.clone(), crate::chart::real(of.valid)),
+        Cell::number(of.processes.clone(), crate::svg::real(of.valid)),
         Cell::Long(html! { (of.what) }),
     ]
 }

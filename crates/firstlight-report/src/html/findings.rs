@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::findings::{Place, Told};
+use crate::words::findings::{Place, Told};
 
 /// More places than these are there for whoever asks.
 const SHOWN_PLACES: usize = 3;

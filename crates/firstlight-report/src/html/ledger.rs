@@ -3,12 +3,13 @@
 use firstlight_schema::phase::Phase;
 use maud::{Markup, html};
 
-use super::name;
+use super::glossary::term;
 use super::table::{Cell, Head, Order, table};
-use crate::chart::{ledger_bar, swatch};
-use crate::diagnosis::line as words;
-use crate::format::{duration, share};
+use super::{coded, name};
 use crate::model::{Case, Ledger};
+use crate::svg::{ledger_bar, swatch};
+use crate::words::diagnosis::line as words;
+use crate::words::format::{duration, share};
 
 pub(super) fn ledgers(id: &str, case: &Case<'_>) -> Markup {
     if case.ledgers.is_empty() {
@@ -19,23 +20,12 @@ pub(super) fn ledgers(id: &str, case: &Case<'_>) -> Markup {
         .into_iter()
         .filter(|phase| case.ledgers.iter().any(|of| mean(of, *phase).is_some()))
         .collect();
+    let (first, others) = visible(&case.ledgers);
     html! {
         h3 { "Where the time to first result goes" }
-        ul class="rows" {
-            @for (index, of) in case.ledgers.iter().enumerate() {
-                li {
-                    div class="label" {
-                        (name(of.arm)) ", " (of.regime) ": " (duration(of.mean_ns))
-                        span class="soft" { " on average" }
-                    }
-                    (ledger_bar(&format!("{id}-ledger-{index}"), of, longest))
-                    @if !of.diagnosis.is_empty() {
-                        ul class="diagnosis" {
-                            @for line in of.diagnosis { li { bdi { (words(line)) } } }
-                        }
-                    }
-                }
-            }
+        (bars(id, &first, longest))
+        @if !others.is_empty() {
+            details { summary { "Other regimes" } (bars(&format!("{id}-other"), &others, longest)) }
         }
         ul class="legend" {
             @for phase in &phases { li { (swatch(*phase)) (phase) } }
@@ -43,6 +33,42 @@ pub(super) fn ledgers(id: &str, case: &Case<'_>) -> Markup {
         details {
             summary { "Numbers of these bars" }
             (numbers(case, &phases))
+        }
+    }
+}
+
+/// Ledgers beyond these are folded away, but for the first regime of each arm.
+const VISIBLE: usize = 6;
+
+fn visible<'a, 'b>(all: &'b [Ledger<'a>]) -> (Vec<&'b Ledger<'a>>, Vec<&'b Ledger<'a>>) {
+    if all.len() <= VISIBLE {
+        return (all.iter().collect(), Vec::new());
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    all.iter().partition(|ledger| {
+        let new = !seen.contains(&ledger.arm);
+        seen.push(ledger.arm);
+        new
+    })
+}
+
+fn bars(id: &str, ledgers: &[&Ledger<'_>], longest: f64) -> Markup {
+    html! {
+        ul class="rows" {
+            @for (index, of) in ledgers.iter().enumerate() {
+                li {
+                    div class="label" {
+                        (name(of.arm)) ", " (term(of.regime)) ": " (duration(of.mean_ns))
+                        span class="soft" { " on average" }
+                    }
+                    (ledger_bar(&format!("{id}-ledger-{index}"), of, longest))
+                    @if !of.diagnosis.is_empty() {
+                        ul class="diagnosis" {
+                            @for line in of.diagnosis { li { bdi { (coded(&words(line))) } } }
+                        }
+                    }
+                }
+            }
         }
     }
 }

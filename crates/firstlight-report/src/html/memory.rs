@@ -5,9 +5,9 @@ use maud::{Markup, html};
 
 use super::name;
 use super::table::{Cell, Head, Order, table};
-use crate::chart::memory_bar;
-use crate::format::bytes;
 use crate::model::{Case, MemoryOf, PhaseRow};
+use crate::svg::memory_bar;
+use crate::words::format::bytes;
 
 pub(super) fn memory(case: &Case<'_>) -> Markup {
     let most = case.memory.iter().map(|of| of.peak_bytes).max().unwrap_or(1);

@@ -3,8 +3,11 @@
 
 mod arm;
 mod break_even;
+mod card;
 mod case;
 mod findings;
+mod glossary;
+mod imports;
 mod ledger;
 mod manifest;
 mod memory;
@@ -18,36 +21,43 @@ mod trace_comparison;
 pub(crate) mod verdicts;
 mod warm;
 
+use std::sync::LazyLock;
+
 use firstlight_schema::run::RunDocument;
 use firstlight_schema::suite_trace::SuiteTraceDocument;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::format::bytes;
 use crate::model::Model;
+use crate::svg::{looks, phases};
+use crate::words::format::is_invisible;
+use crate::words::machine::machine;
 
 pub use trace::trace_page;
 pub use trace_comparison::trace_comparison_page;
 
-const STYLE: &str = include_str!("style.css");
+/// The rules that a page has whatever it shows, and the colours of phases and arms.
+static STYLE: LazyLock<String> =
+    LazyLock::new(|| [include_str!("style.css"), &phases::rules(), &looks::rules()].concat());
 const SCRIPT: &str = include_str!("script.js");
 
-/// The whole page.
-pub fn page(document: &RunDocument) -> String {
-    page_below(None, document, None)
+/// What a page has beside the document.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Around<'a> {
+    /// The address of the site's first page, where the page is part of one.
+    pub home: Option<&'a str>,
+    /// The question that the suite answers.
+    pub question: Option<&'a str>,
+    /// What recording cost the arms.
+    pub traced: Option<&'a SuiteTraceDocument>,
 }
 
-/// The page as part of a site, whose first page is at that address; with what recording cost the arms,
-/// where that is known.
-pub fn page_below(
-    home: Option<&str>,
-    document: &RunDocument,
-    traced: Option<&SuiteTraceDocument>,
-) -> String {
+/// The whole page.
+pub fn page(document: &RunDocument, around: Around<'_>) -> String {
     let model = Model::new(document);
     let body = html! {
-        (header(document))
-        (contents(&model, home, traced.is_some()))
-        main id="main" { (results(&model, traced)) }
+        (header(&model, around.question))
+        (contents(&model, around))
+        main id="main" { (results(&model, around.traced)) }
         footer {
             "Made by firstlight " (document.firstlight.version) " from the document "
             (document.schema.name) " " (document.schema.version)
@@ -77,47 +87,57 @@ fn head(title: &str) -> Markup {
     html! {
         head {
             meta charset="utf-8";
-            meta http-equiv="Content-Security-Policy" content=(policy::policy(STYLE, SCRIPT));
+            meta http-equiv="Content-Security-Policy" content=(policy::policy(&STYLE, SCRIPT));
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="referrer" content="no-referrer";
-            title { (title) }
-            style { (PreEscaped(STYLE)) }
+            title { (title.replace(is_invisible, " ")) }
+            style { (PreEscaped(STYLE.as_str())) }
         }
     }
 }
 
-fn header(document: &RunDocument) -> Markup {
-    let machine = &document.machine;
-    let unknown = || "unknown".to_owned();
+fn header(model: &Model<'_>, question: Option<&str>) -> Markup {
+    let document = model.document;
+    let day = document.created.get(..10).unwrap_or(&document.created);
     html! {
         header {
-            h1 { (name(&document.suite)) }
-            p class="soft" {
-                (document.created) ", " (machine.cpu.clone().unwrap_or_else(|| "unknown processor".to_owned()))
-                ", " (machine.cores.map_or_else(unknown, |cores| cores.to_string())) " cores, "
-                (machine.memory_bytes.map_or_else(unknown, bytes)) ", Linux "
-                (machine.kernel.clone().unwrap_or_else(unknown))
-                @if let Some(python) = &document.environment.python { ", " (python) }
+            div class="top" {
+                h1 { (title(model)) }
+                p class="soft" {
+                    (machine(document)) ", " time datetime=(document.created) { (day) }
+                    @if let Some(python) = &document.environment.python { ", " (python) }
+                }
             }
+            @if let Some(question) = question { p class="question" { (question) } }
+            @if let Some(control) = &document.control { (verdicts::control(control)) }
             @if !document.complete {
-                p class="warning" { "This run did not take all the samples it was asked for." }
+                p class="warning" { "This run ended before it had taken all samples that it was asked for." }
             }
         }
     }
 }
 
-fn contents(model: &Model<'_>, home: Option<&str>, traced: bool) -> Markup {
+/// The suite, or the command where there is only one.
+fn title(model: &Model<'_>) -> Markup {
+    match model.only_command() {
+        Some(command) => html! { code { (command) } },
+        None => name(&model.document.suite),
+    }
+}
+
+fn contents(model: &Model<'_>, around: Around<'_>) -> Markup {
     html! {
         nav aria-label="Contents" {
             ul {
-                @if let Some(home) = home { li { a href=(home) { "All suites" } } }
-                li { a href="#verdicts" { "Verdicts" } }
-                @for (index, case) in model.cases.iter().enumerate() {
-                    li { a href={ "#case-" (index) } { (name(&case.of.name)) } }
+                @if let Some(home) = around.home { li { a href=(home) { "All suites" } } }
+                @for case in &model.cases {
+                    li { a href={ "#" (case.anchor) } { (name(&case.of.name)) } }
                 }
+                li { a href="#verdicts" { "Verdicts" } }
                 @if !model.document.sweeps.is_empty() { li { a href="#sweeps" { "Sweeps" } } }
-                @if traced { li { a href="#recording" { "What recording costs" } } }
+                @if around.traced.is_some() { li { a href="#recording" { "Cost of recording" } } }
                 li { a href="#conditions" { "Conditions" } }
+                li { a href="#glossary" { "Glossary" } }
             }
         }
     }
@@ -125,11 +145,12 @@ fn contents(model: &Model<'_>, home: Option<&str>, traced: bool) -> Markup {
 
 fn results(model: &Model<'_>, traced: Option<&SuiteTraceDocument>) -> Markup {
     html! {
+        @for case in &model.cases { (case::case(case)) }
         (verdicts::overview(model))
-        @for (index, case) in model.cases.iter().enumerate() { (case::case(index, case)) }
         (sweeps::sweeps(model.document))
         @if let Some(traced) = traced { (recording::recording(traced)) }
         (manifest::manifest(model))
+        (glossary::glossary())
     }
 }
 
@@ -137,5 +158,14 @@ fn results(model: &Model<'_>, traced: Option<&SuiteTraceDocument>) -> Markup {
 pub(crate) fn name(of: &str) -> Markup {
     html! {
         bdi { @if of.is_empty() { "(no name)" } @else { (of) } }
+    }
+}
+
+/// A sentence whose words between backticks are code.
+pub(crate) fn coded(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
     }
 }

@@ -6,9 +6,9 @@ use maud::{Markup, html};
 use super::case::place;
 use super::name;
 use super::table::{Cell, Head, Order, table};
-use crate::chart::{arm_class, points as picture, points_scale};
-use crate::format::duration;
 use crate::model::{Case, Points};
+use crate::svg::{arm_class, points as picture, points_scale};
+use crate::words::format::duration;
 
 /// Rows of a table beyond which nobody reads it; the rest is in result.json.
 const MOST_ROWS: usize = 1_000;
@@ -22,7 +22,10 @@ pub(super) fn processes(id: &str, case: &Case<'_>) -> Markup {
         p class="note" {
             "Each point is a process, as high as the share of processes that took no longer. Below: the estimate and its interval; crosses are invalid processes, which are left out."
         }
-        @for (regime, arms) in &case.points { (of_regime(id, case, *regime, arms)) }
+        details {
+            summary { "Show the distributions" }
+            @for (regime, arms) in &case.points { (of_regime(id, case, *regime, arms)) }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use firstlight_schema::suite_trace::SuiteTraceDocument;
 use maud::{Markup, html};
 
 use super::case::answer;
-use crate::tables;
+use crate::words::tables;
 
 pub(super) fn recording(of: &SuiteTraceDocument) -> Markup {
     html! {

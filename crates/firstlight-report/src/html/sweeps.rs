@@ -9,10 +9,10 @@ use maud::{Markup, html};
 use super::case::answer;
 use super::name;
 use super::table::{Cell, Head, Order, table};
-use crate::chart::{arm_class, sweep as picture};
-use crate::format::duration;
-use crate::tables;
+use crate::svg::{arm_class, sweep as picture};
 use crate::terminal::fit;
+use crate::words::format::duration;
+use crate::words::tables;
 
 pub(super) fn sweeps(document: &RunDocument) -> Markup {
     let all = &document.sweeps;

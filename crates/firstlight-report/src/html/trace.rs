@@ -6,8 +6,8 @@ use maud::{Markup, html};
 
 use super::table::{Cell, Head, Order, table};
 use super::{frame, name};
-use crate::chart::{step_bar, step_swatch};
-use crate::format::{bytes, count, duration, share};
+use crate::svg::{step_bar, step_swatch};
+use crate::words::format::{bytes, count, duration, share};
 
 /// More timelines than these tell nobody more.
 const MOST_STEPS: usize = 60;

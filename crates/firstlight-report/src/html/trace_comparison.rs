@@ -7,8 +7,8 @@ use maud::{Markup, html};
 
 use super::table::{Cell, Head, Order, table};
 use super::{frame, name};
-use crate::chart::Fall;
-use crate::format::{bytes, count, difference, duration};
+use crate::svg::Fall;
+use crate::words::format::{bytes, count, difference, duration};
 
 /// Frames beyond these differ by next to nothing.
 const MOST_FRAMES: usize = 200;

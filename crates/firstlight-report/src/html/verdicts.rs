@@ -4,20 +4,21 @@ use firstlight_schema::comparison::{AgainResult, Comparison};
 use firstlight_schema::run::CaseResult;
 use maud::{Markup, html};
 
+use super::glossary::term;
 use super::name;
 use super::table::{Cell, Head, Order, table};
-use crate::chart::{Forest, forest_axis, forest_row, verdict_class};
 use crate::model::Model;
-use crate::verdict::{times, verdict};
+use crate::svg::{Forest, forest_axis, forest_row, verdict_class};
+use crate::words::verdict::{times, verdict};
 
 const HEADS: [Head<'static>; 7] = [
     Head::Text("case"),
-    Head::Text("regime"),
+    Head::Text("arm"),
     Head::Text("verdict"),
+    Head::Text("against"),
+    Head::Text("regime"),
     Head::Number("ratio"),
     Head::Text("95 % interval"),
-    Head::Text("arm"),
-    Head::Text("against"),
 ];
 
 /// All verdicts of the run, and the control.
@@ -34,7 +35,6 @@ pub(super) fn overview(model: &Model<'_>) -> Markup {
                 }
                 (table("All verdicts of this run", Order::Sortable, &HEADS, &rows(&all)))
             }
-            @if let Some(of) = &model.document.control { (control(of)) }
         }
     }
 }
@@ -45,8 +45,10 @@ fn rows(all: &[&Comparison]) -> Vec<Vec<Cell>> {
             let interval = of.ratio.and_then(|ratio| ratio.interval);
             vec![
                 Cell::Text(name(&of.case)),
-                Cell::Word(html! { (of.regime) }),
+                Cell::Text(name(&of.arm)),
                 Cell::Word(badge(of)),
+                Cell::Text(name(&of.against)),
+                Cell::Word(html! { (term(of.regime.name())) }),
                 Cell::Number(
                     of.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point)),
                     of.ratio.map(|ratio| ratio.point),
@@ -54,8 +56,6 @@ fn rows(all: &[&Comparison]) -> Vec<Vec<Cell>> {
                 Cell::text(&interval.map_or_else(String::new, |ends| {
                     format!("{} to {}", times(ends.low), times(ends.high))
                 })),
-                Cell::Text(name(&of.arm)),
-                Cell::Text(name(&of.against)),
             ]
         })
         .collect()
@@ -65,7 +65,7 @@ pub(crate) fn badge(of: &Comparison) -> Markup {
     html! { span class={ "badge " (verdict_class(of.verdict)) } { (of.verdict) } }
 }
 
-fn control(of: &AgainResult) -> Markup {
+pub(super) fn control(of: &AgainResult) -> Markup {
     let ratios: Vec<String> = of
         .comparisons
         .iter()
@@ -73,7 +73,7 @@ fn control(of: &AgainResult) -> Markup {
         .collect();
     html! {
         p {
-            strong { "A/A control " }
+            strong { (term("A/A control")) " " }
             @match of.passed {
                 None => "inconclusive: two copies of ",
                 Some(true) => "passed: no difference between two copies of ",

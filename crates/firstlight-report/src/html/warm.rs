@@ -5,9 +5,9 @@ use maud::{Markup, html};
 use super::case::place;
 use super::name;
 use super::table::{Cell, Head, Order, table};
-use crate::chart::{arm_class, calls, series as picture, series_scale};
-use crate::format::{duration, share};
 use crate::model::{Case, Drawn, Series, WarmArm};
+use crate::svg::{arm_class, calls, series as picture, series_scale};
+use crate::words::format::{duration, share};
 
 pub(super) fn warm(id: &str, case: &Case<'_>) -> Markup {
     if case.warm.iter().all(|arm| arm.processes.is_empty()) {

@@ -10,12 +10,15 @@ use super::memory::MemoryOf;
 use super::points::Points;
 use super::rerun::rerun;
 use super::series::WarmArm;
-use crate::findings::{Told, of_the_case};
-use crate::row::{Row, about};
+use crate::words::findings::{Told, of_the_case};
+use crate::words::regime::label;
+use crate::words::row::{Row, about};
 
 #[derive(Debug)]
 pub struct Case<'a> {
     pub of: &'a CaseResult,
+    /// Its name as the address of a place in a page; cases of the same name are numbered.
+    pub anchor: String,
     /// Parameters and work in words.
     pub about: String,
     pub rows: Vec<Row<'a>>,
@@ -35,7 +38,7 @@ pub struct Case<'a> {
 #[derive(Debug)]
 pub struct Ledger<'a> {
     pub arm: &'a str,
-    pub regime: Regime,
+    pub regime: &'static str,
     pub phases: &'a [PhaseMean],
     /// The sum of the phases.
     pub mean_ns: f64,
@@ -44,12 +47,13 @@ pub struct Ledger<'a> {
 }
 
 impl<'a> Case<'a> {
-    pub(super) fn new(document: &RunDocument, of: &'a CaseResult) -> Self {
+    pub(super) fn new(document: &RunDocument, of: &'a CaseResult, anchor: String) -> Self {
         let all = || of.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |one| (arm, one)));
         let warm: Vec<WarmArm<'a>> =
             all().filter(|(_, of)| !of.regime.is_cold()).map(WarmArm::new).collect();
         Self {
             of,
+            anchor,
             about: about(of),
             rows: all().map(|(arm, regime)| Row::new(arm, regime)).collect(),
             ledgers: all().filter_map(Ledger::new).collect(),
@@ -69,7 +73,7 @@ impl<'a> Ledger<'a> {
         let phases = summary.first_result_phases.as_deref().unwrap_or(&summary.phases);
         let mean_ns = phases.iter().map(|row| row.mean_ns).sum();
         let diagnosis = &regime.diagnosis;
-        Some(Self { arm: &arm.name, regime: regime.regime, phases, mean_ns, diagnosis })
+        Some(Self { arm: &arm.name, regime: label(regime), phases, mean_ns, diagnosis })
     }
 }
 

@@ -5,7 +5,7 @@ use firstlight_schema::run::RunDocument;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::format::{bytes, duration};
+use crate::words::format::{bytes, duration};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {

@@ -8,12 +8,13 @@ mod memory;
 mod points;
 mod rerun;
 mod series;
+mod typical;
 
 use firstlight_schema::run::RunDocument;
 
-use crate::findings::{Told, of_the_machine};
+use crate::words::findings::{Told, of_the_machine};
 
-pub use crate::row::Row;
+pub use crate::words::row::Row;
 pub use calls::{BINS, Distribution};
 pub use case::{Case, Ledger};
 pub use events::Mark;
@@ -21,6 +22,7 @@ pub use manifest::{Fact, Group};
 pub use memory::{MemoryOf, PhaseRow};
 pub use points::{Point, Points};
 pub use series::{COLUMNS, Column, Drawn, Series, WarmArm};
+pub(crate) use typical::typical;
 
 /// A run as a reader wants to see it.
 #[derive(Debug)]
@@ -36,7 +38,12 @@ impl<'a> Model<'a> {
     pub fn new(document: &'a RunDocument) -> Self {
         Self {
             document,
-            cases: document.cases.iter().map(|case| Case::new(document, case)).collect(),
+            cases: document
+                .cases
+                .iter()
+                .zip(anchors(document))
+                .map(|(case, anchor)| Case::new(document, case, anchor))
+                .collect(),
             machine: of_the_machine(document),
             manifest: manifest::manifest(document),
         }
@@ -44,6 +51,32 @@ impl<'a> Model<'a> {
 
     /// What may be said in the page's title.
     pub fn title(&self) -> String {
-        format!("{}, {}", self.document.suite, self.document.created)
+        let name = self.only_command().unwrap_or_else(|| self.document.suite.clone());
+        format!("{name}, {}", self.document.created)
     }
+
+    /// The command, where the run measured one and nothing else.
+    pub(crate) fn only_command(&self) -> Option<String> {
+        let [case] = self.document.cases.as_slice() else { return None };
+        let [arm] = case.arms.as_slice() else { return None };
+        Some(arm.command.as_ref()?.join(" "))
+    }
+}
+
+/// `case-mlp`, `case-mlp-2`: names as addresses of places in a page.
+fn anchors(document: &RunDocument) -> Vec<String> {
+    let mut seen: Vec<String> = Vec::new();
+    for case in &document.cases {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+        let name: String = case.name.chars().take(60).map(plain).collect();
+        let first = format!("case-{name}");
+        let mut anchor = first.clone();
+        let mut number = 2;
+        while seen.contains(&anchor) {
+            anchor = format!("{first}-{number}");
+            number += 1;
+        }
+        seen.push(anchor);
+    }
+    seen
 }

@@ -5,7 +5,7 @@ use firstlight_schema::run::RegimeResult;
 use firstlight_schema::sample::Sample;
 use firstlight_schema::suite::Regime;
 
-use crate::headline::headline;
+use crate::words::headline::headline;
 
 #[derive(Debug)]
 pub struct Points<'a> {

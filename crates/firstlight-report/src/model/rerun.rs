@@ -3,6 +3,10 @@
 use firstlight_schema::run::{CaseResult, RunDocument};
 
 pub(super) fn rerun(document: &RunDocument, case: &CaseResult) -> String {
+    let commands: Option<Vec<_>> = case.arms.iter().map(|arm| arm.command.as_deref()).collect();
+    if let Some(commands) = commands.filter(|all| !all.is_empty()) {
+        return cold(document, case, &commands);
+    }
     format!(
         "firstlight run {} --case {} --processes {} --seed {}",
         quoted(&document.suite),
@@ -10,6 +14,22 @@ pub(super) fn rerun(document: &RunDocument, case: &CaseResult) -> String {
         document.options.processes,
         document.seed
     )
+}
+
+/// The command line of `firstlight cold`, whose arms are commands.
+fn cold(document: &RunDocument, case: &CaseResult, commands: &[&[String]]) -> String {
+    let words = |command: &[String]| {
+        let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
+    };
+    let runs = document.options.processes;
+    if let [only] = commands {
+        return format!("firstlight cold --runs {runs} -- {}", words(only));
+    }
+    let arms = case.arms.iter().zip(commands).map(|(arm, command)| {
+        format!(" --arm {}", quoted(&format!("{}={}", arm.name, words(command))))
+    });
+    format!("firstlight cold --runs {runs}{}", arms.collect::<String>())
 }
 
 /// A word as a POSIX shell reads it back.

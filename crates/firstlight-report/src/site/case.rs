@@ -6,11 +6,11 @@ use maud::{Markup, html};
 
 use super::timeline::{Entry, Timeline, why};
 use super::{Site, links, machine, time, when};
-use crate::chart::{Break, HistoryChart, arm_class};
 use crate::html::table::{Cell, Head, Order, table};
 use crate::html::verdicts::badge;
 use crate::html::{frame, name};
-use crate::verdict::times;
+use crate::svg::{Break, HistoryChart, arm_class};
+use crate::words::verdict::times;
 
 const HEADS: [Head<'static>; 10] = [
     Head::Text("snapshot"),
@@ -128,12 +128,12 @@ fn row(site: &Site<'_>, entry: &Entry<'_>, figure: &Figure) -> Vec<Cell> {
         Cell::Text(
             html! { a href={ "../" (links::snapshot_path(&snapshot.id)) } { (when(snapshot)) } },
         ),
-        Cell::number((entry.machine + 1).to_string(), crate::chart::real(entry.machine)),
+        Cell::number((entry.machine + 1).to_string(), crate::svg::real(entry.machine)),
         Cell::Text(name(&figure.arm)),
         Cell::Word(html! { (figure.regime) }),
         time,
         interval,
-        Cell::number(figure.times.len().to_string(), crate::chart::real(figure.times.len())),
+        Cell::number(figure.times.len().to_string(), crate::svg::real(figure.times.len())),
         Cell::Word(verdict),
         Cell::Number(
             ratio.map_or_else(String::new, |ratio| super::index::ratio(&ratio, times)),

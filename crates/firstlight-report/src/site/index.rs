@@ -8,11 +8,11 @@ use maud::{Markup, html};
 
 use super::timeline::{changes, why};
 use super::{Site, links, machine, time, when};
-use crate::format::count;
 use crate::html::table::{Cell, Head, Order, table};
 use crate::html::verdicts::badge;
 use crate::html::{frame, name};
-use crate::verdict::times;
+use crate::words::format::count;
+use crate::words::verdict::times;
 
 pub(super) fn page(site: &Site<'_>) -> String {
     let suites = newest(site);

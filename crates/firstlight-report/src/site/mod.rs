@@ -12,9 +12,9 @@ use firstlight_schema::comparison::Verdict;
 use firstlight_schema::site::{Figure, Published, Step};
 use maud::{Markup, html};
 
-use crate::format::duration;
 use crate::html::table::Cell;
-use crate::row::interval;
+use crate::words::format::duration;
+use crate::words::row::interval;
 
 pub use links::{HOME, case_path, snapshot_path};
 

@@ -4,9 +4,9 @@ use firstlight_schema::site::{CaseFigures, Figure, Published};
 use firstlight_schema::suite::Regime;
 
 use super::{Site, machine, when};
-use crate::chart::{Break, Line, Moment};
-use crate::format::duration;
-use crate::row::interval;
+use crate::svg::{Break, Line, Moment};
+use crate::words::format::duration;
+use crate::words::row::interval;
 
 /// A snapshot that has the case.
 pub(super) struct Entry<'a> {

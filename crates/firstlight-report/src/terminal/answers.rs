@@ -6,14 +6,14 @@ use firstlight_schema::run::{CaseResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
 use super::page::{BOLD, Page};
-use crate::table::Align;
-use crate::tables::{self, Table, factor, signed};
+use crate::words::table::Align;
+use crate::words::tables::{self, Table, factor, signed};
 
 /// More arms than this make more pairs than anyone reads.
 const FEW_ARMS: usize = 3;
 
 /// Whether every pair of arms gets a sentence.
-pub(super) fn has_few_arms(case: &CaseResult) -> bool {
+fn has_few_arms(case: &CaseResult) -> bool {
     case.arms.len() <= FEW_ARMS
 }
 

@@ -11,8 +11,9 @@ use firstlight_schema::summary::Summary;
 use super::evidence::{hooks, invalid, notices};
 use super::page::{BOLD, Page};
 use super::sheet::{Depth, headline, sheet};
-use crate::diagnosis;
-use crate::format::{duration, fit, policy};
+use crate::words::diagnosis;
+use crate::words::format::{duration, fit, policy};
+use crate::words::regime::label;
 
 /// The case of a run that measures commands as they are.
 pub(super) fn commands(document: &RunDocument) -> Option<&CaseResult> {
@@ -61,13 +62,13 @@ pub(super) fn titles(page: &mut Page, case: &CaseResult) {
     }
 }
 
-fn title(page: &mut Page, arm: &ArmResult) {
+pub(super) fn title(page: &mut Page, arm: &ArmResult) {
     let words = arm.command.as_deref().unwrap_or_default().join(" ");
     let words = fit(&words, page.width());
     page.line(&format!("{BOLD}{words}{BOLD:#}"));
 }
 
-/// Where the difference between two commands lies: `b takes 1.80 s less than a: import −1.10 s`.
+/// Where the difference between two commands lies: `b is 1.80 s faster than a: import −1.10 s`.
 pub(super) fn differences(page: &mut Page, case: &CaseResult) {
     let Some(reference) = case.arms.iter().find(|arm| arm.name == case.reference) else { return };
     for arm in case.arms.iter().filter(|arm| arm.name != reference.name) {
@@ -76,14 +77,19 @@ pub(super) fn differences(page: &mut Page, case: &CaseResult) {
             let summaries =
                 other.and_then(|other| other.summary.as_ref().zip(regime.summary.as_ref()));
             if let Some((theirs, ours)) = summaries {
-                let line = difference(ours, theirs, &reference.name);
-                page.sentence(&format!("{}, {}: {line}", arm.name, regime.regime));
+                let line = difference(&arm.name, ours, theirs, &reference.name);
+                let place = if arm.regimes.len() > 1 {
+                    format!("{}: ", label(regime))
+                } else {
+                    String::new()
+                };
+                page.sentence(&format!("{place}{line}"));
             }
         }
     }
 }
 
-fn difference(ours: &Summary, theirs: &Summary, reference: &str) -> String {
+fn difference(arm: &str, ours: &Summary, theirs: &Summary, reference: &str) -> String {
     const SHOWN: usize = 4;
     const WORTH_A_WORD: f64 = 0.01;
     let mean = |summary: &Summary, phase: Phase| {
@@ -102,8 +108,8 @@ fn difference(ours: &Summary, theirs: &Summary, reference: &str) -> String {
     };
     let parts: Vec<String> =
         phases.iter().take(SHOWN).map(|(phase, ns)| format!("{phase} {}", signed(*ns))).collect();
-    let how = if total < 0.0 { "less" } else { "more" };
-    let mut text = format!("{} {how} than {reference} on average", duration(total.abs()));
+    let how = if total < 0.0 { "faster" } else { "slower" };
+    let mut text = format!("{arm} is {} {how} than {reference} on average", duration(total.abs()));
     if !parts.is_empty() {
         write!(text, ": {}", parts.join(", ")).expect("writing to a string");
     }
@@ -111,22 +117,26 @@ fn difference(ours: &Summary, theirs: &Summary, reference: &str) -> String {
 }
 
 /// Why the ledger below is not a result.
-fn no_valid_sample(samples: &[Sample]) -> String {
+pub(super) fn no_valid_sample(samples: &[Sample]) -> String {
     let reason = samples.iter().flat_map(|sample| &sample.reasons).next();
     let reason = reason.map_or_else(|| "nothing was measured".to_owned(), ToString::to_string);
     format!("{BOLD}INVALID{BOLD:#}: {reason}")
 }
 
-fn conditions(samples: usize, of: CachePolicy, summary: Option<&Summary>) -> String {
+pub(super) fn conditions(
+    samples: usize,
+    policies: CachePolicy,
+    summary: Option<&Summary>,
+) -> String {
     let processes = if samples == 1 { "process" } else { "processes" };
     let mut text = format!(
         "{samples} fresh {processes}, compiler caches {}{}, byte code {}",
-        policy(of.compilers),
+        policy(policies.compilers),
         summary.map_or_else(String::new, switches),
-        policy(of.bytecode),
+        policy(policies.bytecode),
     );
-    if of.page_cache != Policy::AsFound {
-        write!(text, ", page cache {}", policy(of.page_cache)).expect("writing to a string");
+    if policies.page_cache != Policy::AsFound {
+        write!(text, ", page cache {}", policy(policies.page_cache)).expect("writing to a string");
     }
     text
 }

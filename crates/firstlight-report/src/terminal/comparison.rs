@@ -5,7 +5,7 @@ use firstlight_schema::comparison::{
 };
 
 use super::page::{BOLD, Page};
-use crate::verdict::verdict;
+use crate::words::verdict::verdict;
 
 const SHOWN_LINES: usize = 12;
 

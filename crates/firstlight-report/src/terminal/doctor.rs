@@ -5,7 +5,7 @@ use firstlight_schema::machine::Machine;
 use firstlight_schema::machine_state::{GpuState, MachineState};
 
 use super::page::{BOLD, Page};
-use crate::format::{bytes, count, fit};
+use crate::words::format::{bytes, count, fit};
 
 pub(super) fn doctor(page: &mut Page, document: &HealthDocument) {
     let headline = fit(&headline(&document.machine), page.width());

@@ -9,7 +9,7 @@ use firstlight_schema::sample::Sample;
 use firstlight_schema::summary::{DevicePeak, HookPrice, Summary};
 
 use super::page::{BOLD, Page};
-use crate::format::{bytes, count, difference, duration, policy};
+use crate::words::format::{bytes, count, difference, duration, policy};
 
 const SHOWN_INVALID: usize = 4;
 

@@ -3,7 +3,7 @@
 use firstlight_schema::run::{CaseResult, RunDocument};
 
 use super::page::{BOLD, Page};
-use crate::findings::{self, Place, Told};
+use crate::words::findings::{self, Place, Told};
 
 const SHOWN_PLACES: usize = 4;
 

@@ -4,9 +4,9 @@ use firstlight_schema::phase::Phase;
 use firstlight_schema::summary::{PackageMean, PhaseMean, Program};
 
 use super::page::Page;
-use crate::bar::{letter, style};
-use crate::format::{duration, fit, share};
-use crate::table::{Align, columns};
+use crate::svg::phases::{letter, style};
+use crate::words::format::{duration, fit, share};
+use crate::words::table::{Align, columns};
 
 const SHOWN_PARTS: usize = 4;
 const SHOWN_PROGRAMS: usize = 8;
@@ -89,7 +89,8 @@ pub(super) fn programs(page: &mut Page, programs: &[Program]) {
         &["program", "times", "trace", "lower", "compile", "cached", "arguments"]
     };
     let mut rows = vec![head.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()];
-    rows.extend(programs.iter().take(SHOWN_PROGRAMS).map(|program| {
+    let shown = page.entries(SHOWN_PROGRAMS);
+    rows.extend(programs.iter().take(shown).map(|program| {
         let mut row = vec![fit(&program.function, LONGEST_NAME), number(program.count)];
         if narrow {
             row.push(duration(cost(program)));
@@ -107,8 +108,8 @@ pub(super) fn programs(page: &mut Page, programs: &[Program]) {
         align[head.len() - 1] = Align::Left;
     }
     page.columns(&align, &rows);
-    if programs.len() > SHOWN_PROGRAMS {
-        let rest = &programs[SHOWN_PROGRAMS..];
+    if programs.len() > shown {
+        let rest = &programs[shown..];
         let together: f64 = rest.iter().map(cost).sum();
         page.line(&format!("  {} more programs, {} together", rest.len(), duration(together)));
     }
@@ -121,7 +122,8 @@ pub(super) fn packages(page: &mut Page, packages: &[PackageMean]) {
     }
     page.gap();
     let mut rows = vec![["package", "its own", "with its imports"].map(str::to_owned).to_vec()];
-    rows.extend(packages.iter().take(SHOWN_PACKAGES).map(|package| {
+    let shown = page.entries(SHOWN_PACKAGES);
+    rows.extend(packages.iter().take(shown).map(|package| {
         vec![
             fit(&package.name, LONGEST_NAME),
             duration(package.self_ns),
@@ -129,8 +131,8 @@ pub(super) fn packages(page: &mut Page, packages: &[PackageMean]) {
         ]
     }));
     page.columns(&[Align::Left, Align::Right, Align::Right], &rows);
-    if packages.len() > SHOWN_PACKAGES {
-        let rest = &packages[SHOWN_PACKAGES..];
+    if packages.len() > shown {
+        let rest = &packages[shown..];
         let together: f64 = rest.iter().map(|package| package.self_ns).sum();
         page.line(&format!("  {} more packages, {} together", rest.len(), duration(together)));
     }

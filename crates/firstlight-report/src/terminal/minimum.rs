@@ -6,7 +6,7 @@ use firstlight_schema::warm::Spread;
 
 use super::page::{BOLD, Page};
 use super::rows::title;
-use crate::format::{bytes, duration};
+use crate::words::format::{bytes, duration};
 
 /// Packages whose versions decide how fast compiled code is.
 const TELLING: [&str; 12] = [
@@ -26,7 +26,7 @@ pub(super) fn minimum(page: &mut Page, document: &RunDocument) {
                 let what = match regime.regime {
                     Regime::ColdClean | Regime::ColdPrimed => "to first result",
                     Regime::Warm => "per call",
-                    Regime::Fresh | Regime::Unknown => "whole process",
+                    Regime::Fresh => "whole process",
                 };
                 let told =
                     regime.spread.as_ref().map_or_else(|| "no valid process".to_owned(), spread);

@@ -1,6 +1,7 @@
 //! Results for a terminal, complete without colour and at any width.
 
 mod answers;
+pub(crate) mod bar;
 mod cold;
 mod comparison;
 mod doctor;
@@ -9,9 +10,12 @@ mod findings;
 mod ledger;
 mod minimum;
 mod page;
+mod plot;
 mod rows;
 mod run;
 mod sheet;
+mod short;
+mod strip;
 mod suite_trace;
 mod sweeps;
 mod trace;
@@ -34,7 +38,7 @@ pub use run::Report;
 pub(crate) use sweeps::fit;
 
 const NARROWEST: usize = 40;
-const WIDEST: usize = 110;
+const WIDEST: usize = 160;
 
 /// Renders documents for a terminal of a given width.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +64,8 @@ impl Terminal {
     }
 
     pub fn run(self, document: &RunDocument, report: Report) -> String {
-        let mut page = Page::new(self.width);
+        let page = Page::new(self.width);
+        let mut page = if report == Report::All { page.with_whole_lists() } else { page };
         run::run(&mut page, document, report);
         page.finish()
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use crate::table::{Align, columns};
+use crate::words::table::{Align, columns};
 
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
@@ -12,11 +12,23 @@ pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) struct Page {
     text: String,
     width: usize,
+    /// Whether lists are printed to their end.
+    whole_lists: bool,
 }
 
 impl Page {
     pub(super) fn new(width: usize) -> Self {
-        Self { text: String::new(), width }
+        Self { text: String::new(), width, whole_lists: false }
+    }
+
+    /// A page whose lists are printed to their end.
+    pub(super) fn with_whole_lists(self) -> Self {
+        Self { whole_lists: true, ..self }
+    }
+
+    /// How many entries of a list are printed where `usual` would do.
+    pub(super) fn entries(&self, usual: usize) -> usize {
+        if self.whole_lists { usize::MAX } else { usual }
     }
 
     pub(super) fn width(&self) -> usize {

@@ -4,10 +4,12 @@ use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult};
 use firstlight_schema::summary::PhaseMean;
 
 use super::page::{BOLD, DIM, Page};
-use crate::bar::{bar, letter};
-use crate::format::{duration, percent};
-use crate::row::{Row, about};
-use crate::table::{Align, columns};
+use crate::svg::phases::letter;
+use crate::terminal::bar::bar;
+use crate::words::format::{duration, percent};
+use crate::words::regime::label;
+use crate::words::row::{Row, about};
+use crate::words::table::{Align, columns};
 
 /// The table of a case.
 pub(super) fn rows(page: &mut Page, case: &CaseResult) {
@@ -65,7 +67,7 @@ pub(super) fn beside(page: &mut Page, case: &CaseResult) {
                     format!(
                         "{}, {}: {} of processes take at most {}, with 95 % confidence",
                         arm.name,
-                        of.regime,
+                        label(of),
                         percent(bound.quantile),
                         duration(bound.at_most_ns),
                     ),
@@ -97,7 +99,7 @@ pub(super) fn bars(page: &mut Page, case: &CaseResult) {
         })
         .collect();
     let longest = cold.iter().map(|row| row.3).fold(0.0, f64::max);
-    let name = |arm: &ArmResult, regime: &RegimeResult| format!("{}, {}", arm.name, regime.regime);
+    let name = |arm: &ArmResult, regime: &RegimeResult| format!("{}, {}", arm.name, label(regime));
     let margin = cold.iter().map(|(arm, regime, ..)| name(arm, regime).len()).max().unwrap_or(0);
     let room = page.width().saturating_sub(margin + 4);
     if cold.is_empty() || room < 16 {

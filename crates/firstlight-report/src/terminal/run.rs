@@ -3,36 +3,47 @@
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
-use super::answers::{cheapest, has_few_arms, overheads, planted, slopes};
+use super::answers::{cheapest, overheads, planted, slopes};
 use super::cold;
 use super::findings::{findings, of_the_machine};
 use super::minimum::{facts, minimum};
 use super::page::{BOLD, Page};
 use super::rows::{bars, beside, rows, title};
 use super::sheet::{Depth, headline, sheet};
+use super::short::short;
 use super::sweeps::sweep;
 use super::verdicts::{break_evens, control, verdicts};
 use super::windows::windows;
-use crate::diagnosis;
+use crate::words::diagnosis;
+use crate::words::regime::label;
 
-/// How much is told of a run.
+/// How much of a run is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     /// Mean ± standard deviation, range, n, hardware, versions, configuration.
     Minimum,
-    /// Rows, bars, verdicts, break-evens, findings.
+    /// The answers on one screen.
     Usual,
-    /// All of that, every ledger, every process, and the conditions.
+    /// Every ledger, every process, every verdict and finding, and the conditions.
     Full,
+    /// The same with lists of programs and packages to their end.
+    All,
 }
 
 pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
-    if report == Report::Minimum {
-        return minimum(page, document);
+    match report {
+        Report::Minimum => minimum(page, document),
+        Report::Usual => short(page, document),
+        Report::Full | Report::All => long(page, document),
     }
+}
+
+fn long(page: &mut Page, document: &RunDocument) {
     let commands = cold::commands(document);
-    if let (Some((arm, regime)), Report::Usual) = (commands.and_then(cold::only), report) {
-        return cold::command(page, arm, regime);
+    if let Some((arm, regime)) = commands.and_then(cold::only) {
+        cold::command(page, arm, regime);
+        page.gap();
+        return facts(page, document);
     }
     for case in &document.cases {
         match commands {
@@ -43,10 +54,8 @@ pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
         rows(page, case);
         bars(page, case);
         beside(page, case);
-        if report == Report::Full {
-            sheets(page, case);
-            windows(page, case);
-        }
+        sheets(page, case);
+        windows(page, case);
         overheads(page, case);
         planted(page, case);
         verdicts(page, &case.comparisons);
@@ -54,9 +63,7 @@ pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
             cold::differences(page, case);
         }
         cheapest(page, case);
-        if report == Report::Full || has_few_arms(case) {
-            break_evens(page, case);
-        }
+        break_evens(page, case);
         findings(page, case);
     }
     for of in &document.sweeps {
@@ -67,10 +74,8 @@ pub(super) fn run(page: &mut Page, document: &RunDocument, report: Report) {
         control(page, of);
     }
     of_the_machine(page, document);
-    if report == Report::Full {
-        page.gap();
-        facts(page, document);
-    }
+    page.gap();
+    facts(page, document);
     for case in &document.cases {
         for arm in &case.arms {
             diagnosed(page, case, arm);
@@ -96,7 +101,7 @@ fn sheets(page: &mut Page, case: &CaseResult) {
 
 fn regime_(page: &mut Page, arm: &ArmResult, regime: &RegimeResult, longest: f64) {
     page.gap();
-    page.line(&format!("{BOLD}{}{BOLD:#}, {}", arm.name, regime.regime));
+    page.line(&format!("{BOLD}{}{BOLD:#}, {}", arm.name, label(regime)));
     match (&regime.summary, &regime.invalid_summary) {
         (Some(summary), _) => sheet(page, summary, &regime.samples, longest, Depth::Usual),
         (None, Some(summary)) => {
@@ -113,7 +118,7 @@ fn diagnosed(page: &mut Page, case: &CaseResult, arm: &ArmResult) {
         return;
     };
     page.gap();
-    page.line(&format!("{BOLD}{}, {}{BOLD:#}, {}", case.name, arm.name, regime.regime));
+    page.line(&format!("{BOLD}{}, {}{BOLD:#}, {}", case.name, arm.name, label(regime)));
     for line in &regime.diagnosis {
         page.sentence(&format!("  {}", diagnosis::line(line)));
     }

@@ -7,9 +7,9 @@ use firstlight_schema::summary::{PhaseMean, Summary};
 use super::evidence::evidence;
 use super::ledger::{ledger, packages, programs};
 use super::page::{DIM, Page};
-use crate::bar::bar;
-use crate::format::{duration, estimate};
-use crate::strip::strip;
+use crate::terminal::bar::bar;
+use crate::terminal::strip::strip;
+use crate::words::format::{duration, estimate};
 
 const WIDEST_STRIP: usize = 60;
 

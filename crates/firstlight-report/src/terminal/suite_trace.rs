@@ -4,9 +4,9 @@ use firstlight_schema::suite_trace::{ArmTrace, SuiteTraceDocument};
 
 use super::page::{BOLD, Page};
 use super::trace;
-use crate::format::count;
-use crate::table::Align;
-use crate::tables;
+use crate::words::format::count;
+use crate::words::table::Align;
+use crate::words::tables;
 
 /// The arm itself is shown where it is the only one.
 pub(super) fn suite_trace(page: &mut Page, document: &SuiteTraceDocument, rows: usize) {
@@ -45,7 +45,7 @@ fn costs(page: &mut Page, document: &SuiteTraceDocument) {
         document.case,
         count(document.arms.len() as u64, "arm")
     ));
-    let table = tables::recording(document).unwrap_or_default();
+    let Some(table) = tables::recording(document) else { return };
     let lines: Vec<Vec<String>> = std::iter::once(table.head).chain(table.rows).collect();
     let align = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right];
     page.columns(&align, &lines);

@@ -4,9 +4,9 @@ use firstlight_schema::comparison::{SweepLine, SweepResult};
 use firstlight_schema::estimate::Estimate;
 
 use super::page::{BOLD, Page};
-use crate::format::duration;
-use crate::plot::{Draw, Series, plot};
-use crate::table::Align;
+use crate::terminal::plot::{Draw, Series, plot};
+use crate::words::format::duration;
+use crate::words::table::Align;
 
 const WIDEST_PLOT: usize = 76;
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";

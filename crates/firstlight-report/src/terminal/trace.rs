@@ -8,9 +8,9 @@ use firstlight_schema::trace::{
 };
 
 use super::page::{BOLD, Page};
-use crate::format::{bytes, count, duration, fit, share};
-use crate::table::Align;
-use crate::tables;
+use crate::words::format::{bytes, count, duration, fit, share};
+use crate::words::table::Align;
+use crate::words::tables;
 use unicode_width::UnicodeWidthStr;
 
 /// More steps than these are shown as the first, the last and all that compiled.
@@ -57,7 +57,7 @@ fn framework(of: &Recording) -> String {
             None => "JAX".to_owned(),
         },
         Framework::Torch => "PyTorch".to_owned(),
-        _ => "unknown framework".to_owned(),
+        Framework::Unknown => "unknown framework".to_owned(),
     }
 }
 
@@ -66,7 +66,7 @@ fn steps_by(by: StepsBy) -> &'static str {
         StepsBy::Annotation => "marked in the program",
         StepsBy::RepeatedCall => "guessed, from call to call",
         StepsBy::RepeatedModule => "guessed, from run to run of a program",
-        _ => "the whole recording as one",
+        StepsBy::WholeTrace => "the whole recording as one",
     }
 }
 
@@ -101,7 +101,7 @@ fn steps(page: &mut Page, document: &TraceDocument) {
         lines.push(line);
     }
     let align = vec![Align::Right; used.len() + 3];
-    let lines = crate::table::columns(&align, &lines, page.width() - 2);
+    let lines = crate::words::table::columns(&align, &lines, page.width() - 2);
     // The bars get what room is left.
     let widest = lines.iter().map(|line| line.width()).max().unwrap_or(0);
     let cells = page.width().saturating_sub(widest + 4).min(BAR);
@@ -126,7 +126,6 @@ fn left_out(step: &Step) -> Option<String> {
     let why = match step.left_out? {
         LeftOut::Unended => "nothing shows where it ends",
         LeftOut::Empty => "nothing was called or ran in it",
-        _ => "it is not a whole step",
     };
     Some(format!("step {} is not in the medians: {why}", step.number))
 }
@@ -175,7 +174,7 @@ fn style(bucket: Bucket) -> Style {
 /// The shares of a step as one line of letters.
 fn bar(step: &Step, cells: usize) -> String {
     let shares: Vec<f64> = Bucket::ALL.iter().map(|bucket| step.bucket(*bucket).as_f64()).collect();
-    let cells = crate::bar::apportion(&shares, cells);
+    let cells = crate::terminal::bar::apportion(&shares, cells);
     Bucket::ALL
         .iter()
         .zip(cells)
@@ -368,7 +367,7 @@ fn kind(kind: FrameKind) -> &'static str {
         FrameKind::Annotation => "annotation",
         FrameKind::Python => "Python",
         FrameKind::Framework => "framework",
-        _ => "",
+        FrameKind::Nothing => "",
     }
 }
 

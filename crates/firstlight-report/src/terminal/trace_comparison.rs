@@ -5,8 +5,8 @@ use firstlight_schema::trace::Bucket;
 use firstlight_schema::trace_comparison::{Fall, Row, TraceComparisonDocument};
 
 use super::page::{BOLD, Page};
-use crate::format::{count, difference, duration, fit};
-use crate::table::Align;
+use crate::words::format::{count, difference, duration, fit};
+use crate::words::table::Align;
 
 const CELLS: usize = 40;
 

@@ -4,8 +4,8 @@
 use firstlight_schema::trace::{MemoryRow, ProgramRow, TraceDocument};
 
 use super::page::{BOLD, Page};
-use crate::format::{bytes, count, duration, share};
-use crate::table::Align;
+use crate::words::format::{bytes, count, duration, share};
+use crate::words::table::Align;
 
 /// Programs that are shown; the page and the document have more.
 const MOST_PROGRAMS: usize = 3;

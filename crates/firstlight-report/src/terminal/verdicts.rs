@@ -4,8 +4,8 @@ use firstlight_schema::comparison::{AgainResult, BreakEven, Comparison};
 use firstlight_schema::run::CaseResult;
 
 use super::page::{BOLD, DIM, Page};
-use crate::plot::{Draw, Series, plot};
-use crate::verdict::{answer, coverage, verdict};
+use crate::terminal::plot::{Draw, Series, plot};
+use crate::words::verdict::{answer, coverage, verdict};
 
 const WIDEST_PLOT: usize = 76;
 

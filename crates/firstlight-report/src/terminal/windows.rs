@@ -5,8 +5,8 @@ use firstlight_schema::sample::Sample;
 use firstlight_schema::warm::WarmSummary;
 
 use super::page::{BOLD, Page};
-use crate::format::{bytes, duration, share};
-use crate::table::Align;
+use crate::words::format::{bytes, duration, share};
+use crate::words::table::Align;
 
 pub(super) fn windows(page: &mut Page, case: &CaseResult) {
     for arm in &case.arms {

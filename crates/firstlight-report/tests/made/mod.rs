@@ -82,6 +82,7 @@ pub(crate) fn raw(number: u32, slower: u64, answer: &str) -> RawSample {
         }],
         streams: Streams::default(),
         survivors: 0,
+        paused: None,
         exits: Vec::new(),
         opened: Vec::new(),
     }
@@ -206,6 +207,7 @@ pub(crate) fn run() -> RunDocument {
         complete: true,
         control: None,
         sweeps: Vec::new(),
+        segments: Vec::new(),
         imported: None,
         cases: vec![CaseResult {
             name: "mlp".to_owned(),

@@ -11,7 +11,7 @@ use super::scalar::Scalar;
 
 /// A part of a suite, and other numbers than its own; empty lists mean all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Choice {
     /// Processes per arm and regime.
     pub processes: Option<u32>,

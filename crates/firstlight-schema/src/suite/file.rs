@@ -37,6 +37,9 @@ pub struct SuiteFile {
     /// and with Python frames.
     #[serde(default)]
     pub trace: bool,
+    /// Further files that belong to the suite, relative to it, such as data that a workload reads.
+    #[serde(default)]
+    pub files: Vec<String>,
     #[serde(default)]
     pub sampling: SamplingFile,
     #[serde(default)]

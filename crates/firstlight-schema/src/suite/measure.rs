@@ -88,6 +88,7 @@ impl Default for ComparisonFile {
 /// How results of two arms must agree before their speeds are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Agreement {
     /// Within the tolerance.
     Close,
@@ -118,6 +119,7 @@ pub struct SweepFile {
 /// What somebody who makes a mistake would have taken for the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Takes {
     /// The mean of all calls in the window.
     #[default]

@@ -1,6 +1,7 @@
 //! `suite.toml`: what an author writes, checked once and trusted after.
 
 mod choice;
+mod conversion;
 mod defaults;
 mod error;
 mod file;
@@ -10,6 +11,7 @@ mod regime;
 mod scalar;
 
 pub use choice::Choice;
+pub use conversion::{suite_as_json, suite_from_json};
 pub use defaults::DEFAULTS;
 pub use error::SuiteError;
 pub use file::{

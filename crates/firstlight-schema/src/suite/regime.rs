@@ -13,6 +13,7 @@ use crate::cache::Policy;
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Regime {
     /// A fresh process; compiler caches are off or empty, as the environment configures them.
     ColdClean,
@@ -23,9 +24,6 @@ pub enum Regime {
     /// A fresh process that another tool timed as a whole; of its caches nothing is known. No suite
     /// can ask for it.
     Fresh,
-    /// One that a newer firstlight has. Results leave it out.
-    #[serde(other)]
-    Unknown,
 }
 
 impl Regime {
@@ -37,14 +35,13 @@ impl Regime {
             Self::ColdPrimed => "cold-primed",
             Self::Warm => "warm",
             Self::Fresh => "fresh",
-            Self::Unknown => "unknown",
         }
     }
 
     pub fn is_cold(self) -> bool {
         match self {
             Self::ColdClean | Self::ColdPrimed | Self::Fresh => true,
-            Self::Warm | Self::Unknown => false,
+            Self::Warm => false,
         }
     }
 
@@ -54,7 +51,7 @@ impl Regime {
             // is part of what differs from process to process.
             Self::ColdClean | Self::Warm => Policy::AsConfigured,
             Self::ColdPrimed => Policy::Primed,
-            Self::Fresh | Self::Unknown => Policy::AsFound,
+            Self::Fresh => Policy::AsFound,
         }
     }
 }

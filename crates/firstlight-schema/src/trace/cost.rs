@@ -9,7 +9,7 @@ use crate::nanos::Nanos;
 
 /// What a step spends outside of the compiled program and of its calls: `wait` and `host` together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HostOutside {
     /// Over the steps in which nothing was compiled.
     pub median: Estimate,
@@ -22,7 +22,7 @@ pub struct HostOutside {
 
 /// A known wrapper around compiled functions, such as `equinox.filter_jit`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Wrapper {
     pub name: String,
     /// Host time inside the wrapper and outside of the compiled program, per steady step on average.
@@ -35,7 +35,7 @@ pub struct Wrapper {
 
 /// A phase of a wrapper: a Python function of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WrapperPhase {
     /// `preprocess`
     pub name: String,
@@ -53,7 +53,7 @@ pub struct WrapperPhase {
 
 /// The same work, recorded with more and with less tracing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Inflation {
     /// The least traced first.
     pub runs: Vec<TracedRun>,
@@ -67,7 +67,7 @@ pub struct Inflation {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TracedRun {
     pub tracing: Tracing,
     /// Of a steady step.
@@ -84,6 +84,7 @@ pub struct TracedRun {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Tracing {
     Untraced,
     HostOnly,

@@ -20,7 +20,7 @@ pub const VERSION: Version = Version { major: 1, minor: 1 };
 
 /// A recording, attributed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TraceDocument {
     pub schema: SchemaId,
@@ -95,7 +95,7 @@ impl TraceDocument {
 
 /// What a recording says about itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Recording {
     /// The file that was read.
     pub file: String,
@@ -120,7 +120,7 @@ pub struct Recording {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct NamedVersion {
     pub name: String,
     pub version: String,
@@ -128,7 +128,7 @@ pub struct NamedVersion {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum TraceFormat {
     Xplane,
     /// PyTorch's.
@@ -152,16 +152,26 @@ impl TraceFormat {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Framework {
     Jax,
     Torch,
     Unknown,
 }
 
+impl Framework {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Jax => "JAX",
+            Self::Torch => "PyTorch",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// How much the profiler of JAX was told to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TracerLevels {
     pub host: u32,
     pub device: u32,
@@ -170,7 +180,7 @@ pub struct TracerLevels {
 
 /// Something about the file that a reader should know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Notice {
     pub name: NoticeName,
     pub text: String,
@@ -178,7 +188,7 @@ pub struct Notice {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum NoticeName {
     /// The profiler itself wrote this.
     ErrorInFile,
@@ -225,7 +235,7 @@ impl NoticeName {
 /// How steps were told from one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum StepsBy {
     /// The program marked them.
     Annotation,
@@ -237,11 +247,24 @@ pub enum StepsBy {
     WholeTrace,
 }
 
+impl StepsBy {
+    /// How the steps were found.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Annotation => "annotated",
+            Self::RepeatedCall => "from call to call",
+            Self::RepeatedModule => "from program to program",
+            Self::WholeTrace => "the whole recording",
+        }
+    }
+}
+
 /// Where an instant of a step went; the first that applies.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Bucket {
     Compile,
     Callback,
@@ -287,6 +310,7 @@ impl fmt::Display for Bucket {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Part {
     /// Kernels that the compiler tries out.
     Autotune,
@@ -381,7 +405,7 @@ impl fmt::Display for Part {
 
 /// One step: its parts sum to its duration, to the nanosecond.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Step {
     pub name: String,
     pub number: i64,
@@ -446,7 +470,7 @@ impl Step {
 
 /// A device in a step; times are from the step's start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DeviceTime {
     /// `/device:GPU:0`, `cpu:3`
     pub device: String,
@@ -458,7 +482,7 @@ pub struct DeviceTime {
 
 /// How far apart devices finish.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Skew {
     /// From the first device that finishes a steady step to the last one.
     pub median: Estimate,
@@ -469,7 +493,7 @@ pub struct Skew {
 
 /// A program and its longest operators.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ProgramRow {
     /// `jit_step`
     pub module: String,
@@ -480,7 +504,7 @@ pub struct ProgramRow {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct OperatorRow {
     pub name: String,
     pub count: u64,
@@ -492,7 +516,7 @@ pub struct OperatorRow {
 
 /// What an allocator had handed out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MemoryRow {
     pub allocator: String,
     pub peak_bytes: u64,
@@ -504,7 +528,7 @@ pub struct MemoryRow {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MemoryPoint {
     pub at_ns: Nanos,
     pub bytes: u64,
@@ -513,7 +537,7 @@ pub struct MemoryPoint {
 /// Why a step is no part of medians.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum LeftOut {
     /// The steps were guessed, and no step follows that would show where it ends.
     Unended,
@@ -522,7 +546,7 @@ pub enum LeftOut {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PartTime {
     pub part: Part,
     pub ns: Nanos,
@@ -530,7 +554,7 @@ pub struct PartTime {
 
 /// A stretch of a step, from the step's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Stretch {
     pub part: Part,
     pub start_ns: Nanos,
@@ -539,7 +563,7 @@ pub struct Stretch {
 
 /// A bucket, or a part of one, over the steady steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SteadyRow {
     pub bucket: Bucket,
     /// Nothing for the whole bucket.
@@ -551,7 +575,7 @@ pub struct SteadyRow {
 
 /// A Python frame, an annotation or another event around what the host did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Frame {
     pub name: String,
     pub kind: FrameKind,
@@ -564,7 +588,7 @@ pub struct Frame {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum FrameKind {
     Annotation,
     Python,
@@ -576,7 +600,7 @@ pub enum FrameKind {
 
 /// A function that was traced, lowered or compiled, or taken from a cache instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Compilation {
     pub function: String,
     /// The number of the step it happened in; none outside of all steps.
@@ -596,6 +620,7 @@ pub struct Compilation {
 /// Whether the function had been compiled before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Turn {
     First,
     Again,
@@ -605,6 +630,7 @@ pub enum Turn {
 /// What the program came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Served {
     Compiler,
     DiskCache,
@@ -613,7 +639,7 @@ pub enum Served {
 
 /// Why a function was compiled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Cause {
     pub kind: CauseKind,
     /// One line for people.
@@ -623,7 +649,7 @@ pub struct Cause {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum CauseKind {
     FirstUse,
     Shape,
@@ -649,7 +675,7 @@ pub enum CauseKind {
 
 /// An argument that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Change {
     pub parameter: u32,
     pub name: Option<String>,
@@ -659,7 +685,7 @@ pub struct Change {
 
 /// Dynamo left the graph: a function is compiled in parts, with Python between them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct GraphBreak {
     /// torch's compile id.
     pub compile_id: String,
@@ -671,7 +697,7 @@ pub struct GraphBreak {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct EventRow {
     pub name: String,
     pub on_device: bool,

@@ -4,7 +4,7 @@
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{Bucket, LeftOut, Part, PartTime, Step, Stretch};
 
-use super::{Findings, Layers, Mark};
+use super::{Attribution, Layers, Mark};
 use crate::intervals::{Set, Span};
 
 /// Stretches shorter than this share of their step cannot be seen in a drawing of it.
@@ -27,7 +27,7 @@ pub(crate) struct Booker {
 
 impl Booker {
     /// The steps that begin in a stretch, which also end in it.
-    pub(crate) fn book(&mut self, found: &Findings, layers: &Layers, span: Span) -> Vec<Booked> {
+    pub(crate) fn book(&mut self, found: &Attribution, layers: &Layers, span: Span) -> Vec<Booked> {
         let from = found.steps.partition_point(|mark| mark.span.0 < span.0);
         let to = found.steps.partition_point(|mark| mark.span.0 < span.1);
         let of = |mark: &Mark| {

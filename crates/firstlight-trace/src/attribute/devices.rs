@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firstlight_schema::trace::DeviceTime;
 
-use super::Findings;
+use super::Attribution;
 use super::book::nanos;
 use crate::intervals::{Set, Span};
 use crate::model::{Detail, Line, Place, Trace};
@@ -22,7 +22,7 @@ enum Device<'a> {
 
 /// The devices of each step that begins in a stretch; a piece has all events that start in its steps.
 /// Nothing where there is one device only.
-pub(crate) fn device_times(piece: &Trace, found: &Findings, span: Span) -> Vec<Vec<DeviceTime>> {
+pub(crate) fn device_times(piece: &Trace, found: &Attribution, span: Span) -> Vec<Vec<DeviceTime>> {
     let from = found.steps.partition_point(|mark| mark.span.0 < span.0);
     let to = found.steps.partition_point(|mark| mark.span.0 < span.1);
     let steps = &found.steps[from..to];

@@ -3,7 +3,7 @@
 use firstlight_schema::trace::{Frame, FrameKind};
 use rustc_hash::FxHashMap;
 
-use super::Findings;
+use super::Attribution;
 use crate::intervals::{Set, Span};
 use crate::model::{Detail, Trace};
 use crate::names::{ByName, NameId, Names};
@@ -42,7 +42,7 @@ pub(crate) struct Frames {
 
 impl Frames {
     /// `host` is what is to be explained in this piece, of so many steps.
-    pub(crate) fn feed(&mut self, piece: &Trace, found: &Findings, host: &Set, steps: usize) {
+    pub(crate) fn feed(&mut self, piece: &Trace, found: &Attribution, host: &Set, steps: usize) {
         self.clock.spans.extend(host.spans());
         self.host += host.total();
         self.steps += steps;
@@ -128,7 +128,7 @@ impl Frames {
     }
 }
 
-fn is_step(found: &Findings, events: &crate::model::Events, index: usize) -> bool {
+fn is_step(found: &Attribution, events: &crate::model::Events, index: usize) -> bool {
     let span = (events.start[index], events.end(index));
     let place = found.steps.binary_search_by_key(&span.0, |step| step.span.0);
     place.is_ok_and(|place| found.steps[place].span == span)

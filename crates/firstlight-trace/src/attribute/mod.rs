@@ -30,7 +30,7 @@ use crate::names::{ByName, Category, NameId};
 use crate::read::Pieces;
 
 /// What was found in a trace, before it is booked.
-pub(crate) struct Findings {
+pub(crate) struct Attribution {
     pub(crate) framework: Framework,
     pub(crate) rules: &'static str,
     pub(crate) steps_by: StepsBy,
@@ -93,15 +93,15 @@ pub(crate) struct Compile {
 }
 
 /// Finds steps and compilations, by whatever framework made the trace.
-pub(crate) fn find(source: &mut dyn Pieces) -> Result<Findings> {
+pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
     match framework(source.trace()) {
         Framework::Torch => torch::find(source),
         // JAX's rules find nothing in a foreign trace, and then the whole of it is one step.
-        _ => jax::find(source),
+        Framework::Jax | Framework::Unknown => jax::find(source),
     }
 }
 
-impl Findings {
+impl Attribution {
     /// What must stay in memory while the pieces are gone through again.
     pub(crate) fn held(&self) -> u64 {
         match &self.own {

@@ -13,7 +13,7 @@ pub(super) fn reasons(first: &TraceDocument, second: &TraceDocument) -> Vec<Stri
             reasons.push(format!("{what}: {one} against {other}"));
         }
     };
-    differ("framework", format!("{:?}", a.framework), format!("{:?}", b.framework));
+    differ("framework", a.framework.name().to_owned(), b.framework.name().to_owned());
     differ("format", a.format.name().to_owned(), b.format.name().to_owned());
     for name in names(a, b) {
         differ(name, version(a, name), version(b, name));
@@ -21,7 +21,7 @@ pub(super) fn reasons(first: &TraceDocument, second: &TraceDocument) -> Vec<Stri
     differ("device", devices(a), devices(b));
     differ("tracer levels", levels(a), levels(b));
     differ("Python frames", python(a), python(b));
-    differ("steps", format!("{:?}", first.steps_by), format!("{:?}", second.steps_by));
+    differ("steps", first.steps_by.name().to_owned(), second.steps_by.name().to_owned());
     let counts = (steady(first), steady(second));
     if counts.0 == 0 || counts.1 == 0 {
         reasons.push(format!("steady steps: {} against {}", counts.0, counts.1));

@@ -328,10 +328,12 @@ impl Collector {
                 .ids()
                 .any(|id| !matches!(self.names.category(id), Category::None | Category::Other));
         let jax = self.groups.values().any(|name| name == "/host:CPU");
-        let format = match () {
-            () if kineto => TraceFormat::Kineto,
-            () if jax => TraceFormat::JaxJson,
-            () => TraceFormat::ChromeJson,
+        let format = if kineto {
+            TraceFormat::Kineto
+        } else if jax {
+            TraceFormat::JaxJson
+        } else {
+            TraceFormat::ChromeJson
         };
         let mut trace = Trace {
             format,

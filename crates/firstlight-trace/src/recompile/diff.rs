@@ -49,10 +49,12 @@ pub(super) fn kind(before: &str, after: &str) -> CauseKind {
         (element.to_owned(), rank)
     };
     let ((old_type, old_rank), (new_type, new_rank)) = (split(before), split(after));
-    match () {
-        () if old_type != new_type => CauseKind::Type,
-        () if old_rank != new_rank => CauseKind::Rank,
-        () => CauseKind::Shape,
+    if old_type != new_type {
+        CauseKind::Type
+    } else if old_rank != new_rank {
+        CauseKind::Rank
+    } else {
+        CauseKind::Shape
     }
 }
 

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::diff::{Argument, diff, first_use, same, unknown};
 use super::jax_log::JaxLog;
 use super::{Timed, served};
-use crate::attribute::{Compile, Findings};
+use crate::attribute::{Attribution, Compile};
 use crate::model::{Detail, Program as Code, Trace};
 
 /// When each program ran; of its many operators one per compilation is enough.
@@ -28,7 +28,7 @@ struct Program {
 }
 
 impl Runs {
-    pub(super) fn new(found: &Findings) -> Self {
+    pub(super) fn new(found: &Attribution) -> Self {
         let marks = found.compiles.iter().map(|compile| compile.span.0).collect();
         Self { marks, programs: FxHashMap::default() }
     }
@@ -66,7 +66,7 @@ impl Runs {
 
 pub(super) fn explain(
     trace: &Trace,
-    found: &Findings,
+    found: &Attribution,
     timed: Vec<Timed>,
     runs: &Runs,
     log: Option<&JaxLog>,
@@ -115,7 +115,7 @@ fn cleared() -> Cause {
 
 fn one(
     trace: &Trace,
-    found: &Findings,
+    found: &Attribution,
     (compile, timed): (&Compile, Timed),
     runs: &Runs,
     earlier: &[Compilation],
@@ -139,10 +139,12 @@ fn one(
         ids.iter().copied().filter(|id| new.is_some_and(|new| *id < new)).max()
     });
     let seen = earlier.iter().any(|other| other.function == compile.function);
-    let turn = match () {
-        () if old.is_some() || seen => Turn::Again,
-        () if new.is_some() && !trace.programs.is_empty() => Turn::First,
-        () => Turn::Unknown,
+    let turn = if old.is_some() || seen {
+        Turn::Again
+    } else if new.is_some() && !trace.programs.is_empty() {
+        Turn::First
+    } else {
+        Turn::Unknown
     };
     let program = |id: i64| trace.programs.iter().find(|program| program.id == id);
     let cause = match (old.and_then(program), new.and_then(program)) {
@@ -205,7 +207,7 @@ fn is_module_of(name: &str, function: &str) -> bool {
 }
 
 /// Programs that ran under a module's name, whether or not their code is in the trace.
-fn ran_under(trace: &Trace, found: &Findings, function: &str) -> Vec<i64> {
+fn ran_under(trace: &Trace, found: &Attribution, function: &str) -> Vec<i64> {
     let named =
         found.ran.iter().filter(|(_, name)| is_module_of(trace.names.text(*name), function));
     let known = |id: &i64| trace.programs.iter().any(|program| program.id == *id);

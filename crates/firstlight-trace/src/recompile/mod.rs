@@ -16,7 +16,7 @@ use firstlight_schema::trace::{Bucket, Compilation, Framework, Part, PartTime, S
 pub use jax_log::JaxLog;
 pub use torch_trace::TorchTrace;
 
-use crate::attribute::{Compile, Findings, Layers};
+use crate::attribute::{Attribution, Compile, Layers};
 use crate::intervals::{Set, Span};
 use crate::model::Trace;
 
@@ -54,7 +54,7 @@ impl Logs {
 
 /// Collects, piece by piece, what explains the compilations of a trace.
 pub(crate) struct Explainer<'a> {
-    found: &'a Findings,
+    found: &'a Attribution,
     /// What of each compilation went to which part, in the order in which they win.
     parts: Vec<Vec<(Part, i64)>>,
     evidence: Evidence,
@@ -66,7 +66,7 @@ enum Evidence {
 }
 
 impl<'a> Explainer<'a> {
-    pub(crate) fn new(found: &'a Findings) -> Self {
+    pub(crate) fn new(found: &'a Attribution) -> Self {
         let evidence = if found.framework == Framework::Torch {
             Evidence::Torch(torch::Calls::new(found))
         } else {
@@ -127,7 +127,7 @@ fn divide(parts: &mut Vec<(Part, i64)>, span: Span, layers: &Layers) {
     }
 }
 
-fn timed(found: &Findings, compile: &Compile, parts: &[(Part, i64)]) -> Timed {
+fn timed(found: &Attribution, compile: &Compile, parts: &[(Part, i64)]) -> Timed {
     let inside = |span: Span| span.0 <= compile.span.0 && compile.span.0 < span.1;
     let step = found.steps.iter().find(|step| inside(step.span)).map(|step| step.number);
     let nanos = |ns: i64| Nanos(u64::try_from(ns).unwrap_or(0));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::diff::{Argument, diff, first_use, same, unknown};
 use super::torch_trace::TorchTrace;
 use super::{Timed, served};
-use crate::attribute::{Compile, Findings};
+use crate::attribute::{Attribution, Compile};
 use crate::intervals::Span;
 use crate::model::{Detail, Line, Place, Trace};
 use crate::names::NameId;
@@ -48,7 +48,7 @@ struct Open {
 }
 
 impl Calls {
-    pub(super) fn new(found: &Findings) -> Self {
+    pub(super) fn new(found: &Attribution) -> Self {
         let around = |compile: &Compile| Around {
             start: compile.span.0,
             id: compile.id.clone().unwrap_or_default(),
@@ -119,7 +119,7 @@ impl Calls {
 
 pub(super) fn explain(
     trace: &Trace,
-    found: &Findings,
+    found: &Attribution,
     timed: Vec<Timed>,
     calls: &Calls,
     log: Option<&TorchTrace>,

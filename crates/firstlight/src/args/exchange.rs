@@ -35,12 +35,15 @@ pub(crate) enum ExportFormat {
     Junit,
     /// Its tool customSmallerIsBetter
     GithubActionBenchmark,
+    /// Flame graphs of ledger and imports, for speedscope.app
+    Speedscope,
 }
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
   firstlight export runs/today --to csv --output today.csv
   firstlight export runs/today --to pyperf --output today.json
+  firstlight export runs/today --to speedscope --output today.speedscope.json
   firstlight export today.tar.zst --to junit > gate.xml";
 
 /// Read another tool's result, to show it and compare it

@@ -44,7 +44,8 @@ pub(crate) fn cold(settings: &ColdSettings, printer: &mut Printer) -> Result<Exi
     let destination = &settings.destination;
     let store =
         RunFolder::create(&destination.runs, cold_suite::NAME, destination.output.as_deref())?;
-    let suite = suites::write(&store.path().join("suite"), &settings.suite.text())?;
+    let mut suite = suites::write(&store.path().join("suite"), &settings.suite.published().text())?;
+    suite.commands = settings.suite.commands();
     let environment = record(EnvironmentKind::AsFound);
     let origin = origin(&suite, &settings.argv, &Choice::default(), environment);
     snapshot::begin(store.path(), &origin, &suite)?;

@@ -36,6 +36,7 @@ fn content(format: ExportFormat, document: &RunDocument) -> Result<Vec<u8>, Erro
         ExportFormat::Pyperf => export::pyperf(document).into_bytes(),
         ExportFormat::Bencher => export::bencher(document).into_bytes(),
         ExportFormat::Junit => export::junit(document).into_bytes(),
+        ExportFormat::Speedscope => export::speedscope(document).into_bytes(),
         ExportFormat::GithubActionBenchmark => {
             export::github_action_benchmark(document).into_bytes()
         }

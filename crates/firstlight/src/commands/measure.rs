@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use firstlight_analysis::examine::ended;
 use firstlight_analysis::rebuild::{begin, case_result, conclude, end};
 use firstlight_engine::EngineError;
+use firstlight_engine::cache::PrivateFolder;
 use firstlight_engine::doctor;
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::machine;
+use firstlight_engine::privacy::{self, Identity};
 use firstlight_engine::process::Show;
 use firstlight_engine::python::Hooks;
 use firstlight_engine::sampling::{Session, SuitePlan, deadline, sample_case};
@@ -32,7 +33,7 @@ use crate::output;
 use crate::printer::Printer;
 use crate::progress::Progress;
 use crate::recorder::Recorder;
-use crate::sealing::finish;
+use crate::sealing::{self, finish};
 use crate::settings::Destination;
 
 /// What is measured, and what becomes of it.
@@ -62,7 +63,7 @@ pub(super) fn measure(
     interrupt: &Interrupt,
     printer: &mut Printer,
 ) -> Result<Exit, Error> {
-    let Beginning { store, origin, earlier } = beginning;
+    let Beginning { store, mut origin, earlier } = beginning;
     let suite = &job.suite.file;
     let plan = SuitePlan {
         suite: job.suite,
@@ -73,13 +74,16 @@ pub(super) fn measure(
     let mut progress = Progress::new(u64::from(plan.processes_in_all()), printer.shows_progress());
     let mut document = begin(&origin, suite);
     let mut session = Session::new(store, hooks, interrupt, earlier)?;
-    output::save(&document, &session.store, job.destination)?;
+    if job.destination.redact {
+        session.redact(Identity::here());
+    }
+    output::save(&document, &session.store, job.destination, output::Progress::Begun)?;
     for case in &suite.cases {
         let mut guide = CaseGuide::new(suite, case);
         let readings = sample_case(&mut session, &plan, case, &mut progress, &mut guide)?;
         document.cases.extend(case_result(suite, case, readings.into_records(case)));
         conclude(&mut document, suite);
-        output::save(&document, &session.store, job.destination)?;
+        output::save(&document, &session.store, job.destination, output::Progress::Begun)?;
         // What kept every arm of this case from starting would keep those of the others from it.
         let hopeless = stopped(&document).next().is_some() && !has_numbers(&document);
         if interrupt.is_set() || plan.is_over() || hopeless {
@@ -87,10 +91,16 @@ pub(super) fn measure(
         }
     }
     progress.finish();
-    let traced = traced(&plan, &session, interrupt, printer)?;
+    let recording = traced(&plan, &session, interrupt, printer)?;
     end(&mut document, Some(doctor::examine()));
-    let json = output::save(&document, &session.store, job.destination)?;
+    output::save(&document, &session.store, job.destination, output::Progress::Whole)?;
     let folder = session.store.path();
+    origin.suite_changes = job.suite.changes();
+    if !origin.suite_changes.is_empty() {
+        snapshot::write_origin(folder, &origin)?;
+        let names = origin.suite_changes.join(", ");
+        printer.talk(&format!("error: the suite was changed while it was measured: {names}"));
+    }
     let checked = finish(folder, document.after.clone())?;
     if !checked.passed {
         printer.talk(&format!(
@@ -100,7 +110,10 @@ pub(super) fn measure(
     }
     if has_numbers(&document) || job.destination.format == Format::Json {
         let text = |width| Terminal::new(width).run(&document, job.report);
-        output::show(&json, text, folder, job.destination, printer);
+        output::show(text, folder, job.destination, printer)?;
+    }
+    if let Some(privacy) = sealing::privacy(folder)? {
+        printer.aside(&privacy::describe(&privacy));
     }
     for line in failures(&document, job.python) {
         printer.talk(&format!("\n{line}"));
@@ -111,11 +124,23 @@ pub(super) fn measure(
             folder.display()
         ));
     }
-    if let (Some(traced), Format::Text) = (&traced, job.destination.format) {
+    if let (Recording::Made(traced), Format::Text) = (&recording, job.destination.format) {
         printer.data("\n");
         printer.data(&Terminal::new(printer.width()).suite_trace(traced, 0));
     }
-    Ok(exit(&document, interrupt.is_set()))
+    let exit = exit(&document, interrupt.is_set());
+    Ok(match (exit, recording) {
+        (Exit::Ok | Exit::RunnerFailed, _) if !checked.passed => Exit::VerificationFailed,
+        (Exit::Ok, Recording::Failed) => Exit::RunnerFailed,
+        (exit, _) => exit,
+    })
+}
+
+/// What became of the recording that a suite asks for.
+enum Recording {
+    NotAsked,
+    Made(Box<SuiteTraceDocument>),
+    Failed,
 }
 
 /// What is known before the first process.
@@ -138,6 +163,7 @@ pub(super) fn origin(
         before: doctor::examine(),
         environment,
         boot: machine::boot_id(),
+        suite_changes: Vec::new(),
         segments: Vec::new(),
     }
 }
@@ -202,7 +228,7 @@ fn command_failure(arm: &ArmResult, why: &str) -> String {
     };
     let tail =
         if tail.is_empty() { String::new() } else { format!("; last lines of stderr:\n\n{tail}") };
-    let what = ended(&failed.outcome);
+    let what = &failed.outcome;
     format!("error: the command {what}, so it was not started again{tail}{hint}")
 }
 
@@ -212,29 +238,28 @@ fn traced(
     session: &Session<'_>,
     interrupt: &Interrupt,
     printer: &mut Printer,
-) -> Result<Option<SuiteTraceDocument>, Error> {
+) -> Result<Recording, Error> {
     let Some(case) = plan.suite.file.cases.first().filter(|_| plan.suite.file.trace) else {
-        return Ok(None);
+        return Ok(Recording::NotAsked);
     };
     if interrupt.is_set() {
-        return Ok(None);
+        return Ok(Recording::NotAsked);
     }
-    let cannot = |error| Error::Usage(format!("cannot make a folder for recordings: {error}"));
-    let folder = tempfile::tempdir().map_err(cannot)?;
+    let folder = PrivateFolder::new()?;
     let limits = Limits::default();
     let recorder =
         Recorder { plan, hooks: &session.hooks, folder: folder.path(), limits: &limits, interrupt };
     let traced = match recorder.case(case, printer) {
         Ok(traced) => traced,
-        Err(Error::Engine(EngineError::Interrupted)) => return Ok(None),
+        Err(Error::Engine(EngineError::Interrupted)) => return Ok(Recording::NotAsked),
         // What was measured stands without it.
         Err(error) => {
-            printer.talk(&format!("warning: no arm was recorded: {error}"));
-            return Ok(None);
+            printer.error(&error);
+            return Ok(Recording::Failed);
         }
     };
     write_whole(&session.store.path().join(TRACE), &(serde_json::to_string(&traced)? + "\n"))?;
-    Ok(Some(traced))
+    Ok(Recording::Made(Box::new(traced)))
 }
 
 fn exit(document: &RunDocument, interrupted: bool) -> Exit {

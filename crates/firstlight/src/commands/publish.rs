@@ -1,7 +1,7 @@
 //! `firstlight publish`: a static site over many snapshots.
 
 use firstlight_engine::store::write_whole;
-use firstlight_report::format::count;
+use firstlight_report::words::format::count;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::site::STATE;
 use serde::Serialize;

@@ -6,17 +6,19 @@ use std::time::Duration;
 use firstlight_engine::doctor;
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::machine;
+use firstlight_engine::privacy::REDACTED;
 use firstlight_engine::process::{Show, adopt_orphans};
 use firstlight_engine::python::Hooks;
 use firstlight_engine::snapshot::{
     Files, is_sealed, read_manifest, read_result, unseal, write_origin,
 };
 use firstlight_engine::store::{RunFolder, now_utc};
-use firstlight_engine::suites::{self, Suite};
+use firstlight_engine::suites;
 use firstlight_report::terminal::Report;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::run::EnvironmentRecord;
 use firstlight_schema::snapshot::{Harness, Origin, Segment};
+use firstlight_schema::suite::Program;
 
 use super::measure::{Beginning, Job, measure};
 use crate::environment::{Wanted, environment};
@@ -44,11 +46,22 @@ pub(super) fn resume(
     reopen(folder)?;
     let found = opening::unsealed(folder)?.without_interrupted();
     let mut origin = found.origin;
-    let suite = Suite { file: found.suite, ..suites::read(&folder.join("suite"))? };
+    let suite = suites::read_packed(&folder.join("suite"), found.suite)?;
     if suite.digest != origin.suite_digest {
         return Err(Error::Resume {
             folder: folder.clone(),
             differences: vec!["the suite's files were changed".to_owned()],
+            allowed: false,
+        });
+    }
+    let arms = suite.file.arms.iter();
+    if let Some(arm) = arms.into_iter().find(|arm| lacks_a_secret(arm.program())) {
+        return Err(Error::Resume {
+            folder: folder.clone(),
+            differences: vec![format!(
+                "the command of {} was written down without its secret",
+                arm.name.get_ref()
+            )],
             allowed: false,
         });
     }
@@ -91,13 +104,19 @@ pub(super) fn resume(
     measure(&job, beginning, hooks, &interrupt, printer)
 }
 
+fn lacks_a_secret(program: Program<'_>) -> bool {
+    matches!(program, Program::Process(words) if words.iter().any(|word| word.contains(REDACTED)))
+}
+
 /// Makes a run of a snapshot that is not complete; a complete one stays as it is.
 fn reopen(folder: &Path) -> Result<(), Error> {
     if !is_sealed(folder) {
         return Ok(());
     }
     let files = Files::read(folder)?;
-    if read_result(&files, folder)?.complete {
+    let result = read_result(&files, folder)?;
+    opening::refuse_newer(folder, result.schema.version)?;
+    if result.complete {
         return Err(Error::Complete { folder: folder.to_owned() });
     }
     let manifest = read_manifest(&files, folder)?;

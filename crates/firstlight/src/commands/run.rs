@@ -2,6 +2,7 @@
 
 use firstlight_analysis::stats::limits::FEWEST_FOR_VERDICT;
 use firstlight_engine::interrupt::Interrupt;
+use firstlight_engine::packing;
 use firstlight_engine::process::{Show, adopt_orphans};
 use firstlight_engine::python::Hooks;
 use firstlight_engine::snapshot;
@@ -54,6 +55,7 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
         suite.file.name,
         environment.python.as_deref().unwrap_or("not needed"),
     ));
+    printer.aside(&packing::describe(&suite.files));
     let origin = origin(&suite, &settings.argv, &settings.choice, environment);
     snapshot::begin(store.path(), &origin, &suite)?;
     let job = Job {
@@ -80,7 +82,7 @@ fn check_limits(
     }
     let most = |regime: Regime| match regime {
         Regime::Warm => ("warm.most-processes", suite.warm.most_processes),
-        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh | Regime::Unknown => {
+        Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
             ("sampling.processes", suite.sampling.processes)
         }
     };

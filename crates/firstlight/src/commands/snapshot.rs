@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use firstlight_analysis::rebuild::rebuild;
 use firstlight_engine::snapshot::{
-    Files, copy, describe, is_sealed, json as manifest_json, pack, raw_lines, read_manifest,
-    read_suite, sign, vouch,
+    Files, copy, describe, identify, is_sealed, json as manifest_json, pack, raw_lines,
+    read_manifest, read_result, read_suite, sign, vouch,
 };
 use firstlight_engine::store::{now_utc, write_whole};
 use firstlight_schema::exit_code::Exit;
-use firstlight_schema::snapshot::{MANIFEST, RAW, RESULT, Recomputed, SIGNATURE, VALIDATION};
+use firstlight_schema::snapshot::{
+    MANIFEST, Manifest, RAW, RESULT, Recomputed, SIGNATURE, VALIDATION,
+};
 
 use crate::args::Format;
 use crate::error::Error;
@@ -32,19 +34,16 @@ pub(crate) fn snapshot(settings: &SnapshotSettings, printer: &mut Printer) -> Re
     }
     let manifest = read_manifest(&files, run)?;
     let id = manifest.id.clone().unwrap_or_default();
+    if settings.sign.is_some() && !run.is_dir() {
+        return Err(Error::Usage("only a folder can be signed".to_owned()));
+    }
+    // A signature is a promise, so nothing is signed that was not checked.
+    if !validate(&files, run, None)?.passed {
+        return Err(Error::Unsound { path: run.clone() });
+    }
     if let Some(key) = &settings.sign {
-        if !run.is_dir() {
-            return Err(Error::Usage("only a folder can be signed".to_owned()));
-        }
         sign(run, key, &id)?;
         files = Files::read(run)?;
-    }
-    let document = validate(&files, run, None)?;
-    if !document.passed {
-        return Err(Error::Usage(format!(
-            "`{}` is not sound, so nothing was made of it; see `firstlight verify`",
-            run.display()
-        )));
     }
     let place = publish(settings, &files)?;
     match settings.format {
@@ -56,6 +55,7 @@ pub(crate) fn snapshot(settings: &SnapshotSettings, printer: &mut Printer) -> Re
 
 /// The same raw readings with the result that this firstlight computes from them.
 fn recomputed(mut files: Files, path: &Path) -> Result<Files, Error> {
+    opening::refuse_newer(path, read_result(&files, path)?.schema.version)?;
     let manifest = read_manifest(&files, path)?;
     let suite = read_suite(&files, path, &manifest)?;
     let records = parse_records(&raw_lines(&files, path)?).map_err(|places| {
@@ -68,9 +68,12 @@ fn recomputed(mut files: Files, path: &Path) -> Result<Files, Error> {
         files.remove(name);
     }
     describe(&mut files);
-    let from = manifest.id.unwrap_or_default();
+    let from = manifest.id.clone().unwrap_or_default();
     let recomputed = Recomputed { from, firstlight: build(), at: now_utc() };
-    let manifest = vouch(&files, manifest.origin, manifest.after, Some(recomputed));
+    let Manifest { origin, after, privacy, .. } = manifest;
+    let manifest = vouch(&files, origin, after, Some(recomputed), build());
+    let manifest = Manifest { privacy, ..manifest };
+    let manifest = Manifest { id: Some(identify(&manifest)), ..manifest };
     files.put(MANIFEST, manifest_json(&manifest).into_bytes());
     let validation = validate(&files, path, None)?;
     files.put(VALIDATION, (serde_json::to_string(&validation)? + "\n").into_bytes());

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use firstlight_engine::cache::PrivateFolder;
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::process::adopt_orphans;
 use firstlight_engine::recording::{Work, record};
@@ -165,6 +166,6 @@ fn in_folder(
             fs::create_dir_all(folder).map_err(cannot)?;
             then(folder)
         }
-        None => then(tempfile::tempdir().map_err(cannot)?.path()),
+        None => then(PrivateFolder::new()?.path()),
     }
 }

@@ -104,6 +104,7 @@ pub(super) fn read(text: &str) -> Result<RunDocument, String> {
         before: MachineState { taken: unknown, ..MachineState::default() },
         environment: record(EnvironmentKind::AsFound),
         boot: None,
+        suite_changes: Vec::new(),
         segments: Vec::new(),
     };
     Ok(rebuild(&origin, &suite, None, records))

@@ -7,15 +7,17 @@ use std::path::Path;
 
 use firstlight_analysis::rebuild::rebuild;
 use firstlight_engine::EngineError;
-use firstlight_engine::snapshot::{Files, is_sealed, read_origin, read_result};
+use firstlight_engine::snapshot::{
+    Files, Shape, check_version, is_sealed, read_document, read_origin, read_result,
+};
 use firstlight_engine::store::read_run;
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::reading::{Outcome, RawRecord};
-use firstlight_schema::run::RunDocument;
-use firstlight_schema::snapshot::{ORIGIN, Origin, RAW, RESULT, TRACE};
+use firstlight_schema::run::{RunDocument, VERSION};
+use firstlight_schema::snapshot::{ORIGIN, Origin, RAW, RESULT, SUITE, TRACE};
 use firstlight_schema::suite::SuiteFile;
-use firstlight_schema::suite_trace::SuiteTraceDocument;
-use firstlight_schema::version::SchemaId;
+use firstlight_schema::suite_trace::{self, SuiteTraceDocument};
+use firstlight_schema::version::{SchemaId, Version};
 use serde::Deserialize;
 
 use crate::error::Error;
@@ -64,7 +66,28 @@ pub(crate) fn traced(path: &Path) -> Result<Option<SuiteTraceDocument>, Error> {
     let Some(content) = content else { return Ok(None) };
     let cannot =
         |error| Error::Usage(format!("`{}` has a broken {TRACE}: {error}", path.display()));
-    serde_json::from_slice(&content).map(Some).map_err(cannot)
+    check_version(&content, suite_trace::NAME, suite_trace::VERSION)
+        .and_then(|version| read_document(Shape::SuiteTrace, &content, version))
+        .map(|read| Some(read.document))
+        .map_err(cannot)
+}
+
+/// The question that the stored run's suite answers, where it has both.
+pub(crate) fn question(path: &Path) -> Option<String> {
+    let name = format!("{SUITE}suite.toml");
+    let text = if path.is_dir() {
+        fs::read_to_string(path.join(name)).ok()?
+    } else {
+        let files = Files::read(path).ok()?;
+        String::from_utf8(files.get(&name)?.to_vec()).ok()?
+    };
+    toml::from_str::<Asked>(&text).ok()?.question
+}
+
+/// The question alone: a suite of another version may have keys that are unknown here.
+#[derive(Deserialize)]
+struct Asked {
+    question: Option<String>,
 }
 
 /// A run without a manifest.
@@ -92,7 +115,24 @@ impl Unsealed {
     }
 }
 
+/// What a newer version wrote is read, but never replaced.
+pub(crate) fn refuse_newer(path: &Path, version: Version) -> Result<(), Error> {
+    if version <= VERSION {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "`{}` was written as version {version}, this firstlight writes {VERSION}: it is read, but not \
+         changed",
+        path.display()
+    )))
+}
+
 pub(crate) fn unsealed(folder: &Path) -> Result<Unsealed, Error> {
+    // Rescuing replaces the result, so it is left to a firstlight that knows all of it.
+    let stored = read_run(folder);
+    if let Ok(document) = &stored {
+        refuse_newer(folder, document.schema.version)?;
+    }
     let origin = read_origin(folder)?;
     let read = |name: &str| {
         let path = folder.join(name);
@@ -113,6 +153,6 @@ pub(crate) fn unsealed(folder: &Path) -> Result<Unsealed, Error> {
         let place = places.first().map(ToString::to_string).unwrap_or_default();
         Error::Usage(format!("`{}` cannot be rescued: {place}", folder.display()))
     })?;
-    let after = read_run(folder).ok().and_then(|document| document.after);
+    let after = stored.ok().and_then(|document| document.after);
     Ok(Unsealed { origin, suite, after, records, cut, bytes, last_line })
 }

@@ -11,6 +11,7 @@ use firstlight_analysis::history::steps;
 use firstlight_engine::store::write_changed;
 use firstlight_report::site::{Site, case_path, snapshot_path};
 use firstlight_schema::site::{self, Published, STATE, SiteDocument, Source, Standing};
+use firstlight_schema::snapshot::{MANIFEST, ORIGIN, RAW};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -39,6 +40,12 @@ pub(crate) fn publish(folder: &Path, site: &Path) -> Result<(SiteDocument, Publi
     let found = sources::find(folder)?;
     if found.is_empty() {
         return Err(Error::Usage(format!("there are no snapshots in `{}`", folder.display())));
+    }
+    let snapshot = [MANIFEST, ORIGIN, RAW]
+        .map(|name| site.ancestors().find(|above| above.join(name).exists()));
+    if let Some(above) = snapshot.into_iter().flatten().next() {
+        let words = format!("`{}` is a snapshot: a site inside it would break it", above.display());
+        return Err(Error::Usage(words));
     }
     let old = remembered(site)?;
     let known: BTreeMap<&str, &Source> =

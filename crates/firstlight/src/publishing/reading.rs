@@ -8,7 +8,7 @@ use firstlight_analysis::history::figures;
 use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::{Files, read_result};
 use firstlight_engine::store::write_changed;
-use firstlight_report::html::page_below;
+use firstlight_report::html::{Around, page};
 use firstlight_report::site::{HOME, snapshot_path};
 use firstlight_schema::run::RunDocument;
 use firstlight_schema::site::{Published, Source, Standing};
@@ -37,7 +37,9 @@ pub(super) fn read(found: &Found, site: &Path) -> Read {
         Ok((published, document)) => {
             let path = snapshot_path(&published.id);
             let traced = opening::traced(&found.path).ok().flatten();
-            let page = page_below(Some(HOME), &document, traced.as_ref());
+            let question = opening::question(&found.path);
+            let (home, question) = (Some(HOME), question.as_deref());
+            let page = page(&document, Around { home, question, traced: traced.as_ref() });
             let written = write_changed(&site.join(&path), &page);
             Read {
                 source: source(Standing::Published { id: published.id.clone() }),

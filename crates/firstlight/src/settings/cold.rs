@@ -27,11 +27,7 @@ pub(crate) struct ColdSettings {
 }
 
 impl ColdSettings {
-    pub(crate) fn resolve(
-        args: ColdArgs,
-        format: Format,
-        typed: Vec<String>,
-    ) -> Result<Self, Error> {
+    pub(crate) fn resolve(args: ColdArgs, format: Format, typed: &[String]) -> Result<Self, Error> {
         if !matches!(args.page_cache, Policy::Clean | Policy::AsFound) {
             return Err(Error::Usage(format!(
                 "the page cache can be `clean` or `as-found`, not `{}`",
@@ -71,8 +67,9 @@ impl ColdSettings {
                 (true, Format::Json) => Show::OnStderr,
             },
             limit: args.limit,
-            report: if args.full { Report::Full } else { report(args.report) },
-            destination: Destination::new(format, args.export_json, args.output),
+            report: report(&args.length),
+            destination: Destination::new(format, args.export_json, args.output)
+                .redacted(args.redact),
         })
     }
 }

@@ -43,10 +43,24 @@ pub(crate) struct Destination {
     pub(crate) runs: PathBuf,
     /// For what can be made again.
     pub(crate) cache: PathBuf,
+    /// Whether what identifies the machine and its user is left out.
+    pub(crate) redact: bool,
 }
 
 impl Destination {
+    fn redacted(mut self, redact: bool) -> Self {
+        self.redact = redact;
+        self
+    }
+
     fn new(format: Format, export_json: Option<PathBuf>, output: Option<PathBuf>) -> Self {
-        Self { format, export_json, output, runs: runs_folder(), cache: cache_folder() }
+        Self {
+            format,
+            export_json,
+            output,
+            runs: runs_folder(),
+            cache: cache_folder(),
+            redact: false,
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use firstlight_engine::privacy::without_secrets;
 use firstlight_report::terminal::Report;
 use firstlight_schema::suite::Choice;
 
@@ -50,7 +51,7 @@ impl RunSettings {
         }
     }
 
-    pub(crate) fn resolve(args: RunArgs, format: Format, typed: Vec<String>) -> Self {
+    pub(crate) fn resolve(args: RunArgs, format: Format, typed: &[String]) -> Self {
         Self {
             start: match args.resume {
                 Some(folder) => Start::Resumed(Resume { folder, new_segment: args.new_segment }),
@@ -68,17 +69,19 @@ impl RunSettings {
                 extras: args.extras,
             },
             argv: without_folders(typed),
-            report: report(args.report),
+            report: report(&args.length),
             python: args.python,
-            destination: Destination::new(format, args.export_json, args.output),
+            destination: Destination::new(format, args.export_json, args.output)
+                .redacted(args.redact),
         }
     }
 }
 
 /// What was typed, without the folders of the machine it was typed on: the program and whatever else is
 /// a path from the root by its name. Which program and interpreter it was is told by digest and version.
-pub(super) fn without_folders(typed: Vec<String>) -> Vec<String> {
-    let mut typed = typed.into_iter();
+/// Values of options such as `--token` are left out.
+pub(super) fn without_folders(typed: &[String]) -> Vec<String> {
+    let mut typed = without_secrets(typed).into_iter();
     let program = typed.next().map(|program| name_of(&program).unwrap_or(program));
     program.into_iter().chain(typed.map(|argument| without_folder(&argument))).collect()
 }
@@ -98,11 +101,12 @@ fn name_of(path: &str) -> Option<String> {
     Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
-pub(super) fn report(asked: args::Report) -> Report {
-    match asked {
+pub(super) fn report(length: &args::LengthArgs) -> Report {
+    match length.report() {
         args::Report::Minimum => Report::Minimum,
         args::Report::Usual => Report::Usual,
         args::Report::Full => Report::Full,
+        args::Report::All => Report::All,
     }
 }
 
@@ -115,10 +119,10 @@ mod tests {
         let typed =
             ["./target/release/firstlight", "run", "suites/mine", "--python", "/opt/a/python3"];
         let more = ["--output=/srv/runs/one", "--set", "rate=0.1", "--set=weights=/srv/w", "/"];
-        let typed = typed.into_iter().chain(more).map(str::to_owned).collect();
+        let typed: Vec<_> = typed.into_iter().chain(more).map(str::to_owned).collect();
         let kept = ["firstlight", "run", "suites/mine", "--python", "python3"];
         let more = ["--output=one", "--set", "rate=0.1", "--set=weights=/srv/w", "/"];
         let kept: Vec<_> = kept.into_iter().chain(more).map(str::to_owned).collect();
-        assert_eq!(without_folders(typed), kept);
+        assert_eq!(without_folders(&typed), kept);
     }
 }

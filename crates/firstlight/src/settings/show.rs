@@ -16,6 +16,6 @@ pub(crate) struct ShowSettings {
 
 impl ShowSettings {
     pub(crate) fn resolve(args: ShowArgs, format: Format) -> Self {
-        Self { result: args.result, report: report(args.report), format }
+        Self { result: args.result, report: report(&args.length), format }
     }
 }

@@ -23,7 +23,7 @@ impl SnapshotSettings {
 
 #[derive(Debug)]
 pub(crate) struct VerifySettings {
-    pub(crate) snapshot: PathBuf,
+    pub(crate) snapshots: Vec<PathBuf>,
     /// A public key, or the file that holds it.
     pub(crate) key: Option<String>,
     pub(crate) format: Format,
@@ -31,6 +31,6 @@ pub(crate) struct VerifySettings {
 
 impl VerifySettings {
     pub(crate) fn resolve(args: VerifyArgs, format: Format) -> Self {
-        Self { snapshot: args.snapshot, key: args.key, format }
+        Self { snapshots: args.snapshots, key: args.key, format }
     }
 }

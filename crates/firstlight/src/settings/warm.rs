@@ -30,11 +30,7 @@ pub(crate) struct WarmSettings {
 }
 
 impl WarmSettings {
-    pub(crate) fn resolve(
-        args: WarmArgs,
-        format: Format,
-        typed: Vec<String>,
-    ) -> Result<Self, Error> {
+    pub(crate) fn resolve(args: WarmArgs, format: Format, typed: &[String]) -> Result<Self, Error> {
         let is_function = |text: &str| {
             text.rsplit_once(':').is_some_and(|(place, name)| !place.is_empty() && !name.is_empty())
         };
@@ -52,9 +48,10 @@ impl WarmSettings {
             timeout: args.timeout,
             seed: args.seed,
             argv: without_folders(typed),
-            report: report(args.report),
+            report: report(&args.length),
             python: args.python,
-            destination: Destination::new(format, args.export_json, args.output),
+            destination: Destination::new(format, args.export_json, args.output)
+                .redacted(args.redact),
         })
     }
 
@@ -102,7 +99,7 @@ mod tests {
     fn functions_become_arms_with_names_of_their_own() {
         let typed = ["firstlight", "warm", "a:f", "b.py:f", "--args", "\"x\", 3"];
         let Command::Warm(args) = Args::parse_from(typed).command else { panic!("it is warm") };
-        let settings = WarmSettings::resolve(args, Format::Text, Vec::new()).unwrap();
+        let settings = WarmSettings::resolve(args, Format::Text, &[]).unwrap();
         let suite = SuiteFile::parse(&settings.suite_text()).unwrap();
         let names: Vec<&str> = suite.arms.iter().map(|arm| arm.name.get_ref().as_str()).collect();
         assert_eq!(names, ["f", "f-2"]);

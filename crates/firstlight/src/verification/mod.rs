@@ -1,32 +1,38 @@
 //! Holds a snapshot against every rule. The files have been read with distrust; nothing is written.
 
+mod manifest;
 mod recompute;
 mod records;
 mod shapes;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod traced;
 
 use std::path::Path;
 
-use firstlight_analysis::rebuild::REVISION;
 use firstlight_analysis::rules;
 use firstlight_engine::sampling::turns;
 use firstlight_engine::snapshot::{
-    Files, check_inventory, check_signature, check_suite, check_version, read_manifest, read_suite,
+    Files, check_inventory, check_signature, check_suite, check_version, is_newer, raw_lines,
+    read_manifest, read_suite,
 };
 use firstlight_schema::run;
-use firstlight_schema::snapshot::{self, MANIFEST, Manifest, RESULT, TRACE, VALIDATION};
+use firstlight_schema::snapshot::{self, MANIFEST, RESULT, TRACE, VALIDATION};
 use firstlight_schema::suite_trace;
 use firstlight_schema::validation::{
     self, Place, Rule, RuleOutcome, RuleResult, ValidationDocument,
 };
-use serde_json::Value;
 
 use crate::error::Error;
 use crate::harness::build;
+use manifest::manifest_complete;
+use stored::stored;
 
 pub(crate) use records::{on_all_cores, parse as parse_records};
+pub(crate) use stored::written;
+
+const NOT_READ: &str = "what it needs cannot be read";
 
 /// Checks everything; an error is a snapshot that cannot even be checked.
 pub(crate) fn validate(
@@ -40,10 +46,11 @@ pub(crate) fn validate(
         check_inventory(files, &manifest),
         check_signature(files, key)?,
         versions(files),
-        manifest_complete(files),
+        manifest_complete(files, &manifest),
         check_suite(files, &manifest),
     ];
-    match records::read(files, path)? {
+    let newer = is_newer(&manifest);
+    match records::read(files, path, newer)? {
         Err(places) => {
             rules.push(RuleResult::unless(
                 Rule::Schemas,
@@ -52,18 +59,20 @@ pub(crate) fn validate(
             ));
         }
         Ok(records) => {
-            rules.push(rules::fresh_processes(&records, &manifest.origin));
-            let order = |things, rounds| turns(things, rounds, suite.sampling.seed);
-            rules.push(rules::interleaved(&records, &suite, &manifest.origin, &order));
-            let raw = shapes::raw(files, path, &records)?;
+            if !newer || records.len() == raw_lines(files, path)?.len() {
+                rules.push(rules::fresh_processes(&records, &manifest.origin));
+                rules.push(rules::times(&records, &suite));
+                let order = |things, rounds| turns(things, rounds, suite.sampling.seed);
+                rules.push(rules::interleaved(&records, &suite, &manifest.origin, &order));
+            }
+            let raw = if newer { Vec::new() } else { shapes::raw(files, path, &records)? };
             rules.extend(recompute::check(files, &manifest, &suite, records, raw));
         }
     }
-    rules.push(stored(files, &rules));
+    rules.push(stored(files, &manifest, &rules));
     for rule in Rule::ALL {
         if !rules.iter().any(|result| result.rule == rule) {
-            let evidence = "what it needs cannot be read";
-            rules.push(RuleResult::new(rule, RuleOutcome::NotChecked, evidence));
+            rules.push(RuleResult::new(rule, RuleOutcome::NotChecked, NOT_READ));
         }
     }
     rules.sort_by_key(|result| result.rule);
@@ -102,80 +111,4 @@ fn versions(files: &Files) -> RuleResult {
         result.evidence = format!("newer than this firstlight: {}", newer.join(", "));
     }
     result
-}
-
-/// No field of the manifest is empty.
-fn manifest_complete(files: &Files) -> RuleResult {
-    let manifest: Value = files
-        .get(MANIFEST)
-        .and_then(|content| serde_json::from_slice(content).ok())
-        .unwrap_or_default();
-    let mut seen = Seen::default();
-    seen.look("", &manifest);
-    let evidence = format!("{} fields, {} of them unknown", seen.fields, seen.unknown);
-    RuleResult::unless(Rule::ManifestComplete, seen.empty, evidence)
-}
-
-#[derive(Default)]
-struct Seen {
-    fields: u32,
-    unknown: u32,
-    empty: Vec<Place>,
-}
-
-impl Seen {
-    fn look(&mut self, path: &str, value: &Value) {
-        self.fields += 1;
-        match value {
-            Value::Null => self.unknown += 1,
-            Value::String(text) if text.trim().is_empty() => {
-                self.empty.push(Place::file(MANIFEST, "\"\"", "a value, or null").at(path));
-            }
-            Value::String(_) | Value::Bool(_) | Value::Number(_) => {}
-            Value::Array(values) => {
-                for (place, value) in values.iter().enumerate() {
-                    self.look(&format!("{path}/{place}"), value);
-                }
-            }
-            Value::Object(fields) => {
-                fields.iter().for_each(|(key, value)| self.look(&format!("{path}/{key}"), value));
-            }
-        }
-    }
-}
-
-/// The validation that lies in the snapshot says the same.
-fn stored(files: &Files, found: &[RuleResult]) -> RuleResult {
-    let Some(content) = files.get(VALIDATION) else {
-        let evidence = "no validation is stored yet";
-        return RuleResult::new(Rule::Validation, RuleOutcome::NotChecked, evidence);
-    };
-    let stored: ValidationDocument = match serde_json::from_slice(content) {
-        Ok(stored) => stored,
-        Err(error) => {
-            let place = Place::file(VALIDATION, error.to_string(), "a document `validation`");
-            return RuleResult::unless(Rule::Validation, vec![place], "it cannot be read");
-        }
-    };
-    let result =
-        files.get(RESULT).and_then(|content| serde_json::from_slice::<Value>(content).ok());
-    if result.is_some_and(|result| recompute::revision(&result) != u64::from(REVISION)) {
-        let evidence = "it was made with another revision of the analysis";
-        return RuleResult::new(Rule::Validation, RuleOutcome::Warn, evidence);
-    }
-    let mut places = Vec::new();
-    for (index, said) in stored.rules.iter().enumerate() {
-        // Whether a signature was looked at depends on who looks.
-        let now = found.iter().find(|now| now.rule == said.rule && now.rule != Rule::Signature);
-        if let Some(now) = now.filter(|now| now.outcome != said.outcome) {
-            let (said, now) = (said.outcome.name(), now.outcome.name());
-            places.push(Place::file(VALIDATION, said, now).at(format!("/rules/{index}/outcome")));
-        }
-    }
-    RuleResult::unless(Rule::Validation, places, "the stored validation says the same")
-}
-
-/// Whether a manifest was written by a version with fields that this one does not know.
-fn is_newer(manifest: &Manifest) -> bool {
-    manifest.schema.version.minor > snapshot::VERSION.minor
 }

@@ -4,7 +4,9 @@ use std::thread;
 
 use firstlight_analysis::rebuild::{REVISION, rebuild};
 use firstlight_analysis::rules;
-use firstlight_engine::snapshot::{Files, Shape, check_shape};
+use firstlight_engine::snapshot::{
+    Files, Shape, check_shape, is_newer, is_small_as_values, understood,
+};
 use firstlight_schema::difference::{Difference, Kind, differences};
 use firstlight_schema::reading::RawRecord;
 use firstlight_schema::run::RunDocument;
@@ -12,9 +14,10 @@ use firstlight_schema::snapshot::{MANIFEST, Manifest, RAW, RESULT, TRACE, VALIDA
 use firstlight_schema::suite::SuiteFile;
 use firstlight_schema::validation::{Place, Rule, RuleOutcome, RuleResult};
 use firstlight_schema::version::Build;
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::{is_newer, shapes, traced};
+use super::{shapes, traced};
 use crate::harness::build;
 
 /// More places than this are not listed.
@@ -29,15 +32,15 @@ pub(super) fn check(
     mut wrong_shapes: Vec<Place>,
 ) -> Vec<RuleResult> {
     let processes = records.len();
+    let newer = is_newer(manifest);
     let Some(expected) = recomputed(manifest, suite, records) else {
         let place = Place::file(RAW, "times or counts that no process can have", "raw readings");
         return vec![RuleResult::unless(Rule::Numbers, vec![place], "nothing follows from them")];
     };
     let published = files.get(RESULT).unwrap_or_default();
     let body = published.strip_suffix(b"\n").unwrap_or(published);
-    let numbers = if shapes::is_written_as(body, &expected) {
-        let short = shapes::shortened_run(&expected);
-        wrong_shapes.extend(check_shape(Shape::Run, RESULT, "", &short));
+    let same = shapes::is_written_as(body, &expected);
+    let numbers = if same {
         let evidence = format!("the result follows from {processes} raw records, byte for byte");
         RuleResult::pass(Rule::Numbers, evidence)
     } else {
@@ -47,26 +50,42 @@ pub(super) fn check(
     let documents =
         [(Shape::Manifest, MANIFEST), (Shape::Validation, VALIDATION), (Shape::SuiteTrace, TRACE)];
     for (shape, file) in documents {
-        let document = files.get(file).map(serde_json::from_slice::<Value>);
-        match document {
-            None => {}
-            Some(Ok(document)) => wrong_shapes.extend(check_shape(shape, file, "", &document)),
-            Some(Err(error)) => {
-                wrong_shapes.push(Place::file(file, error.to_string(), "a document"));
-            }
-        }
+        let Some(content) = files.get(file) else { continue };
+        wrong_shapes.extend(check_document(shape, file, content, newer));
     }
-    let evidence = format!("the manifest, the result and {processes} raw records");
-    vec![
+    let mut rules = vec![
         numbers,
-        RuleResult::unless(Rule::Schemas, wrong_shapes, evidence),
         rules::complete(&expected),
         rules::cache_evidence(&expected),
         rules::no_compile_in_window(&expected),
         rules::minimum_samples(&expected),
         rules::correctness(&expected),
         rules::control(&expected),
-    ]
+    ];
+    if same {
+        let short = shapes::shortened_run(expected);
+        wrong_shapes.extend(check_shape(Shape::Run, RESULT, "", &short));
+    }
+    let mut evidence = format!("the manifest, the result and {processes} raw records");
+    if newer {
+        evidence.push_str(", as far as this firstlight knows them");
+    }
+    rules.push(RuleResult::unless(Rule::Schemas, wrong_shapes, evidence));
+    rules
+}
+
+fn check_document(shape: Shape, file: &str, content: &[u8], newer: bool) -> Vec<Place> {
+    if !is_small_as_values(content) {
+        let published = format!("{} bytes", content.len());
+        return vec![Place::file(file, published, "a document of usual size")];
+    }
+    match serde_json::from_slice::<Value>(content) {
+        Ok(document) => {
+            let document = if newer { understood(shape, document).document } else { document };
+            check_shape(shape, file, "", &document)
+        }
+        Err(error) => vec![Place::file(file, error.to_string(), "a document")],
+    }
 }
 
 /// In a thread of its own, which may end if the readings are such as no process leaves.
@@ -87,22 +106,50 @@ fn compare(
     wrong_shapes: &mut Vec<Place>,
 ) -> RuleResult {
     let newer = is_newer(manifest);
-    let published: Value = match serde_json::from_slice(published) {
-        Ok(published) => published,
+    let analysis = match revision(published) {
+        Ok(analysis) => analysis,
+        Err(error) => {
+            let place = Place::file(RESULT, error, "a document `run`");
+            return RuleResult::unless(Rule::Numbers, vec![place], "the result cannot be read");
+        }
+    };
+    let small = is_small_as_values(published);
+    let values = if small { serde_json::from_slice(published) } else { Ok(Value::Null) };
+    let values = match values {
+        Ok(values) => values,
         Err(error) => {
             let place = Place::file(RESULT, error.to_string(), "a document `run`");
             return RuleResult::unless(Rule::Numbers, vec![place], "the result cannot be read");
         }
     };
-    wrong_shapes.extend(check_shape(Shape::Run, RESULT, "", &published));
-    let analysis = revision(&published);
+    let (values, left_out) = if newer && small {
+        let known = understood(Shape::Run, values);
+        (known.document, known.left_out)
+    } else {
+        (values, 0)
+    };
+    if small {
+        wrong_shapes.extend(check_shape(Shape::Run, RESULT, "", &values));
+    }
     if analysis != u64::from(REVISION) {
+        let advice = if analysis > u64::from(REVISION) {
+            "verify it with the firstlight that computed it"
+        } else {
+            "`firstlight snapshot --recompute` computes it anew"
+        };
         let evidence = format!(
             "the result was computed by revision {analysis} of the analysis, this firstlight has \
-             revision {REVISION}; `firstlight snapshot --recompute` computes it anew"
+             revision {REVISION}; {advice}"
         );
         return RuleResult::new(Rule::Numbers, RuleOutcome::Warn, evidence);
     }
+    if !small {
+        let at = shapes::first_difference(published, expected);
+        let place = Place::file(RESULT, "another text", "what was recomputed");
+        let evidence = format!("the result differs from what was recomputed, from byte {at} on");
+        return RuleResult::unless(Rule::Numbers, vec![place], evidence);
+    }
+    let published = values;
     let found = differences(&published, &shapes::value(expected));
     let is_wrong = |one: &&Difference| match one.kind {
         Kind::Differs => !(newer && one.path == "/schema/version/minor"),
@@ -122,10 +169,10 @@ fn compare(
         let places = wrong.into_iter().take(SHOWN).map(|one| place(RESULT, one)).collect();
         return RuleResult::unless(Rule::Numbers, places, evidence);
     }
-    let (rounded, unknown) = (count(Kind::Rounding), count(Kind::Unknown));
+    let (rounded, unknown) = (count(Kind::Rounding), count(Kind::Unknown) + left_out);
     let evidence = match (rounded, unknown) {
         (0, 0) => "the same values, written in another way".to_owned(),
-        (0, _) => format!("all but {unknown} fields of a newer version, which were not checked"),
+        (0, _) => format!("all but {unknown} values of a newer version, which were not checked"),
         _ => format!("{rounded} fractions differ in their last digits, as two machines' may"),
     };
     let rounded_places = found.iter().filter(|one| one.kind == Kind::Rounding);
@@ -136,12 +183,20 @@ fn compare(
     }
 }
 
-/// The revision of the analysis that computed a result.
-pub(super) fn revision(result: &Value) -> u64 {
-    result.get("analysis").and_then(Value::as_u64).unwrap_or(1)
+/// The revision of the analysis that computed a result; nothing else of it is kept.
+pub(super) fn revision(result: &[u8]) -> Result<u64, String> {
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(default = "first")]
+        analysis: u64,
+    }
+    fn first() -> u64 {
+        1
+    }
+    serde_json::from_slice::<Head>(result).map(|head| head.analysis).map_err(|e| e.to_string())
 }
 
-fn named(build: &Build) -> String {
+pub(super) fn named(build: &Build) -> String {
     match &build.commit {
         Some(commit) => format!("{} ({commit})", build.version),
         None => build.version.clone(),

@@ -7,13 +7,13 @@
 use std::io;
 use std::path::Path;
 
-use firstlight_engine::snapshot::{Files, Shape, check_shape, raw_lines};
+use firstlight_engine::snapshot::{Files, Shape, check_shape, is_small_as_values, raw_lines};
 use firstlight_schema::difference::{Kind, differences};
 use firstlight_schema::message::Message;
 use firstlight_schema::reading::{RawRecord, RawSample};
 use firstlight_schema::run::RunDocument;
 use firstlight_schema::snapshot::RAW;
-use firstlight_schema::validation::Place;
+use firstlight_schema::validation::{MOST_PLACES, Place};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,43 +23,60 @@ use crate::error::Error;
 /// So many spans of a block stand for all.
 const SHORT: usize = 4;
 
-/// Every line of `raw.jsonl` against its schema.
+/// Every line of `raw.jsonl` against its schema. Lines that our types would write are looked at on all cores
+/// and in short; others one by one, because as trees of values they take much memory.
 pub(super) fn raw(files: &Files, path: &Path, records: &[RawRecord]) -> Result<Vec<Place>, Error> {
     let lines = raw_lines(files, path)?;
-    let places = on_all_cores(records, |index, record| {
-        let prefix = (index + 1).to_string();
-        if is_written_as(lines[index], record) {
-            let subject = record.subject.clone();
+    let found = on_all_cores(records, |index, record| {
+        let subject = record.subject.clone();
+        is_written_as(lines[index], record).then(|| {
             let short = RawRecord { subject, sample: shortened(&record.sample) };
-            return check_shape(Shape::RawRecord, RAW, &prefix, &value(&short));
-        }
-        let published: Value = serde_json::from_slice(lines[index]).unwrap_or_default();
-        let mut places = check_shape(Shape::RawRecord, RAW, &prefix, &published);
-        let unknown = differences(&published, &value(record));
-        places.extend(unknown.into_iter().filter(|one| one.kind == Kind::Unknown).map(|one| {
-            Place {
-                file: RAW.to_owned(),
-                path: Some(format!("{prefix}{}", one.path)),
-                published: one.published,
-                expected: Some("no such field".to_owned()),
-            }
-        }));
-        places
+            check_shape(Shape::RawRecord, RAW, &(index + 1).to_string(), &value(&short))
+        })
     });
-    Ok(places.into_iter().flatten().collect())
+    let mut places = Vec::new();
+    for (index, found) in found.into_iter().enumerate() {
+        if places.len() >= MOST_PLACES {
+            break;
+        }
+        places.extend(found.unwrap_or_else(|| other(lines[index], &records[index], index + 1)));
+    }
+    Ok(places)
 }
 
-/// A copy of a run in which blocks of spans are short.
-pub(super) fn shortened_run(document: &RunDocument) -> Value {
-    let mut short = document.clone();
-    for case in &mut short.cases {
+/// A line that our types would write in another way.
+fn other(line: &[u8], record: &RawRecord, number: usize) -> Vec<Place> {
+    let prefix = number.to_string();
+    if !is_small_as_values(line) {
+        let expected = "a record of this size as firstlight writes it";
+        return vec![Place::file(RAW, "written in another way", expected).at(prefix)];
+    }
+    let published: Value = serde_json::from_slice(line).unwrap_or_default();
+    let mut places = check_shape(Shape::RawRecord, RAW, &prefix, &published);
+    let unknown = differences(&published, &value(record));
+    places.extend(unknown.into_iter().filter(|one| one.kind == Kind::Unknown).map(|one| Place {
+        file: RAW.to_owned(),
+        path: Some(format!("{prefix}{}", one.path)),
+        published: one.published,
+        expected: Some("no such field".to_owned()),
+    }));
+    places
+}
+
+/// A run with one sample of each regime: the others have the same type, and their readings were looked at
+/// as raw records.
+pub(super) fn shortened_run(mut document: RunDocument) -> Value {
+    for case in &mut document.cases {
         for arm in case.arms.iter_mut().chain(&mut case.again) {
+            arm.priming.truncate(1);
             arm.priming.iter_mut().for_each(shorten);
-            let samples = arm.regimes.iter_mut().flat_map(|regime| &mut regime.samples);
-            samples.for_each(|sample| shorten(&mut sample.raw));
+            for regime in &mut arm.regimes {
+                regime.samples.truncate(1);
+                regime.samples.iter_mut().for_each(|sample| shorten(&mut sample.raw));
+            }
         }
     }
-    value(&short)
+    value(&document)
 }
 
 fn shortened(sample: &RawSample) -> RawSample {
@@ -84,6 +101,13 @@ pub(super) fn value(document: &impl Serialize) -> Value {
 pub(super) fn is_written_as(bytes: &[u8], document: &impl Serialize) -> bool {
     let mut rest = Same(bytes);
     serde_json::to_writer(&mut rest, document).is_ok() && rest.0.is_empty()
+}
+
+/// The place of the first byte that is not what we would write for this document.
+pub(super) fn first_difference(bytes: &[u8], document: &impl Serialize) -> usize {
+    let mut rest = Same(bytes);
+    let _ = serde_json::to_writer(&mut rest, document);
+    bytes.len() - rest.0.len()
 }
 
 /// Takes what is written off the front of the bytes, and fails at the first that differs.

@@ -41,7 +41,7 @@ fn snapshot() -> (Files, Manifest) {
 
 /// Makes the hashes and the id agree with the files, as a forger would.
 fn seal(files: &mut Files, manifest: &Manifest) {
-    let forged = vouch(files, manifest.origin.clone(), manifest.after.clone(), None);
+    let forged = vouch(files, manifest.origin.clone(), manifest.after.clone(), None, build());
     files.put(MANIFEST, json(&forged).into_bytes());
 }
 
@@ -233,7 +233,7 @@ fn a_newer_minor_version_is_read_and_its_new_fields_are_not_judged() {
     assert!(!refused.passed, "the manifest does not say that it is newer");
     let mut newer = files.clone();
     newer.put(RESULT, content);
-    let mut forged = vouch(&newer, manifest.origin.clone(), manifest.after.clone(), None);
+    let mut forged = vouch(&newer, manifest.origin.clone(), manifest.after.clone(), None, build());
     forged.schema.version.minor = 9;
     forged.id = None;
     forged.id = Some(firstlight_engine::snapshot::identify(&forged));
@@ -242,7 +242,20 @@ fn a_newer_minor_version_is_read_and_its_new_fields_are_not_judged() {
     assert!(document.passed, "{:#?}", document.rules);
     let of = |rule| document.rules.iter().find(|one| one.rule == rule).unwrap();
     assert_eq!(of(Rule::Versions).outcome, RuleOutcome::Warn);
-    assert!(of(Rule::Numbers).evidence.contains("1 fields of a newer version"));
+    assert!(of(Rule::Numbers).evidence.contains("1 values of a newer version"));
+}
+
+#[test]
+fn a_process_without_a_place_in_the_plan_is_described_in_words() {
+    let (files, manifest) = snapshot();
+    let text = String::from_utf8(files.get(RAW).unwrap().to_vec()).unwrap();
+    let forged = text.replacen("\"round\":1", "\"round\":77", 1);
+    assert_ne!(forged, text);
+    let document = checked(&with(&files, &manifest, RAW, forged.into_bytes())).unwrap();
+    let order = document.rules.iter().find(|rule| rule.rule == Rule::Interleaved).unwrap();
+    let published: Vec<&str> =
+        order.places.iter().filter_map(|place| place.published.as_deref()).collect();
+    assert!(published.contains(&"cold-clean, round 77"), "{published:?}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! `trace.json`, whose recordings are not kept: what it says must still follow from its own steps and
 //! runs, and be of this suite.
 
-use firstlight_engine::snapshot::Files;
+use firstlight_engine::snapshot::{Files, Shape, check_version, is_small_as_values, read_document};
 use firstlight_schema::difference::{Difference, Kind, differences};
 use firstlight_schema::snapshot::TRACE;
 use firstlight_schema::suite::SuiteFile;
-use firstlight_schema::suite_trace::SuiteTraceDocument;
+use firstlight_schema::suite_trace::{self, SuiteTraceDocument};
 use firstlight_schema::validation::{Place, Rule, RuleResult};
 use firstlight_trace::{recomputed, tell_overheads};
 
@@ -15,11 +15,15 @@ use super::shapes;
 /// What was found of the result, and of the trace where the snapshot has one.
 pub(super) fn beside(numbers: RuleResult, files: &Files, suite: &SuiteFile) -> RuleResult {
     let Some(content) = files.get(TRACE) else { return numbers };
-    let published: SuiteTraceDocument = match serde_json::from_slice(content) {
-        Ok(published) => published,
-        Err(error) => {
-            return with(numbers, vec![Place::file(TRACE, error.to_string(), "a suite-trace")]);
-        }
+    if !is_small_as_values(content) {
+        let published = format!("{} bytes", content.len());
+        return with(numbers, vec![Place::file(TRACE, published, "a document of usual size")]);
+    }
+    let published = check_version(content, suite_trace::NAME, suite_trace::VERSION)
+        .and_then(|version| read_document(Shape::SuiteTrace, content, version));
+    let published: SuiteTraceDocument = match published {
+        Ok(published) => published.document,
+        Err(error) => return with(numbers, vec![Place::file(TRACE, error, "a suite-trace")]),
     };
     let mut places = identity(&published, suite);
     let mut expected = published.clone();

@@ -20,7 +20,7 @@ pub(crate) fn again(from: &Path, to: &Path, change: impl FnOnce(&mut Origin)) {
     files.remove(VALIDATION);
     files.remove(MANIFEST);
     assert!(files.get(&format!("{SUITE}suite.toml")).is_some());
-    let manifest = vouch(&files, origin, manifest.after, None);
+    let manifest = vouch(&files, origin, manifest.after, None, document.firstlight.clone());
     files.put(MANIFEST, json(&manifest).into_bytes());
     copy(&files, to).unwrap();
 }

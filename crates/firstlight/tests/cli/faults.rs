@@ -8,6 +8,16 @@ use crate::support::{Finished, Sandbox, assert_closes, eventually, ns, someone_r
 
 const HELLO: &str = r#"{"say":{"type":"hello","protocol":{"major":1,"minor":0},"role":"hooks","pid":1,"language":"x","runtime":"x","executable":null,"started":null,"at":"$now"}}"#;
 
+#[test]
+fn a_short_campaign_loses_nothing() {
+    let programs = crate::campaign::Programs {
+        firstlight: env!("CARGO_BIN_EXE_firstlight").into(),
+        replay: crate::support::replay_binary(),
+    };
+    let rows = crate::campaign::campaign(&programs, crate::campaign::Size::SHORT, 7);
+    assert!(rows.iter().all(|row| row.lost.is_empty()), "{}", crate::campaign::table(&rows));
+}
+
 fn script(actions: &[&str]) -> String {
     actions.join("\n")
 }

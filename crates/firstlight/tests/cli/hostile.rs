@@ -109,6 +109,55 @@ fn an_archive_that_ends_early_and_one_that_is_none_are_refused() {
 }
 
 #[test]
+fn bytes_after_the_archive_and_after_the_signature_are_refused() {
+    let sandbox = Sandbox::new();
+    measured(&sandbox);
+    let packed = firstlight(&sandbox, &["snapshot", "run", "--archive"]);
+    assert_eq!(packed.code, 0, "{}", packed.stderr);
+    let bytes = fs::read(sandbox.path().join("run.tar.zst")).unwrap();
+    let mut further = zstd::encode_all(&b"more than zeros"[..], 1).unwrap();
+    let longer = [bytes.as_slice(), further.as_slice()].concat();
+    fs::write(sandbox.path().join("frame.tar.zst"), longer).unwrap();
+    refused(&sandbox, "frame.tar.zst", &["has further bytes after its end"]);
+    further = zstd::encode_all(&vec![0; 1 << 20][..], 1).unwrap();
+    let longer = [bytes.as_slice(), further.as_slice()].concat();
+    fs::write(sandbox.path().join("zeros.tar.zst"), longer).unwrap();
+    refused(&sandbox, "zeros.tar.zst", &["has further bytes after its end"]);
+    fs::write(sandbox.path().join("plain.tar.zst"), [&bytes[..], b"plain"].concat()).unwrap();
+    refused(&sandbox, "plain.tar.zst", &["`plain.tar.zst` is refused"]);
+}
+
+#[test]
+fn a_pipe_is_no_archive_and_nobody_waits_for_it() {
+    let sandbox = Sandbox::new();
+    let pipe = sandbox.path().join("pipe.tar.zst");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let finished = firstlight(&sandbox, &["verify", "pipe.tar.zst"]);
+    assert_eq!(finished.code, 2, "{}", finished.stderr);
+}
+
+#[test]
+fn readings_that_would_take_much_memory_are_refused_with_the_limit() {
+    let sandbox = Sandbox::new();
+    let folder = measured(&sandbox);
+    // Two characters become sixteen bytes.
+    let text = format!("{{\"opened\":[{}1]}}\n", "1,".repeat(4 << 20));
+    fs::write(folder.join("raw.jsonl"), text).unwrap();
+    refused(&sandbox, "run", &["`raw.jsonl` would take more than 436207616 bytes of memory"]);
+    fs::write(folder.join("manifest.json"), vec![b' '; 9 << 20]).unwrap();
+    refused(&sandbox, "run", &["`manifest.json` has 9437184 bytes, 8388608 are allowed"]);
+}
+
+#[test]
+fn long_and_deep_names_are_refused() {
+    let sandbox = Sandbox::new();
+    let folder = measured(&sandbox);
+    let deep = "d/".repeat(40);
+    fs::create_dir_all(folder.join(&deep)).unwrap();
+    refused(&sandbox, "run", &["lies more than 16 folders deep"]);
+}
+
+#[test]
 fn a_link_inside_a_folder_is_refused() {
     let sandbox = Sandbox::new();
     let folder = measured(&sandbox);
@@ -124,7 +173,7 @@ fn ten_thousand_nested_arrays_are_refused_wherever_they_are() {
     for file in ["result.json", "raw.jsonl"] {
         let path = folder.join(file);
         let honest = fs::read_to_string(&path).unwrap();
-        fs::write(&path, format!("{nested}\n")).unwrap();
+        fs::write(&path, format!("{{\"a\":{nested}}}\n")).unwrap();
         let finished = firstlight(&sandbox, &["verify", "run"]);
         assert_eq!(finished.code, 6, "{}", finished.stderr);
         let deep = finished.stdout.contains("recursion limit") || file == "raw.jsonl";
@@ -143,7 +192,7 @@ fn a_future_major_version_is_refused_with_a_hint() {
     let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     manifest["schema"]["version"]["major"] = Value::from(2);
     fs::write(&path, manifest.to_string()).unwrap();
-    refused(&sandbox, "run", &["has version 2.1, this firstlight reads 1.x", "or a newer one"]);
+    refused(&sandbox, "run", &["has version 2.2, this firstlight reads 1.x", "or a newer one"]);
 }
 
 #[test]

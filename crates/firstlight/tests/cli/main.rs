@@ -4,6 +4,8 @@
 
 #[path = "../again/mod.rs"]
 mod again;
+#[path = "../campaign/mod.rs"]
+mod campaign;
 mod children;
 mod cold;
 mod doctor;
@@ -11,11 +13,16 @@ mod exchange;
 mod faults;
 mod hooks;
 mod hostile;
+mod impossible;
 mod interrupt;
 mod one_result;
+mod outputs;
+mod packing;
 mod publish;
 mod report;
 mod run;
+mod secrets;
+mod signals;
 mod snapshot;
 mod support;
 mod trace;

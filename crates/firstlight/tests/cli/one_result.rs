@@ -52,6 +52,15 @@ fn every_command_opens_a_cold_result_and_verify_catches_one_changed_digit() {
     assert_eq!(firstlight(&sandbox, &["verify", "run.tar.zst"]).code, 0);
     let page = fs::read_to_string(sandbox.path().join("page.html")).unwrap();
     assert!(page.contains("interpreter"), "the page has a ledger");
+    assert!(page.contains("firstlight cold --runs"), "the page says how to measure it again");
+    let made = firstlight(&sandbox, &["export", "run", "--to", "speedscope"]);
+    let flame: serde_json::Value = serde_json::from_str(&made.stdout).unwrap();
+    let profiles = flame["profiles"].as_array().unwrap();
+    let titles: Vec<&str> = profiles.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(titles[0].ends_with(": ledger") && titles[1].ends_with(": imports"), "{titles:?}");
+    for profile in profiles {
+        balanced(profile);
+    }
 
     let path = sandbox.path().join("run/result.json");
     let text = fs::read_to_string(&path).unwrap();
@@ -59,6 +68,18 @@ fn every_command_opens_a_cold_result_and_verify_catches_one_changed_digit() {
     let digit = if &text[wall..=wall] == "1" { "2" } else { "1" };
     fs::write(&path, format!("{}{digit}{}", &text[..wall], &text[wall + 1..])).unwrap();
     assert_eq!(firstlight(&sandbox, &["verify", "run"]).code, 6);
+}
+
+/// Frames open and close in order, inner ones first, within the profile.
+fn balanced(profile: &serde_json::Value) {
+    let (mut open, mut last) = (Vec::new(), 0);
+    for event in profile["events"].as_array().unwrap() {
+        let (frame, at) = (event["frame"].as_u64(), event["at"].as_u64().unwrap());
+        assert!(at >= last, "{event} goes back");
+        last = at;
+        if event["type"] == "O" { open.push(frame) } else { assert_eq!(open.pop(), Some(frame)) }
+    }
+    assert!(open.is_empty() && last > 0 && last <= profile["endValue"].as_u64().unwrap());
 }
 
 #[test]
@@ -72,7 +93,7 @@ fn commands_are_compared_and_regimes_interleaved() {
     let comparison = &document.cases[0].comparisons[0];
     assert_eq!((comparison.arm.as_str(), comparison.against.as_str()), ("b", "a"));
     assert_eq!(comparison.verdict, Verdict::Faster, "{comparison:?}");
-    assert!(measured.stdout.contains("less than a on average: run −"), "{}", measured.stdout);
+    assert!(measured.stdout.contains("faster than a on average: run −"), "{}", measured.stdout);
     assert_eq!(firstlight(&sandbox, &["verify", "run"]).code, 0);
 
     let both = ["-r", "2", "--cache", "clean,primed", "--arm", "new=python3 b.py"];
@@ -133,37 +154,87 @@ fn a_cold_document_of_an_earlier_version_is_still_read() {
     }
 }
 
+/// A snapshot as a newer minor version might write it.
+fn newer_snapshot() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
+    path.join("../../fixtures/snapshots/newer-minor.tar.zst").display().to_string()
+}
+
 #[test]
-fn a_result_of_a_newer_minor_version_is_shown_with_what_is_understood() {
+fn every_reader_shows_what_it_understands_of_a_newer_minor_version() {
     let sandbox = Sandbox::new();
-    let measured = cold(&sandbox, "run", &["-r", "2", "--", "python3", "-c", "pass"]);
+    let archive = newer_snapshot();
+    let must = |arguments: &[&str]| {
+        let finished = firstlight(&sandbox, arguments);
+        assert_eq!(finished.code, 0, "{arguments:?}: {}{}", finished.stdout, finished.stderr);
+        finished.stdout
+    };
+    fs::create_dir(sandbox.path().join("site")).unwrap();
+    must(&["snapshot", &archive, "--output", "folder"]);
+    must(&["snapshot", &archive, "--archive", "--output", "site/copy.tar.zst"]);
+    let document = sandbox.path().join("folder/result.json");
+    let file = document.display().to_string();
+    for result in ["folder", &archive, &file] {
+        let shown = must(&["show", result]);
+        assert!(shown.contains("newer-version"), "{shown}");
+        assert!(shown.contains("too-hot: the machine: 91 degrees"), "{shown}");
+        assert!(!shown.contains("lukewarm") && !shown.contains("twice-as-nice"), "{shown}");
+        must(&["show", result, "--report", "full"]);
+        must(&["show", result, "--format", "json"]);
+        must(&["compare", result, result, "--format", "json"]);
+        must(&["report", result, "--output", "page.html"]);
+        for format in ["csv", "pyperf", "bencher", "junit", "github-action-benchmark"] {
+            must(&["export", result, "--to", format]);
+        }
+    }
+    let page = fs::read_to_string(sandbox.path().join("page.html")).unwrap();
+    assert!(page.contains("too-hot"), "the page has a finding that only a newer firstlight knows");
+    for snapshot in ["folder", &archive] {
+        let verified = must(&["verify", snapshot]);
+        assert!(verified.contains("newer than this firstlight"), "{verified}");
+    }
+    let published = must(&["publish", "site"]);
+    assert!(!published.contains("refused"), "{published}");
+}
+
+#[test]
+fn what_a_newer_minor_version_wrote_is_never_changed() {
+    let sandbox = Sandbox::new();
+    assert_eq!(
+        firstlight(&sandbox, &["snapshot", &newer_snapshot(), "--output", "folder"]).code,
+        0
+    );
+    let path = sandbox.path().join("folder/result.json");
+    let before = fs::read(&path).unwrap();
+    let commands: [&[&str]; 2] =
+        [&["run", "--resume", "folder"], &["snapshot", "folder", "--recompute", "--output", "new"]];
+    for arguments in commands {
+        let refused = firstlight(&sandbox, arguments);
+        assert_eq!(refused.code, 2, "{arguments:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains("it is read, but not changed"), "{}", refused.stderr);
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn unknown_keys_are_refused_in_a_document_of_this_version_and_in_a_suite() {
+    let sandbox = Sandbox::new();
+    let measured = cold(&sandbox, "run", &["-r", "2", "--", "true"]);
     assert_eq!(measured.code, 0, "{}", measured.stderr);
     let text = fs::read_to_string(sandbox.path().join("run/result.json")).unwrap();
-    let mut newer: serde_json::Value = serde_json::from_str(&text).unwrap();
-    newer["schema"]["version"]["minor"] = 99.into();
-    newer["weather"] = "fine".into();
-    let arm = &mut newer["cases"][0]["arms"][0];
-    let mut unknown = arm["regimes"][0].clone();
-    unknown["regime"] = "lukewarm".into();
-    arm["regimes"].as_array_mut().unwrap().push(unknown);
-    let regime = &mut arm["regimes"][0];
-    let notice = serde_json::json!({ "finding": "too-hot", "text": "91 degrees" });
-    regime["notices"].as_array_mut().unwrap().push(notice);
-    regime["summary"]["phases"][0]["name"] = "dreaming".into();
-    regime["samples"][0]["phases"][0]["name"] = "dreaming".into();
-    sandbox.file("newer/result.json", &newer.to_string());
-    let shown = firstlight(&sandbox, &["show", "newer"]);
-    assert_eq!(shown.code, 0, "{}", shown.stderr);
-    assert!(shown.stdout.contains("too-hot: 91 degrees"), "{}", shown.stdout);
-    let commands: [&[&str]; 4] = [
-        &["show", "newer", "--report", "full"],
-        &["report", "newer", "--output", "page.html"],
-        &["compare", "newer", "newer"],
-        &["export", "newer", "--to", "csv"],
-    ];
-    for arguments in commands {
-        let finished = firstlight(&sandbox, arguments);
-        assert_eq!(finished.code, 0, "{arguments:?}: {}", finished.stderr);
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    document["cases"][0]["weather"] = "fine".into();
+    sandbox.file("same/result.json", &document.to_string());
+    let shown = firstlight(&sandbox, &["show", "same"]);
+    assert_eq!(shown.code, 2, "{}", shown.stdout);
+    assert!(shown.stderr.contains("unknown field `weather`"), "{}", shown.stderr);
+
+    write_suite(&sandbox);
+    for suite in [format!("weather = 1\n{SUITE}"), SUITE.replace("\"cold-clean\"", "\"lukewarm\"")]
+    {
+        sandbox.file("suite/suite.toml", &suite);
+        let refused = firstlight(&sandbox, &["run", "suite", "--output", "refused"]);
+        assert_eq!(refused.code, 2, "{suite}: {}", refused.stderr);
     }
 }
 

@@ -45,6 +45,23 @@ impl Sandbox {
         command
     }
 
+    /// A script of a shell with the environment of `firstlight`, which it finds as `$FIRSTLIGHT`.
+    pub(crate) fn bash(&self, script: &str) -> Finished {
+        let mut shell = Command::new("bash");
+        shell.current_dir(self.path()).args(["-c", script]);
+        let binary = self.firstlight();
+        for (name, value) in binary.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        Finished::of({
+            shell.env("FIRSTLIGHT", binary.get_program());
+            shell
+        })
+    }
+
     /// `firstlight cold` with a fake runner that follows the script.
     pub(crate) fn replay(&self, script: &str, arguments: &[&str]) -> Finished {
         let script = self.file("script.jsonl", script);

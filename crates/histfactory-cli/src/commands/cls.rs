@@ -45,6 +45,7 @@ pub(crate) struct ClsDocument<'a> {
 
 pub(crate) fn cls(settings: &ClsSettings, printer: &mut Printer) -> Result<Exit, Error> {
     let model = opening::model(&settings.model, printer)?;
+    opening::check_poi(&model, settings.test_poi)?;
     let kind = match settings.statistic {
         Tested::Q => TestKind::Q,
         Tested::Qtilde => TestKind::QTilde,

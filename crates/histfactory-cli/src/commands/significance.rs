@@ -56,6 +56,7 @@ pub(crate) fn significance(
     printer: &mut Printer,
 ) -> Result<Exit, Error> {
     let model = opening::model(&settings.model, printer)?;
+    settings.asimov.map_or(Ok(()), |value| opening::check_poi(&model, value))?;
     let dataset = match settings.asimov {
         None => Dataset::Observed,
         Some(mu) => Dataset::Asimov { mu },

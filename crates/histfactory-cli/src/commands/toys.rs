@@ -47,6 +47,7 @@ pub(crate) fn toys(settings: &ToysSettings, printer: &mut Printer) -> Result<Exi
     let poi = model.poi().ok_or(EvaluationError::NoPoi)?;
     let mut options = FitOptions::default();
     if let Some(value) = settings.test_poi {
+        opening::check_poi(&model, value)?;
         options = options.fixing(poi, value);
     }
     let start = model.fit(model.observed(), &options)?.require()?;

@@ -1,13 +1,14 @@
 //! Axes: numbers to places, ticks at round values, grid and labels.
 
+use firstlight_plot::scale::Scale;
+use firstlight_plot::svg::{Anchor, Stroke, Svg};
+
 use super::colour;
-use super::svg::{Anchor, Stroke, Svg};
 
 /// A range of numbers on a stretch of the page.
 #[derive(Clone, Copy)]
 pub(super) struct Axis {
-    from: f64,
-    to: f64,
+    scale: Scale,
     start: f64,
     end: f64,
 }
@@ -15,34 +16,21 @@ pub(super) struct Axis {
 impl Axis {
     pub(super) fn new([from, to]: [f64; 2], start: f64, end: f64) -> Self {
         let (from, to) = if to > from { (from, to) } else { (from - 0.5, from + 0.5) };
-        Self { from, to, start, end }
+        Self { scale: Scale::exact(from, to, false), start, end }
     }
 
     /// The place of a value; values outside are held at the edge.
     pub(super) fn at(&self, value: f64) -> f64 {
-        let part = ((value - self.from) / (self.to - self.from)).clamp(0.0, 1.0);
-        self.start + part * (self.end - self.start)
+        self.start + self.scale.at(value) * (self.end - self.start)
     }
 
     pub(super) fn covers(&self, value: f64) -> bool {
-        (self.from..=self.to).contains(&value)
+        self.scale.covers(value)
     }
 
-    /// Round values, about as many as asked for.
-    pub(super) fn ticks(&self, wanted: f64) -> Vec<f64> {
-        let rough = (self.to - self.from) / wanted;
-        let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= rough);
-        let step = step.unwrap_or(rough);
-        let first = (self.from / step).ceil();
-        let last = (self.to / step).floor();
-        let mut ticks = Vec::new();
-        let mut index = first;
-        while index <= last && ticks.len() < 100 {
-            ticks.push(index * step);
-            index += 1.0;
-        }
-        ticks
+    /// At most so many round values.
+    pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
+        self.scale.ticks(most)
     }
 }
 
@@ -83,12 +71,12 @@ impl Frame {
     /// Grid and axes; drawn over the areas and under the lines.
     pub(super) fn axes(&mut self, across: &str, up: &str) {
         let (bottom, top) = (HEIGHT - BOTTOM, TOP);
-        for tick in self.x.ticks(8.0) {
+        for tick in self.x.ticks(9) {
             let x = self.x.at(tick);
             self.svg.line([x, top], [x, bottom], Stroke::thin(colour::GRID));
             self.svg.text([x, bottom + 18.0], Anchor::Middle, &label(tick));
         }
-        for tick in self.y.ticks(7.0) {
+        for tick in self.y.ticks(8) {
             let y = self.y.at(tick);
             self.svg.line([LEFT, y], [WIDTH - RIGHT, y], Stroke::thin(colour::GRID));
             self.svg.text([LEFT - 8.0, y + 4.0], Anchor::End, &label(tick));
@@ -152,11 +140,11 @@ mod tests {
     fn ticks_are_round_and_inside() {
         let axis = Axis::new([0.13, 2.94], 0.0, 100.0);
         assert_eq!(
-            axis.ticks(6.0).iter().map(|t| label(*t)).collect::<Vec<_>>(),
+            axis.ticks(6).iter().map(|t| label(*t)).collect::<Vec<_>>(),
             ["0.5", "1", "1.5", "2", "2.5"]
         );
         let axis = Axis::new([-0.02, 0.02], 0.0, 100.0);
-        assert!(axis.ticks(6.0).iter().any(|tick| label(*tick) == "0"));
+        assert!(axis.ticks(6).iter().any(|tick| label(*tick) == "0"));
         assert_eq!(label(-0.0), "0");
     }
 }

@@ -1,8 +1,9 @@
 //! How often a value came.
 
+use firstlight_plot::svg::Stroke;
+
 use super::colour;
 use super::frame::Frame;
-use super::svg::Stroke;
 
 const BINS: usize = 40;
 

@@ -1,8 +1,9 @@
 //! CLs against the parameter of interest: the observed curve over the expected bands.
 
+use firstlight_plot::svg::Stroke;
+
 use super::colour;
 use super::frame::{Frame, Key};
-use super::svg::Stroke;
 
 /// CLs at one value: observed, and expected at −2, −1, 0, 1 and 2 standard deviations.
 pub(crate) struct LimitPoint {

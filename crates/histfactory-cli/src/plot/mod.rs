@@ -7,7 +7,6 @@ mod limit;
 mod pulls;
 mod ranking;
 mod scan;
-mod svg;
 
 pub(crate) use histogram::histogram;
 pub(crate) use limit::{LimitPoint, limit};
@@ -17,9 +16,8 @@ pub(crate) use scan::scan;
 
 /// Colours that people who cannot tell red from green can tell apart.
 pub(crate) mod colour {
-    pub(crate) const INK: &str = "#1f2933";
-    pub(crate) const FAINT: &str = "#9aa5b1";
-    pub(crate) const GRID: &str = "#e4e7eb";
+    pub(crate) use firstlight_plot::palette::{FAINT, GRID, INK};
+
     pub(crate) const ONE_SIGMA: &str = "#7fc97f";
     pub(crate) const TWO_SIGMA: &str = "#ffe08a";
     pub(crate) const LINE: &str = "#0b5fa5";

@@ -1,8 +1,9 @@
 //! Pulls: where the fit has put each constrained parameter, in units of its constraint.
 
+use firstlight_plot::svg::{Anchor, Stroke, Svg};
+
 use super::colour;
 use super::frame::{Axis, label};
-use super::svg::{Anchor, Stroke, Svg};
 
 /// A parameter's shift from its auxiliary measurement and its uncertainty after the fit, both in
 /// units of its uncertainty before.
@@ -30,7 +31,7 @@ pub(crate) fn pulls(rows: &[Pull]) -> String {
         let (from, to) = (axis.at(-sigma), axis.at(sigma));
         svg.rectangle([from, TOP], [to - from, bottom - TOP], fill);
     }
-    for tick in axis.ticks(8.0) {
+    for tick in axis.ticks(9) {
         let x = axis.at(tick);
         svg.line([x, bottom], [x, bottom + 5.0], Stroke::thin(colour::INK));
         svg.text([x, bottom + 19.0], Anchor::Middle, &label(tick));

@@ -1,8 +1,9 @@
 //! A ranking: what each parameter does to the one of interest, largest first, beside its pull.
 
+use firstlight_plot::svg::{Anchor, Stroke, Svg};
+
 use super::colour;
 use super::frame::{Axis, label};
-use super::svg::{Anchor, Stroke, Svg};
 
 /// A parameter, how far the one of interest moves with it, and where it went in the fit.
 pub(crate) struct Impact {
@@ -55,7 +56,7 @@ pub(crate) fn ranking(poi: &str, rows: &[Impact]) -> String {
         svg.outline([start, TOP], [PANEL, bottom - TOP], Stroke::thin(colour::INK));
         let middle = axis.at(0.0);
         svg.line([middle, TOP], [middle, bottom], Stroke::thin(colour::FAINT).dashed());
-        for tick in axis.ticks(5.0) {
+        for tick in axis.ticks(6) {
             let x = axis.at(tick);
             svg.line([x, bottom], [x, bottom + 5.0], Stroke::thin(colour::INK));
             svg.text([x, bottom + 19.0], Anchor::Middle, &label(tick));

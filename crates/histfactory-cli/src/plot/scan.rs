@@ -1,8 +1,9 @@
 //! A profile likelihood: twice the logarithm of the ratio to the best fit.
 
+use firstlight_plot::svg::Stroke;
+
 use super::colour;
 use super::frame::Frame;
-use super::svg::Stroke;
 
 /// The curve through values and their −2 ln λ, with the levels of one and two standard deviations.
 pub(crate) fn scan(parameter: &str, best: f64, points: &[[f64; 2]]) -> String {

@@ -106,3 +106,26 @@ fn a_model_that_can_never_explain_the_data_has_no_fit() {
     insta::assert_snapshot!(refused(&sandbox, 3, &["fit", "empty.json"]), @"error: the likelihood is infinite wherever the fit may go: counts were seen where none can be");
     insta::assert_snapshot!(refused(&sandbox, 3, &["upper-limit", "empty.json"]), @"error: the likelihood is infinite wherever the fit may go: counts were seen where none can be");
 }
+
+#[test]
+fn a_tested_value_outside_of_its_bounds_is_refused() {
+    let sandbox = Sandbox::new();
+    for command in ["cls", "toys"] {
+        let told = refused(&sandbox, 2, &[command, "small.json", "--test-poi", "1000"]);
+        assert!(told.contains("--test-poi 1000 lies outside of the bounds of `mu`"), "{told}");
+    }
+}
+
+#[test]
+fn negative_expected_rates_are_fitted_with_a_warning() {
+    let sandbox = Sandbox::new();
+    let mut workspace: serde_json::Value =
+        serde_json::from_str(&sandbox.read("small.json")).unwrap();
+    for sample in workspace["channels"][0]["samples"].as_array_mut().unwrap() {
+        sample["data"][0] = (-5.0).into();
+    }
+    sandbox.file("negative.json", &workspace.to_string());
+    let finished = sandbox.run(&["fit", "negative.json"]);
+    let words = "warning: the expected rate is negative in the bins [0]";
+    assert!(finished.stderr.contains(words), "{}", finished.stderr);
+}

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::kernel::{Curvature, Information, Simd, WithSimd, dispatch};
+use crate::kernel::{Curvature, Information, Part, Simd, WithSimd, dispatch};
 use crate::likelihood::Evaluator;
 use crate::model::layout::{Layout, Run};
 use crate::model::{Data, EvaluationError, Model};
@@ -160,54 +160,96 @@ impl Evaluator<'_> {
 }
 
 impl Curvature {
-    /// Lays everything out in a matrix; the dense part then holds all of its own.
+    /// Lays everything out in a matrix; the dense parts then hold all of their own.
     fn full(&mut self, layout: &Layout, matrix: &mut Matrix) {
-        let stride = self.dense.stride;
+        let elimination = &layout.elimination;
         let mut scaled = std::mem::take(&mut self.scaled);
-        scaled.clear();
-        for (row, v) in self.jacobian.chunks_exact(stride.max(1)).zip(&self.v) {
-            scaled.extend(row.iter().map(|value| v * value));
+        for (part, front) in self.parts.iter_mut().zip(&elimination.fronts) {
+            scaled.clear();
+            for (row, &bin) in front.bins.iter().enumerate() {
+                let v = self.v[bin as usize];
+                scaled.extend(part.row(row).iter().map(|value| v * value));
+            }
+            part.dense.add_products(&part.jacobian, &scaled);
         }
-        self.dense.add_products(&self.jacobian, &scaled);
         self.scaled = scaled;
-        self.global_rows(layout, matrix);
-        self.local_rows(layout, matrix);
-        // Rows of local parameters are there in full, those of the others from the diagonal on.
-        let (global, local): (Vec<&Run>, Vec<&Run>) =
-            layout.elimination.runs.iter().partition(|run| run.place.is_some());
-        let squares: Vec<_> = global.iter().map(|run| run.parameters.clone()).collect();
-        let mut rectangles = Vec::new();
-        for (at, one) in squares.iter().enumerate() {
-            rectangles.extend(squares[at + 1..].iter().map(|two| [one.clone(), two.clone()]));
-            rectangles.extend(local.iter().map(|run| [run.parameters.clone(), one.clone()]));
+        if let ([part], [_]) = (self.parts.as_slice(), elimination.fronts.as_slice()) {
+            global_rows(part, layout, matrix);
+            self.local_rows(layout, matrix);
+            // Rows of local parameters are there in full, those of the others from the diagonal on.
+            let (global, local): (Vec<&Run>, Vec<&Run>) =
+                elimination.runs.iter().partition(|run| run.place.is_some());
+            let squares: Vec<_> = global.iter().map(|run| run.parameters.clone()).collect();
+            let mut rectangles = Vec::new();
+            for (at, one) in squares.iter().enumerate() {
+                rectangles.extend(squares[at + 1..].iter().map(|two| [one.clone(), two.clone()]));
+                rectangles.extend(local.iter().map(|run| [run.parameters.clone(), one.clone()]));
+            }
+            matrix.mirror(&squares, &rectangles);
+        } else {
+            self.scatter(layout, matrix);
         }
-        matrix.mirror(&squares, &rectangles);
+        for (&second, &parameter) in self.constraint.iter().zip(&elimination.global) {
+            matrix.row_mut(parameter as usize)[parameter as usize] += second;
+        }
     }
 
-    /// Rows of the dense part, from the diagonal on.
-    fn global_rows(&self, layout: &Layout, matrix: &mut Matrix) {
-        let runs = &layout.elimination.runs;
-        for (at, run) in runs.iter().enumerate() {
-            let Some(first) = run.place else { continue };
-            for (i, parameter) in run.parameters.clone().enumerate() {
-                let (from, to) = (self.dense.row(first + i), matrix.row_mut(parameter));
-                let length = run.parameters.len() - i;
-                to[parameter..][..length].copy_from_slice(&from[first + i..][..length]);
-                for other in &runs[at + 1..] {
-                    if let Some(place) = other.place {
-                        let length = other.parameters.len();
-                        to[other.parameters.clone()].copy_from_slice(&from[place..][..length]);
+    /// The same from several fronts: most of the matrix is zero.
+    fn scatter(&self, layout: &Layout, matrix: &mut Matrix) {
+        matrix.values.fill(0.0);
+        let elimination = &layout.elimination;
+        for (part, front) in self.parts.iter().zip(&elimination.fronts) {
+            if front.bins.is_empty() {
+                continue;
+            }
+            let parameters = || front.parameters.iter().map(|parameter| *parameter as usize);
+            for (at, one) in parameters().enumerate() {
+                for (two, value) in parameters().zip(part.dense.row(at)).skip(at) {
+                    matrix.row_mut(one)[two] += value;
+                    if two != one {
+                        matrix.row_mut(two)[one] += value;
+                    }
+                }
+            }
+            for (row, &bin) in front.bins.iter().enumerate() {
+                let bin = bin as usize;
+                for local in elimination.local_of_bin[bin].clone() {
+                    let one = elimination.local[local] as usize;
+                    for (at, two) in parameters().enumerate() {
+                        let value = self.beside(part, row, bin, local, at);
+                        matrix.row_mut(one)[two] = value;
+                        matrix.row_mut(two)[one] = value;
+                    }
+                    for other in elimination.local_of_bin[bin].clone() {
+                        let two = elimination.local[other] as usize;
+                        matrix.row_mut(one)[two] = self.of_locals(layout, bin, local, other);
                     }
                 }
             }
         }
     }
 
+    /// A local parameter of a bin and a parameter of the bin's front.
+    fn beside(&self, part: &Part, row: usize, bin: usize, local: usize, at: usize) -> f64 {
+        let multiple = self.multiple[local] + self.v[bin] * self.slope[local];
+        let own = self.own_row[local].map_or(0.0, |own| part.own_row(own)[at]);
+        multiple * part.row(row)[at] + own
+    }
+
+    /// Two local parameters of a bin.
+    fn of_locals(&self, layout: &Layout, bin: usize, one: usize, two: usize) -> f64 {
+        let locals = &layout.elimination.local_of_bin[bin];
+        let place = (one - locals.start) * locals.len() + two - locals.start;
+        let block = self.blocks[self.block_of_bin[bin] + place];
+        block + self.v[bin] * self.slope[one] * self.slope[two]
+    }
+
     fn local_rows(&self, layout: &Layout, matrix: &mut Matrix) {
         let elimination = &layout.elimination;
-        let stride = self.dense.stride;
+        let part = &self.parts[0];
         for (bin, locals) in elimination.local_of_bin.iter().enumerate() {
-            for (i, local) in locals.clone().enumerate() {
+            let of_bin = part.row(elimination.row_of_bin[bin] as usize);
+            for local in locals.clone() {
                 let row = matrix.row_mut(elimination.local[local] as usize);
                 let multiple = self.multiple[local] + self.v[bin] * self.slope[local];
                 for run in &elimination.runs {
@@ -216,18 +258,16 @@ impl Curvature {
                         row.fill(0.0);
                         continue;
                     };
-                    let of_bin = &self.jacobian[bin * stride + place..];
-                    for (value, of_bin) in row.iter_mut().zip(of_bin) {
+                    for (value, of_bin) in row.iter_mut().zip(&of_bin[place..]) {
                         *value = multiple * of_bin;
                     }
                     if let Some(own) = self.own_row[local] {
-                        let own = &self.rows[own * stride + place..];
+                        let own = &part.own_row(own)[place..];
                         row.iter_mut().zip(own).for_each(|(value, own)| *value += own);
                     }
                 }
-                for (j, other) in locals.clone().enumerate() {
-                    let block = self.blocks[self.block_of_bin[bin] + i * locals.len() + j];
-                    let second = block + self.v[bin] * self.slope[local] * self.slope[other];
+                for other in locals.clone() {
+                    let second = self.of_locals(layout, bin, local, other);
                     row[elimination.local[other] as usize] = second;
                 }
             }
@@ -237,24 +277,27 @@ impl Curvature {
     /// H·p, for all parameters.
     pub(crate) fn multiply(&self, layout: &Layout, p: &[f64]) -> Vec<f64> {
         let elimination = &layout.elimination;
-        let stride = self.dense.stride;
-        let global = &elimination.global;
         let mut out = vec![0.0; p.len()];
-        for (i, &one) in global.iter().enumerate() {
-            if self.narrow {
-                out[one as usize] += self.constraint[i] * p[one as usize];
+        for (&second, &parameter) in self.constraint.iter().zip(&elimination.global) {
+            out[parameter as usize] += second * p[parameter as usize];
+        }
+        for (part, front) in self.parts.iter().zip(&elimination.fronts) {
+            if front.bins.is_empty() || self.narrow {
                 continue;
             }
-            let row = &self.dense.row(i)[..global.len()];
-            out[one as usize] += row[i] * p[one as usize];
-            for (j, &two) in global.iter().enumerate().skip(i + 1) {
-                out[one as usize] += row[j] * p[two as usize];
-                out[two as usize] += row[j] * p[one as usize];
+            for (i, &one) in front.parameters.iter().enumerate() {
+                let row = &part.dense.row(i)[..front.len()];
+                out[one as usize] += row[i] * p[one as usize];
+                for (value, &two) in row.iter().zip(&front.parameters).skip(i + 1) {
+                    out[one as usize] += value * p[two as usize];
+                    out[two as usize] += value * p[one as usize];
+                }
             }
         }
-        for (bin, locals) in elimination.local_of_bin.iter().enumerate() {
-            let row = &self.jacobian[bin * stride..(bin + 1) * stride];
-            let of_global: f64 = global
+        for (bin, front, row) in self.rows(layout) {
+            let locals = &elimination.local_of_bin[bin];
+            let of_global: f64 = front
+                .parameters
                 .iter()
                 .zip(row)
                 .map(|(&parameter, value)| value * p[parameter as usize])
@@ -274,17 +317,36 @@ impl Curvature {
                     out[parameter] += block * p[elimination.local[other] as usize];
                 }
                 if let Some(own) = self.own_row[local] {
-                    let own = &self.rows[own * stride..(own + 1) * stride];
-                    for (&two, value) in global.iter().zip(own) {
+                    let part = &self.parts[elimination.front_of_bin[bin] as usize];
+                    for (&two, value) in front.parameters.iter().zip(part.own_row(own)) {
                         out[parameter] += value * p[two as usize];
                         out[two as usize] += value * p[parameter];
                     }
                 }
             }
-            for (&parameter, value) in global.iter().zip(row) {
+            for (&parameter, value) in front.parameters.iter().zip(row) {
                 out[parameter as usize] += scale * value;
             }
         }
         out
+    }
+}
+
+/// Rows of the dense part, from the diagonal on.
+fn global_rows(part: &Part, layout: &Layout, matrix: &mut Matrix) {
+    let runs = &layout.elimination.runs;
+    for (at, run) in runs.iter().enumerate() {
+        let Some(first) = run.place else { continue };
+        for (i, parameter) in run.parameters.clone().enumerate() {
+            let (from, to) = (part.dense.row(first + i), matrix.row_mut(parameter));
+            let length = run.parameters.len() - i;
+            to[parameter..][..length].copy_from_slice(&from[first + i..][..length]);
+            for other in &runs[at + 1..] {
+                if let Some(place) = other.place {
+                    let length = other.parameters.len();
+                    to[other.parameters.clone()].copy_from_slice(&from[place..][..length]);
+                }
+            }
+        }
     }
 }

@@ -104,6 +104,7 @@ impl Fitter<'_> {
     fn with_lower_barrier(&mut self, fit: &Fit, barrier: Option<f64>) -> Option<Vec<f64>> {
         let layout = &self.evaluator.model.layout;
         let moving = fit.moving();
+        self.renew();
         self.evaluator.raw_gradient(&fit.theta);
         self.evaluator.collect(&mut self.curvature, Information::Exact);
         self.secants.clear();

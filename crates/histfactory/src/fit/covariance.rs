@@ -1,4 +1,9 @@
 //! The inverse of the Hessian at a minimum.
+//!
+//! A fit keeps the factorised Hessian. The inverse is computed when it is first asked for, since that
+//! takes longer than the fit.
+
+use std::sync::{Arc, OnceLock};
 
 use super::System;
 use super::lanes::Lanes;
@@ -8,65 +13,122 @@ use crate::model::layout::{LANES, Layout};
 
 /// Covariance of the parameters as the curvature at the minimum gives it. Parameters that are fixed
 /// or held by a bound or a kink have none: their rows are zero.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// The matrix and the variances are computed on first access, from the factor that the fit left.
+#[derive(Debug, Clone)]
 pub struct Covariance {
-    matrix: Matrix,
-    /// Free parameters of which the curvature says nothing.
-    unknown: Vec<bool>,
+    factor: Arc<Factor>,
+    matrix: OnceLock<Matrix>,
+    variances: OnceLock<Vec<f64>>,
 }
 
-impl Covariance {
-    pub(super) fn new(
-        layout: &Layout,
-        curvature: &Curvature,
-        system: &System,
-        free: &[bool],
-        moving: &[bool],
-    ) -> Self {
-        let count = moving.len();
-        let mut matrix = Matrix::zero(count);
-        let columns: Vec<usize> = (0..count).filter(|column| moving[*column]).collect();
-        // As many columns at a time as a vector has lanes: the factor is read once for all of them.
-        let mut units = Lanes::zeros(count);
-        for columns in columns.chunks(LANES) {
+/// A Hessian that has been factorised.
+#[derive(Debug)]
+pub(super) struct Factor {
+    pub(super) layout: Arc<Layout>,
+    pub(super) curvature: Curvature,
+    pub(super) system: System,
+    /// Parameters that the fit was free to move, and those that nothing held at the minimum.
+    pub(super) free: Vec<bool>,
+    pub(super) moving: Vec<bool>,
+}
+
+impl Factor {
+    /// Columns of the inverse, as many at a time as a vector has lanes: the factor is read once for
+    /// all of them.
+    fn columns(&self, wanted: &[usize], mut found: impl FnMut(usize, usize, &Lanes)) {
+        let Self { layout, curvature, system, moving, .. } = self;
+        let mut units = Lanes::zeros(moving.len());
+        for columns in wanted.chunks(LANES) {
             units.clear();
             for (lane, column) in columns.iter().enumerate() {
                 units.get_mut(*column)[lane] = 1.0;
             }
             system.solve_lanes(layout, curvature, moving, &mut units);
             for (lane, column) in columns.iter().enumerate() {
-                let row = &mut matrix.values[column * count..(column + 1) * count];
-                for (value, solved) in row.iter_mut().zip(units.of_lane(lane)) {
-                    *value = solved;
-                }
+                found(lane, *column, &units);
             }
         }
-        let has_none = |index: usize| free[index] && !(matrix.get(index, index) > 0.0);
-        let unknown = (0..count).map(has_none).collect();
-        Self { matrix, unknown }
+    }
+
+    fn moving(&self) -> Vec<usize> {
+        (0..self.moving.len()).filter(|parameter| self.moving[*parameter]).collect()
+    }
+}
+
+impl Covariance {
+    pub(super) fn new(factor: Arc<Factor>) -> Self {
+        Self { factor, matrix: OnceLock::new(), variances: OnceLock::new() }
     }
 
     pub fn matrix(&self) -> &Matrix {
-        &self.matrix
+        self.matrix.get_or_init(|| {
+            let count = self.factor.moving.len();
+            let mut matrix = Matrix::zero(count);
+            self.factor.columns(&self.factor.moving(), |lane, column, units| {
+                let row = matrix.row_mut(column);
+                row.iter_mut().zip(units.of_lane(lane)).for_each(|(value, solved)| *value = solved);
+            });
+            matrix
+        })
+    }
+
+    /// The variances of all parameters, without the rest of the matrix.
+    fn variances(&self) -> &[f64] {
+        self.variances.get_or_init(|| {
+            let count = self.factor.moving.len();
+            let mut variances = vec![0.0; count];
+            if let Some(matrix) = self.matrix.get() {
+                variances
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(at, value)| *value = matrix.get(at, at));
+            } else {
+                self.factor.columns(&self.factor.moving(), |lane, column, units| {
+                    variances[column] = units.get(column)[lane];
+                });
+            }
+            variances
+        })
     }
 
     /// The standard deviation of a parameter: zero if it is fixed, NaN if it is free and the curvature
     /// says nothing of it, because a bound or a kink holds it or because nothing depends on it.
     pub fn sigma(&self, parameter: usize) -> f64 {
-        if self.unknown[parameter] {
-            return f64::NAN;
-        }
-        self.variance(parameter).sqrt()
+        self.sigma_of(parameter, self.variances()[parameter])
+    }
+
+    /// The standard deviations of a few parameters, without those of the others.
+    pub(super) fn sigmas(&self, parameters: &[usize]) -> Vec<f64> {
+        let mut variances = vec![0.0; self.factor.moving.len()];
+        let moving: Vec<usize> =
+            parameters.iter().copied().filter(|at| self.factor.moving[*at]).collect();
+        self.factor.columns(&moving, |lane, column, units| {
+            variances[column] = units.get(column)[lane];
+        });
+        parameters.iter().map(|at| self.sigma_of(*at, variances[*at])).collect()
+    }
+
+    fn sigma_of(&self, parameter: usize, variance: f64) -> f64 {
+        let is_unknown = self.factor.free[parameter] && !(variance > 0.0);
+        if is_unknown { f64::NAN } else { variance.max(0.0).sqrt() }
     }
 
     /// The variance of a parameter, zero if it has none.
     pub(crate) fn variance(&self, parameter: usize) -> f64 {
-        self.matrix.get(parameter, parameter).max(0.0)
+        self.variances()[parameter].max(0.0)
     }
 
     /// The correlation of two parameters; zero if one of them is held.
     pub fn correlation(&self, one: usize, two: usize) -> f64 {
         let scale = self.sigma(one) * self.sigma(two);
-        if scale > 0.0 { self.matrix.get(one, two) / scale } else { 0.0 }
+        if scale > 0.0 { self.matrix().get(one, two) / scale } else { 0.0 }
+    }
+}
+
+impl PartialEq for Covariance {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.factor, &other.factor)
+            || (self.factor.free == other.factor.free && self.matrix() == other.matrix())
     }
 }

@@ -49,7 +49,7 @@ impl Fitter<'_> {
     fn lift(&mut self, state: &mut State) -> bool {
         let layout = &self.evaluator.model.layout;
         self.evaluator.collect(&mut self.curvature, Information::Fisher);
-        let stride = self.curvature.dense.stride;
+        let mut pulls = vec![0.0; layout.bins];
         let mut slope = vec![0.0; state.theta.len()];
         for bin in 0..layout.bins {
             let (rate, n) = (self.evaluator.scratch.rate[bin], self.evaluator.data.values[bin]);
@@ -62,13 +62,16 @@ impl Fitter<'_> {
             let v = 1e3 / (floor * floor);
             self.curvature.v[bin] = v;
             let pull = v * (rate - floor);
-            let row = &self.curvature.jacobian[bin * stride..(bin + 1) * stride];
-            for (&parameter, value) in layout.elimination.global.iter().zip(row) {
-                slope[parameter as usize] += pull * value;
-            }
+            pulls[bin] = pull;
             for local in layout.elimination.local_of_bin[bin].clone() {
                 let parameter = layout.elimination.local[local] as usize;
                 slope[parameter] += pull * self.curvature.slope[local];
+            }
+        }
+        for (bin, front, row) in self.curvature.rows(layout).filter(|(bin, ..)| pulls[*bin] != 0.0)
+        {
+            for (&parameter, value) in front.parameters.iter().zip(row) {
+                slope[parameter as usize] += pulls[bin] * value;
             }
         }
         let mut p: Vec<f64> = slope.iter().map(|slope| -slope).collect();

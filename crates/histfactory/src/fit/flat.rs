@@ -6,6 +6,7 @@
 
 use super::newton::State;
 use super::{Covariance, Fitter, FlatDirection};
+use crate::kernel::Information;
 use crate::model::Constraint;
 
 /// Damping that makes a singular Hessian solvable.
@@ -16,7 +17,6 @@ const LEAST: f64 = 1e-3;
 
 impl Fitter<'_> {
     /// The flattest direction, if a parameter without a constraint may move across its whole range along it.
-    /// The Hessian at the minimum has been collected.
     pub(super) fn flat_direction(
         &mut self,
         state: &State,
@@ -27,11 +27,17 @@ impl Fitter<'_> {
         let loose =
             |index: &usize| state.moving[*index] && matches!(constraints[*index], Constraint::Free);
         let candidates: Vec<usize> = (0..state.theta.len()).filter(loose).collect();
-        let is_wide = |index: &&usize| match covariance {
+        let sigmas = covariance.map(|covariance| covariance.sigmas(&candidates));
+        let is_wide = |(at, index): (usize, &usize)| match &sigmas {
             None => true,
-            Some(covariance) => !(covariance.sigma(**index) < range(**index)),
+            Some(sigmas) => !(sigmas[at] < range(*index)),
         };
-        candidates.iter().find(is_wide)?;
+        if !candidates.iter().enumerate().any(is_wide) {
+            return None;
+        }
+        self.renew();
+        self.evaluate(&mut state.clone());
+        self.evaluator.collect(&mut self.curvature, Information::Exact);
         let layout = &self.evaluator.model.layout;
         if !self.system.factorise(layout, &self.curvature, &state.moving, DAMPING) {
             return None;

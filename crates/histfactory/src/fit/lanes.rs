@@ -7,7 +7,7 @@ use super::narrow::Narrow;
 use super::system::{Eliminated, System};
 use crate::kernel::{Aligned, Curvature, Simd, WithSimd, dispatch, vectors, vectors_mut};
 use crate::linalg::Symmetric;
-use crate::model::layout::{LANES, Layout};
+use crate::model::layout::{Front, LANES, Layout};
 
 /// Numbers of as many toys as a vector has lanes, one after the other.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +36,14 @@ impl Lanes {
 
     pub(super) fn all_mut(&mut self) -> &mut [f64] {
         &mut self.values
+    }
+
+    /// The numbers of a front's parameters.
+    #[inline(always)]
+    fn gather(&mut self, dense: &Self, front: &Front) {
+        for (at, &place) in front.places.iter().enumerate() {
+            self.get_mut(at).copy_from_slice(dense.get(place as usize));
+        }
     }
 
     /// The numbers of one toy.
@@ -87,9 +95,16 @@ fn weighed<S: Simd>(simd: S, values: &[f64], row: &[f64]) -> [f64; LANES] {
 /// Solves UᵀU x = b in each lane of b.
 #[inline(always)]
 fn solve_factor<S: Simd>(simd: S, factor: &Symmetric, b: &mut [f64]) {
+    forward(simd, factor, factor.n, b);
+    backward(simd, factor, factor.n, b);
+}
+
+/// [`crate::linalg::forward`] in each lane of b.
+#[inline(always)]
+fn forward<S: Simd>(simd: S, factor: &Symmetric, own: usize, b: &mut [f64]) {
     let n = factor.n;
     let b = &mut b[..n * LANES];
-    for row in 0..n {
+    for row in 0..own {
         let values = &factor.row(row)[..n];
         let (before, after) = b.split_at_mut((row + 1) * LANES);
         let this = &mut before[row * LANES..];
@@ -99,7 +114,14 @@ fn solve_factor<S: Simd>(simd: S, factor: &Symmetric, b: &mut [f64]) {
         let scales: [f64; LANES] = std::array::from_fn(|lane| -this[lane]);
         spread(simd, after, &scales, &values[row + 1..]);
     }
-    for row in (0..n).rev() {
+}
+
+/// [`crate::linalg::backward`] in each lane of b.
+#[inline(always)]
+fn backward<S: Simd>(simd: S, factor: &Symmetric, own: usize, b: &mut [f64]) {
+    let n = factor.n;
+    let b = &mut b[..n * LANES];
+    for row in (0..own).rev() {
         let values = &factor.row(row)[..n];
         let (before, after) = b.split_at_mut((row + 1) * LANES);
         let sums = weighed(simd, after, &values[row + 1..]);
@@ -215,66 +237,82 @@ impl WithSimd for InParameters<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { system, layout, curvature, free, vector } = self;
         let elimination = &layout.elimination;
-        let (stride, globals) = (curvature.dense.stride.max(1), elimination.global.len());
         let parameter_of = |local: &usize| elimination.local[*local] as usize;
-        let mut dense = Lanes::zeros(globals);
+        let widest = elimination.fronts.iter().map(Front::len).max().unwrap_or(0);
+        let mut dense = Lanes::zeros(elimination.global.len());
+        let mut of_front = Lanes::zeros(widest);
         for (place, &parameter) in elimination.global.iter().enumerate() {
             dense.get_mut(place).copy_from_slice(vector.get(parameter as usize));
         }
-        for (bin, eliminated) in system.bins.iter().enumerate() {
-            match eliminated {
-                Eliminated::Nothing => {}
-                Eliminated::One { local, diagonal, multiple } => {
-                    let right = vector.get(parameter_of(local));
-                    let scales: [f64; LANES] =
-                        std::array::from_fn(|lane| -(multiple * right[lane] / diagonal));
-                    let row = &curvature.jacobian[bin * stride..][..globals];
-                    spread(simd, &mut dense.values, &scales, row);
-                }
-                Eliminated::Several { locals, factor, first } => {
-                    let mut right = of(vector, locals.iter().map(parameter_of));
-                    small_solve(factor, &mut right);
-                    let rows = system.rows[*first..].chunks_exact(stride);
-                    for (row, right) in rows.zip(right) {
-                        let scales = right.map(|right| -right);
-                        spread(simd, &mut dense.values, &scales, &row[..globals]);
+        let fronts = elimination.fronts.iter().zip(&curvature.parts).zip(&system.factors);
+        for ((front, part), factor) in fronts.clone() {
+            let count = front.len();
+            of_front.gather(&dense, front);
+            let right = &mut of_front.values[..count * LANES];
+            for (row, &bin) in front.bins.iter().enumerate() {
+                match &system.bins[bin as usize] {
+                    Eliminated::Nothing => {}
+                    Eliminated::One { local, diagonal, multiple } => {
+                        let of_local = vector.get(parameter_of(local));
+                        let scales: [f64; LANES] =
+                            std::array::from_fn(|lane| -(multiple * of_local[lane] / diagonal));
+                        spread(simd, right, &scales, &part.row(row)[..count]);
+                    }
+                    Eliminated::Several { locals, factor, first } => {
+                        let mut of_locals = of(vector, locals.iter().map(parameter_of));
+                        small_solve(factor, &mut of_locals);
+                        let rows = system.rows[*first..].chunks_exact(part.dense.stride.max(1));
+                        for (row, of_local) in rows.zip(of_locals) {
+                            let scales = of_local.map(|of_local| -of_local);
+                            spread(simd, right, &scales, &row[..count]);
+                        }
                     }
                 }
             }
-        }
-        for (place, used) in system.used.iter().enumerate() {
-            if !used {
-                dense.get_mut(place).fill(0.0);
+            let used = &system.used[front.first()..][..front.own];
+            for (values, used) in right.chunks_exact_mut(LANES).zip(used) {
+                if !used {
+                    values.fill(0.0);
+                }
+            }
+            forward(simd, factor, front.own, right);
+            for (at, &place) in front.places.iter().enumerate() {
+                dense.get_mut(place as usize).copy_from_slice(of_front.get(at));
             }
         }
-        solve_factor(simd, &system.factor, &mut dense.values);
         for (parameter, is_free) in free.iter().enumerate() {
             if !is_free {
                 vector.get_mut(parameter).fill(0.0);
             }
         }
-        for (place, &parameter) in elimination.global.iter().enumerate() {
-            vector.get_mut(parameter as usize).copy_from_slice(dense.get(place));
-        }
-        for (bin, eliminated) in system.bins.iter().enumerate() {
-            match eliminated {
-                Eliminated::Nothing => {}
-                Eliminated::One { local, diagonal, multiple } => {
-                    let row = &curvature.jacobian[bin * stride..][..globals];
-                    let sums = weighed(simd, &dense.values, row);
-                    let values = vector.get_mut(parameter_of(local)).iter_mut();
-                    values.zip(sums).for_each(|(x, sum)| *x = (*x - multiple * sum) / diagonal);
-                }
-                Eliminated::Several { locals, factor, first } => {
-                    let mut right = of(vector, locals.iter().map(parameter_of));
-                    let rows = system.rows[*first..].chunks_exact(stride);
-                    for (right, row) in right.iter_mut().zip(rows) {
-                        let sums = weighed(simd, &dense.values, &row[..globals]);
-                        right.iter_mut().zip(sums).for_each(|(x, sum)| *x -= sum);
+        for ((front, part), factor) in fronts.rev() {
+            let count = front.len();
+            of_front.gather(&dense, front);
+            backward(simd, factor, front.own, &mut of_front.values[..count * LANES]);
+            for at in 0..front.own {
+                dense.get_mut(front.first() + at).copy_from_slice(of_front.get(at));
+                vector.get_mut(front.parameters[at] as usize).copy_from_slice(of_front.get(at));
+            }
+            let solution = &of_front.values[..count * LANES];
+            for (row, &bin) in front.bins.iter().enumerate() {
+                match &system.bins[bin as usize] {
+                    Eliminated::Nothing => {}
+                    Eliminated::One { local, diagonal, multiple } => {
+                        let sums = weighed(simd, solution, &part.row(row)[..count]);
+                        let values = vector.get_mut(parameter_of(local)).iter_mut();
+                        values.zip(sums).for_each(|(x, sum)| *x = (*x - multiple * sum) / diagonal);
                     }
-                    small_solve(factor, &mut right);
-                    for (local, value) in locals.iter().zip(right) {
-                        vector.get_mut(parameter_of(local)).copy_from_slice(&value);
+                    Eliminated::Several { locals, factor, first } => {
+                        let mut right = of(vector, locals.iter().map(parameter_of));
+                        let rows = system.rows[*first..].chunks_exact(part.dense.stride.max(1));
+                        for (right, row) in right.iter_mut().zip(rows) {
+                            let sums = weighed(simd, solution, &row[..count]);
+                            right.iter_mut().zip(sums).for_each(|(x, sum)| *x -= sum);
+                        }
+                        small_solve(factor, &mut right);
+                        for (local, value) in locals.iter().zip(right) {
+                            vector.get_mut(parameter_of(local)).copy_from_slice(&value);
+                        }
                     }
                 }
             }

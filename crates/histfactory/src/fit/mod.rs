@@ -14,6 +14,8 @@ mod lanes;
 mod narrow;
 mod newton;
 mod options;
+#[cfg(test)]
+mod orderings;
 mod pace;
 mod result;
 mod ridges;

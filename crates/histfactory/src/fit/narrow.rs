@@ -58,7 +58,9 @@ impl Narrow {
                 place_of_bin[bin] = place;
             }
         }
-        let factor = Symmetric::new(layout.bins);
+        // Models with several fronts are never solved in bins.
+        let bins = if layout.elimination.fronts.len() > 1 { 0 } else { layout.bins };
+        let factor = Symmetric::new(bins);
         Self {
             place_of_bin,
             y: Aligned::zeros(factor.stride),
@@ -82,7 +84,9 @@ impl Narrow {
             if damping > 0.0 { d + damping * (d + info).max(1e-10) } else { d }
         };
         let stride = self.factor.stride;
-        let columns = curvature.transposed.chunks_exact(layout.padded_bins.max(1));
+        // Such a model has a single front.
+        let (part, front) = (&curvature.parts[0], &layout.elimination.fronts[0]);
+        let columns = part.transposed.chunks_exact(front.padded_bins.max(1));
         let globals = layout.elimination.global.iter().zip(&curvature.constraint);
         for ((&parameter, &constraint), column) in globals.zip(columns) {
             let parameter = parameter as usize;
@@ -257,10 +261,7 @@ mod tests {
     fn dense(curvature: &Curvature) -> Curvature {
         let mut dense = curvature.clone();
         dense.narrow = false;
-        dense.dense.values.fill(0.0);
-        for (place, second) in curvature.constraint.iter().enumerate() {
-            dense.dense.row_mut(place)[place] = *second;
-        }
+        dense.parts[0].dense.values.fill(0.0);
         dense
     }
 

@@ -5,10 +5,13 @@
 //! solving again with the parameters that would leave their range held at its end. Which matrix a
 //! step is taken with, a new one or the one that is held, is told by its `Pace`.
 
+use std::sync::Arc;
+
+use super::covariance::Factor;
 use super::kinks::Kink;
 use super::options::FitOptions;
 use super::pace::{Matrix, Pace};
-use super::result::{Fit, FitError, Outcome, Side};
+use super::result::{Fit, FitError, FlatDirection, Outcome, Side};
 use super::secants::{Ends, Secants};
 use super::{Covariance, System};
 use crate::kernel::{Curvature, Information};
@@ -31,6 +34,8 @@ pub struct Fitter<'a> {
     pub(super) secants: Secants,
     /// The parameters that the factor is one of.
     factored: Vec<bool>,
+    /// What the latest covariance has taken of this memory.
+    lent: Option<Arc<Factor>>,
 }
 
 /// A fit under way.
@@ -113,6 +118,7 @@ impl<'a> Fitter<'a> {
             system: System::new(&model.layout),
             secants: Secants::new(model.parameter_count()),
             factored: vec![false; model.parameter_count()],
+            lent: None,
         })
     }
 
@@ -125,9 +131,9 @@ impl<'a> Fitter<'a> {
     /// The same memory for data that do not live as long, or live longer.
     pub(crate) fn on<'b>(self, model: &'b Model, data: &'b Data) -> Fitter<'b> {
         let Self { evaluator: Evaluator { scratch, curvature: kept, .. }, .. } = self;
-        let Self { curvature, system, secants, factored, .. } = self;
+        let Self { curvature, system, secants, factored, lent, .. } = self;
         let evaluator = Evaluator { model, data, softened: None, scratch, curvature: kept };
-        Fitter { evaluator, curvature, system, secants, factored }
+        Fitter { evaluator, curvature, system, secants, factored, lent }
     }
 
     /// Minimises −log L.
@@ -145,6 +151,31 @@ impl<'a> Fitter<'a> {
         first: Option<Step>,
         options: &FitOptions,
     ) -> Fit {
+        if !options.covariance {
+            return self.find_minimum(state, pace, first, options);
+        }
+        // Once, at the minimum that counts.
+        let without = FitOptions { covariance: false, ..options.clone() };
+        let mut fit = self.find_minimum(state, pace, first, &without);
+        if !fit.at_border.is_empty() {
+            // There the curvature is that of the barrier.
+            return self.along_border(&fit, options).unwrap_or(fit);
+        }
+        let Ok(mut state) = self.begin(&without.from(&fit.theta)) else { return fit };
+        state.activate();
+        fit.at_kink.iter().for_each(|&parameter| state.moving[parameter] = false);
+        (fit.covariance, fit.flat) = self.covariance(&state);
+        fit.evaluations += state.evaluations;
+        fit
+    }
+
+    fn find_minimum(
+        &mut self,
+        state: State,
+        pace: Pace,
+        first: Option<Step>,
+        options: &FitOptions,
+    ) -> Fit {
         let kinks = state.kinks.clone();
         let fit = self.descend(state, pace, first, options);
         if !fit.converged() {
@@ -152,6 +183,40 @@ impl<'a> Fitter<'a> {
         }
         let fit = self.cross(fit, &kinks, options);
         self.search_minima(fit, options)
+    }
+
+    /// The covariance where the latest evaluation was, and a direction that nothing determines.
+    fn covariance(&mut self, state: &State) -> (Option<Covariance>, Option<FlatDirection>) {
+        let layout = &self.evaluator.model.layout;
+        self.evaluator.collect(&mut self.curvature, Information::Exact);
+        let covariance =
+            self.system.factorise(layout, &self.curvature, &state.moving, 0.0).then(|| {
+                self.factored.fill(false);
+                let factor = Arc::new(Factor {
+                    layout: Arc::clone(layout),
+                    curvature: std::mem::take(&mut self.curvature),
+                    system: std::mem::take(&mut self.system),
+                    free: state.free.clone(),
+                    moving: state.moving.clone(),
+                });
+                self.lent = Some(Arc::clone(&factor));
+                Covariance::new(factor)
+            });
+        let flat = self.flat_direction(state, covariance.as_ref());
+        (covariance, flat)
+    }
+
+    /// Memory for a factor, if a covariance has taken it: the same if nobody needs it any more.
+    pub(super) fn renew(&mut self) {
+        if !self.curvature.parts.is_empty() {
+            return;
+        }
+        let layout = &self.evaluator.model.layout;
+        let returned = self.lent.take().and_then(Arc::into_inner);
+        (self.curvature, self.system) = returned.map_or_else(
+            || (Curvature::new(layout), System::new(layout)),
+            |Factor { curvature, system, .. }| (curvature, system),
+        );
     }
 
     /// Goes on to the next minimum.
@@ -254,7 +319,7 @@ impl<'a> Fitter<'a> {
     }
 
     /// Learns from the latest step what the factor does not know of the curvature.
-    fn learn(&mut self, state: &State) -> bool {
+    pub(super) fn learn(&mut self, state: &State) -> bool {
         let [theta, gradient] = &state.from;
         let ends = Ends { theta: [theta, &state.theta], gradient: [gradient, &state.gradient] };
         self.secants.add(&ends, &self.factored)
@@ -262,6 +327,7 @@ impl<'a> Fitter<'a> {
 
     /// The start, with everything that holds it.
     pub(super) fn begin(&mut self, options: &FitOptions) -> Result<State, FitError> {
+        self.renew();
         let model = self.evaluator.model;
         let mut theta = options.start.clone().unwrap_or_else(|| model.init().to_vec());
         model.check_parameters(&theta)?;
@@ -358,7 +424,7 @@ impl<'a> Fitter<'a> {
     }
 
     /// Nothing if bounds have a say.
-    fn secant_direction(&mut self, state: &State) -> Option<Vec<f64>> {
+    pub(super) fn secant_direction(&mut self, state: &State) -> Option<Vec<f64>> {
         if self.factored != state.moving {
             return None;
         }
@@ -492,15 +558,14 @@ impl<'a> Fitter<'a> {
     /// The gradient that rounding alone can leave.
     fn rounding(&self, state: &State) -> f64 {
         let layout = &self.evaluator.model.layout;
-        let stride = self.curvature.dense.stride;
         let weights = &self.evaluator.scratch.weight;
         // What the sums of the gradient are made of, for each parameter.
         let mut parts = vec![0.0_f64; state.theta.len()];
-        for (place, &parameter) in layout.elimination.global.iter().enumerate() {
-            let rows = self.curvature.jacobian.chunks_exact(stride.max(1));
-            let slopes =
-                rows.zip(weights).map(|(row, weight)| (2.0 + weight.abs()) * row[place].abs());
-            parts[parameter as usize] = slopes.sum();
+        for (bin, front, row) in self.curvature.rows(layout) {
+            let size = 2.0 + weights[bin].abs();
+            for (&parameter, slope) in front.parameters.iter().zip(row) {
+                parts[parameter as usize] += size * slope.abs();
+            }
         }
         for (local, &parameter) in layout.elimination.local.iter().enumerate() {
             parts[parameter as usize] = 2.0 * self.curvature.slope[local].abs();
@@ -533,20 +598,13 @@ impl<'a> Fitter<'a> {
         iterations: usize,
         options: &FitOptions,
     ) -> Fit {
-        let layout = &self.evaluator.model.layout;
         let kkt = state.activate();
         let mut covariance = None;
         let mut flat = None;
         if options.covariance {
             self.evaluate(&mut state);
             state.activate();
-            self.evaluator.collect(&mut self.curvature, Information::Exact);
-            if self.system.factorise(layout, &self.curvature, &state.moving, 0.0) {
-                let (free, moving) = (&state.free, &state.moving);
-                covariance =
-                    Some(Covariance::new(layout, &self.curvature, &self.system, free, moving));
-            }
-            flat = self.flat_direction(&state, covariance.as_ref());
+            (covariance, flat) = self.covariance(&state);
         }
         let at_kink = state.leave_kinks();
         Fit {

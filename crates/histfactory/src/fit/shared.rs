@@ -16,7 +16,7 @@ use super::result::{Fit, FitError};
 use super::system::{small_cholesky, small_solve};
 use crate::kernel::{Curvature, Information, Simd, WithSimd, dispatch};
 use crate::linalg::add_multiple;
-use crate::model::layout::{LANES, Place};
+use crate::model::layout::{Front, LANES};
 use crate::model::{Data, Model};
 use crate::special::poisson_deviance;
 
@@ -216,21 +216,25 @@ impl WithSimd for Slopes<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { shared, weights, gradient } = self;
         let elimination = &shared.model.layout.elimination;
-        let stride = shared.curvature.dense.stride;
-        let globals = elimination.global.len();
-        let mut dense = Lanes::zeros(globals);
-        for bin in 0..shared.rate.len() {
-            let row = &shared.curvature.jacobian[bin * stride..][..globals];
-            spread(simd, dense.all_mut(), weights.get(bin), row);
+        let layout = &shared.model.layout;
+        let widest = elimination.fronts.iter().map(Front::len).max().unwrap_or(0);
+        let mut of_front = Lanes::zeros(widest);
+        for (front, part) in elimination.fronts.iter().zip(&shared.curvature.parts) {
+            of_front.clear();
+            for (row, &bin) in front.bins.iter().enumerate() {
+                let target = &mut of_front.all_mut()[..front.len() * LANES];
+                spread(simd, target, weights.get(bin as usize), &part.row(row)[..front.len()]);
+            }
+            for (at, &parameter) in front.parameters.iter().enumerate() {
+                let sums = gradient.get_mut(parameter as usize).iter_mut();
+                sums.zip(of_front.get(at)).for_each(|(sum, part)| *sum += part);
+            }
+        }
+        for bin in 0..layout.bins {
             for local in elimination.local_of_bin[bin].clone() {
                 let slope = shared.curvature.slope[local];
                 let of_local = gradient.get_mut(elimination.local[local] as usize).iter_mut();
                 of_local.zip(weights.get(bin)).for_each(|(g, weight)| *g += slope * weight);
-            }
-        }
-        for (parameter, place) in elimination.place.iter().enumerate() {
-            if let Place::Global(place) = place {
-                gradient.get_mut(parameter).copy_from_slice(dense.get(*place as usize));
             }
         }
     }

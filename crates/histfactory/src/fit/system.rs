@@ -1,4 +1,8 @@
-//! Solves with the Hessian of a model: local parameters are eliminated in their bins, the rest is
+//! Solves with the Hessian of a model: local parameters are eliminated in their bins, the rest in the
+//! fronts that the model has for them.
+//!
+//! A front is a dense matrix of the parameters that it eliminates and of those they are coupled to.
+//! What their elimination leaves is added to the parent's front. A model with a single front is
 //! factorised densely.
 //!
 //! A local parameter γ of bin b has a row r against the global parameters and a diagonal h, and
@@ -8,19 +12,24 @@
 
 use super::narrow::Narrow;
 use crate::kernel::{Aligned, Curvature, Simd, WithSimd, dispatch};
-use crate::linalg::{Symmetric, axpy, dot, solve};
-use crate::model::layout::Layout;
+use crate::linalg::{Symmetric, axpy, backward, dot, forward};
+use crate::model::layout::{Front, Layout};
 
 /// A factorised Hessian.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct System {
-    pub(super) factor: Symmetric,
+    /// Of each front.
+    pub(super) factors: Vec<Symmetric>,
+    /// The rows that a front's bins multiply, and with what.
     left: Aligned,
     right: Aligned,
     pub(super) bins: Vec<Eliminated>,
     /// Rows of the local parameters that are no multiple of a bin's gradient.
     pub(super) rows: Vec<f64>,
+    /// Numbers of all global parameters, and of those of a front.
     dense: Vec<f64>,
+    of_front: Vec<f64>,
+    diagonal: Vec<f64>,
     pub(super) used: Vec<bool>,
     /// In place of all this, where the latest factor is one of the expected information.
     pub(super) narrow: Narrow,
@@ -41,8 +50,11 @@ pub(super) enum Eliminated {
 impl System {
     pub(crate) fn new(layout: &Layout) -> Self {
         let globals = layout.elimination.global.len();
+        let fronts = &layout.elimination.fronts;
         Self {
-            factor: Symmetric::new(globals),
+            factors: fronts.iter().map(|front| Symmetric::new(front.len())).collect(),
+            of_front: vec![0.0; fronts.iter().map(Front::len).max().unwrap_or(0)],
+            diagonal: vec![0.0; globals],
             bins: vec![Eliminated::Nothing; layout.bins],
             used: vec![false; globals],
             dense: vec![0.0; globals],
@@ -64,40 +76,104 @@ impl System {
         if self.is_narrow {
             return self.narrow.factorise(layout, curvature, free, damping);
         }
-        let stride = curvature.dense.stride;
+        self.rows.clear();
+        self.diagonal.copy_from_slice(&curvature.constraint);
+        let fronts = &layout.elimination.fronts;
+        for (index, front) in fronts.iter().enumerate() {
+            if !self.assemble(layout, curvature, free, damping, index) {
+                return false;
+            }
+            for (at, &place) in front.places.iter().enumerate() {
+                self.diagonal[place as usize] += self.factors[index].row(at)[at];
+            }
+        }
+        if damping > 0.0 {
+            self.damp(layout, curvature, damping);
+        }
+        for (place, used) in self.used.iter_mut().enumerate() {
+            *used = free[layout.elimination.global[place] as usize] && self.diagonal[place] != 0.0;
+        }
+        for (index, front) in fronts.iter().enumerate() {
+            let (factor, later) = self.factors[index..].split_first_mut().expect("it has one each");
+            let own = front.first()..front.first() + front.own;
+            for (at, constraint) in curvature.constraint[own.clone()].iter().enumerate() {
+                factor.row_mut(at)[at] += constraint;
+            }
+            mask(factor, &self.used[own]);
+            if !factor.eliminate(front.own) {
+                return false;
+            }
+            if let Some(parent) = front.parent {
+                add_rest(factor, front, &mut later[parent - index - 1]);
+            }
+        }
+        true
+    }
+
+    /// What a front's bins give to it, its locals eliminated.
+    fn assemble(
+        &mut self,
+        layout: &Layout,
+        curvature: &Curvature,
+        free: &[bool],
+        damping: f64,
+        index: usize,
+    ) -> bool {
+        let (front, part) = (&layout.elimination.fronts[index], &curvature.parts[index]);
+        if front.bins.is_empty() {
+            self.factors[index].values.fill(0.0);
+            return true;
+        }
         self.left.clear();
         self.right.clear();
-        self.rows.clear();
-        self.factor.values.copy_from_slice(&curvature.dense.values);
-        if damping > 0.0 {
-            self.damp(curvature, damping);
-        }
-        for bin in 0..layout.bins {
-            let row = &curvature.jacobian[bin * stride..(bin + 1) * stride];
+        self.factors[index].values.copy_from_slice(&part.dense.values);
+        for (row, &bin) in front.bins.iter().enumerate() {
+            let bin = bin as usize;
             let mut v = curvature.v[bin];
             if !self.eliminate(layout, curvature, free, damping, bin, &mut v) {
                 return false;
             }
-            self.left.extend(row.iter().copied());
-            self.right.extend(row.iter().map(|value| v * value));
+            self.left.extend(part.row(row).iter().copied());
+            self.right.extend(part.row(row).iter().map(|value| v * value));
         }
-        self.factor.add_products(&self.left, &self.right);
-        self.mask(layout, free);
-        self.factor.factorise()
+        self.factors[index].add_products(&self.left, &self.right);
+        true
     }
 
-    fn damp(&mut self, curvature: &Curvature, damping: f64) {
-        let stride = curvature.dense.stride;
-        for place in 0..self.factor.n {
-            let row = curvature.dense.row(place);
-            let beside: f64 = row[place + 1..self.factor.n].iter().map(|value| value.abs()).sum();
-            // The factors of a product have a diagonal that vanishes with them, beside a number
-            // that does not: multiples of the diagonal alone would never be enough.
-            let mut diagonal = row[place].abs().max(1e-6 * beside);
-            for (row, v) in curvature.jacobian.chunks_exact(stride.max(1)).zip(&curvature.v) {
-                diagonal += v * row[place] * row[place];
+    fn damp(&mut self, layout: &Layout, curvature: &Curvature, damping: f64) {
+        let globals = self.dense.len();
+        let mut diagonal = curvature.constraint.clone();
+        let mut beside = vec![0.0; globals];
+        let mut squares = vec![0.0; globals];
+        for (part, front) in curvature.parts.iter().zip(&layout.elimination.fronts) {
+            if front.bins.is_empty() {
+                continue;
             }
-            self.factor.row_mut(place)[place] += damping * diagonal.max(1e-10);
+            for (at, &place) in front.places.iter().enumerate() {
+                let row = &part.dense.row(at)[..front.len()];
+                diagonal[place as usize] += row[at];
+                for (&other, value) in front.places.iter().zip(row).skip(at + 1) {
+                    beside[place as usize] += value.abs();
+                    beside[other as usize] += value.abs();
+                }
+            }
+            for (row, &bin) in front.bins.iter().enumerate() {
+                let v = curvature.v[bin as usize];
+                for (&place, value) in front.places.iter().zip(part.row(row)) {
+                    squares[place as usize] += v * value * value;
+                }
+            }
+        }
+        for (factor, front) in self.factors.iter_mut().zip(&layout.elimination.fronts) {
+            for at in 0..front.own {
+                let place = front.first() + at;
+                // The factors of a product have a diagonal that vanishes with them, beside a number
+                // that does not: multiples of the diagonal alone would never be enough.
+                let size = diagonal[place].abs().max(1e-6 * beside[place]) + squares[place];
+                let raise = damping * size.max(1e-10);
+                factor.row_mut(at)[at] += raise;
+                self.diagonal[place] += raise;
+            }
         }
     }
 
@@ -150,16 +226,16 @@ impl System {
         if !raised_cholesky(&mut factor, count, raises) {
             return false;
         }
-        let stride = curvature.dense.stride;
-        let jacobian = &curvature.jacobian[bin * stride..(bin + 1) * stride];
+        let part = &curvature.parts[elimination.front_of_bin[bin] as usize];
+        let stride = part.dense.stride;
+        let jacobian = part.row(elimination.row_of_bin[bin] as usize);
         let first = self.rows.len();
         for local in &locals {
             let multiple = curvature.multiple[*local] + *v * curvature.slope[*local];
             match curvature.own_row[*local] {
                 None => self.rows.extend(jacobian.iter().map(|value| multiple * value)),
                 Some(own) => {
-                    let own = &curvature.rows[own * stride..(own + 1) * stride];
-                    let pairs = jacobian.iter().zip(own);
+                    let pairs = jacobian.iter().zip(part.own_row(own));
                     self.rows.extend(pairs.map(|(value, own)| own + multiple * value));
                 }
             }
@@ -184,26 +260,6 @@ impl System {
         self.right.extend(taken);
         self.bins[bin] = Eliminated::Several { locals, factor, first };
         true
-    }
-
-    /// Takes the parameters that are not free, or have no influence, out of the dense part.
-    fn mask(&mut self, layout: &Layout, free: &[bool]) {
-        let n = self.factor.n;
-        for place in 0..n {
-            let parameter = layout.elimination.global[place] as usize;
-            let diagonal = self.factor.row(place)[place];
-            self.used[place] = free[parameter] && diagonal != 0.0;
-        }
-        for place in 0..n {
-            if self.used[place] {
-                continue;
-            }
-            self.factor.row_mut(place).fill(0.0);
-            for row in 0..place {
-                self.factor.row_mut(row)[place] = 0.0;
-            }
-            self.factor.row_mut(place)[place] = 1.0;
-        }
     }
 
     /// Solves for the free parameters; the others get zero. `vector` has one value for each
@@ -237,73 +293,112 @@ impl WithSimd for Solve<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { system, layout, curvature, free, vector } = self;
-        let System { factor, bins, rows, dense, used, .. } = system;
-        let globals = dense.len();
+        let System { factors, bins, rows, dense, of_front, used, .. } = system;
         let elimination = &layout.elimination;
-        let stride = curvature.dense.stride;
         for (value, parameter) in dense.iter_mut().zip(&elimination.global) {
             *value = vector[*parameter as usize];
         }
-        for (bin, eliminated) in bins.iter().enumerate() {
-            let jacobian = &curvature.jacobian[bin * stride..];
-            match eliminated {
-                Eliminated::Nothing => {}
-                Eliminated::One { local, diagonal, multiple } => {
-                    let right = vector[elimination.local[*local] as usize];
-                    let scale = multiple * right / diagonal;
-                    axpy(simd, dense, -scale, &jacobian[..globals]);
-                }
-                Eliminated::Several { locals, factor, first } => {
-                    let mut right: Vec<f64> = locals
-                        .iter()
-                        .map(|local| vector[elimination.local[*local] as usize])
-                        .collect();
-                    small_solve(factor, &mut right);
-                    for (row, right) in rows[*first..].chunks_exact(stride.max(1)).zip(right) {
-                        axpy(simd, dense, -right, &row[..globals]);
+        let fronts = elimination.fronts.iter().zip(&curvature.parts).zip(&*factors);
+        for ((front, part), factor) in fronts.clone() {
+            let right = &mut of_front[..front.len()];
+            gather(right, dense, front);
+            for (row, &bin) in front.bins.iter().enumerate() {
+                match &bins[bin as usize] {
+                    Eliminated::Nothing => {}
+                    Eliminated::One { local, diagonal, multiple } => {
+                        let of_local = vector[elimination.local[*local] as usize];
+                        let scale = multiple * of_local / diagonal;
+                        axpy(simd, right, -scale, &part.row(row)[..front.len()]);
+                    }
+                    Eliminated::Several { locals, factor, first } => {
+                        let mut of_locals: Vec<f64> = locals
+                            .iter()
+                            .map(|local| vector[elimination.local[*local] as usize])
+                            .collect();
+                        small_solve(factor, &mut of_locals);
+                        let rows = rows[*first..].chunks_exact(part.dense.stride.max(1));
+                        for (row, of_local) in rows.zip(of_locals) {
+                            axpy(simd, right, -of_local, &row[..front.len()]);
+                        }
                     }
                 }
             }
-        }
-        for (value, used) in dense.iter_mut().zip(&*used) {
-            if !used {
-                *value = 0.0;
+            for (value, used) in right.iter_mut().zip(&used[front.first()..][..front.own]) {
+                *value = if *used { *value } else { 0.0 };
+            }
+            forward(simd, factor, front.own, right);
+            for (value, &place) in right.iter().zip(&front.places) {
+                dense[place as usize] = *value;
             }
         }
-        solve(simd, factor, dense);
         for (value, is_free) in vector.iter_mut().zip(free) {
             if !is_free {
                 *value = 0.0;
             }
         }
-        for (value, parameter) in dense.iter().zip(&elimination.global) {
-            vector[*parameter as usize] = *value;
-        }
-        for (bin, eliminated) in bins.iter().enumerate() {
-            let jacobian = &curvature.jacobian[bin * stride..];
-            match eliminated {
-                Eliminated::Nothing => {}
-                Eliminated::One { local, diagonal, multiple } => {
-                    let value = &mut vector[elimination.local[*local] as usize];
-                    *value =
-                        (*value - multiple * dot(simd, dense, &jacobian[..globals])) / diagonal;
-                }
-                Eliminated::Several { locals, factor, first } => {
-                    let rows = rows[*first..].chunks_exact(stride.max(1));
-                    let mut right: Vec<f64> = locals
-                        .iter()
-                        .zip(rows)
-                        .map(|(local, row)| {
-                            vector[elimination.local[*local] as usize]
-                                - dot(simd, dense, &row[..globals])
-                        })
-                        .collect();
-                    small_solve(factor, &mut right);
-                    for (local, value) in locals.iter().zip(right) {
-                        vector[elimination.local[*local] as usize] = value;
+        for ((front, part), factor) in fronts.rev() {
+            let solution = &mut of_front[..front.len()];
+            gather(solution, dense, front);
+            backward(simd, factor, front.own, solution);
+            for at in 0..front.own {
+                dense[front.first() + at] = solution[at];
+                vector[front.parameters[at] as usize] = solution[at];
+            }
+            for (row, &bin) in front.bins.iter().enumerate() {
+                match &bins[bin as usize] {
+                    Eliminated::Nothing => {}
+                    Eliminated::One { local, diagonal, multiple } => {
+                        let value = &mut vector[elimination.local[*local] as usize];
+                        let known = dot(simd, solution, &part.row(row)[..front.len()]);
+                        *value = (*value - multiple * known) / diagonal;
+                    }
+                    Eliminated::Several { locals, factor, first } => {
+                        let rows = rows[*first..].chunks_exact(part.dense.stride.max(1));
+                        let mut right: Vec<f64> = locals
+                            .iter()
+                            .zip(rows)
+                            .map(|(local, row)| {
+                                vector[elimination.local[*local] as usize]
+                                    - dot(simd, solution, &row[..front.len()])
+                            })
+                            .collect();
+                        small_solve(factor, &mut right);
+                        for (local, value) in locals.iter().zip(right) {
+                            vector[elimination.local[*local] as usize] = value;
+                        }
                     }
                 }
             }
+        }
+    }
+}
+
+#[inline(always)]
+fn gather(of_front: &mut [f64], dense: &[f64], front: &Front) {
+    for (value, &place) in of_front.iter_mut().zip(&front.places) {
+        *value = dense[place as usize];
+    }
+}
+
+/// Takes the parameters that are not used out of a front that eliminates them.
+fn mask(factor: &mut Symmetric, used: &[bool]) {
+    for (at, _) in used.iter().enumerate().filter(|(_, used)| !**used) {
+        factor.row_mut(at).fill(0.0);
+        for row in 0..at {
+            factor.row_mut(row)[at] = 0.0;
+        }
+        factor.row_mut(at)[at] = 1.0;
+    }
+}
+
+/// Adds what is left of a front to its parent.
+fn add_rest(factor: &Symmetric, front: &Front, parent: &mut Symmetric) {
+    let rest = front.own..front.len();
+    for (at, &place) in rest.clone().zip(&front.in_parent) {
+        let row = parent.row_mut(place as usize);
+        let values = &factor.row(at)[at..rest.end];
+        for (value, &column) in values.iter().zip(&front.in_parent[at - front.own..]) {
+            row[column as usize] += value;
         }
     }
 }

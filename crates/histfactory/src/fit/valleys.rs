@@ -15,6 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::Fitter;
+use super::newton::Step;
 use super::options::{FitOptions, Search};
 use super::pace::Pace;
 use super::result::Fit;
@@ -30,6 +31,10 @@ const MOST_RISE: f64 = 1.0;
 const MOST_RISE_GLOBAL: f64 = 10.0;
 /// Fits from mirror images of one minimum that may fail to go lower.
 const MOST_FITS: usize = 12;
+/// Mirror images at which −log L is evaluated.
+const MOST_EVALUATED: usize = 64;
+/// Steps that decide whether a mirror image has a minimum of its own.
+const TRIAL_STEPS: usize = 4;
 /// Times that a lower minimum may be found.
 const MOST_ROUNDS: usize = 40;
 
@@ -76,6 +81,8 @@ impl Fitter<'_> {
         for parameter in self.two_sided(&mut best, options).into_iter().take(MOST_FITS) {
             let mut start = best.theta.clone();
             start[parameter] = -start[parameter];
+            let Some(start) = self.stays(&mut best, start, parameter, options) else { continue };
+            best.two_sided = true;
             if let Some(other) = self.descend_from(&start, options) {
                 best = best.or_lower(other);
             }
@@ -86,6 +93,36 @@ impl Fitter<'_> {
         best
     }
 
+    /// Where a few steps lead from a mirror image; nothing if they lead back across zero. The steps are
+    /// taken with the factor of the minimum, so each costs little more than a gradient. At a minimum
+    /// that has no counterpart the first of them goes back.
+    fn stays(
+        &mut self,
+        best: &mut Fit,
+        start: Vec<f64>,
+        parameter: usize,
+        options: &FitOptions,
+    ) -> Option<Vec<f64>> {
+        let options = options.clone().from(&start);
+        let Ok(mut state) = self.begin(&options) else { return Some(start) };
+        self.secants.clear();
+        for _ in 0..TRIAL_STEPS {
+            let kkt = state.activate();
+            if !state.kinks.is_empty() || kkt < options.tolerance {
+                break;
+            }
+            let Some(direction) = self.secant_direction(&state) else { break };
+            let Step::Taken { .. } = self.search(&mut state, &direction, kkt) else { break };
+            if state.theta[parameter] * start[parameter] <= 0.0 {
+                best.evaluations += state.evaluations;
+                return None;
+            }
+            self.learn(&state);
+        }
+        best.evaluations += state.evaluations;
+        Some(state.theta)
+    }
+
     /// Parameters that may have another minimum on the other side, the most promising first.
     fn two_sided(&mut self, best: &mut Fit, options: &FitOptions) -> Vec<usize> {
         best.evaluations += 1;
@@ -93,7 +130,7 @@ impl Fitter<'_> {
         let mirrored = self.evaluator.mirrored_gradient(&best.theta, LEAST_PULL).to_vec();
         let wide = matches!(options.search, Search::Global { .. });
         let (share, most) = if wide { (0.0, MOST_RISE_GLOBAL) } else { (SHARE, MOST_RISE) };
-        let mut promising: Vec<(f64, usize)> = Vec::new();
+        let mut pushed: Vec<(f64, usize)> = Vec::new();
         for (parameter, slope) in mirrored.into_iter().enumerate() {
             let value = best.theta[parameter];
             if !best.free[parameter] || value.abs() < LEAST_PULL {
@@ -103,10 +140,17 @@ impl Fitter<'_> {
                 continue;
             };
             let push = 0.5 * (slope - best.gradient[parameter]) * value.signum();
-            if !(push > share * value.abs() / (sigma * sigma)) {
-                continue;
+            let pull = value.abs() / (sigma * sigma);
+            if push > share * pull {
+                pushed.push((push / pull, parameter));
             }
-            best.two_sided = true;
+        }
+        // An evaluation for each: few of many, the number of which grows with the model.
+        pushed.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        pushed.truncate(MOST_EVALUATED);
+        let mut promising: Vec<(f64, usize)> = Vec::new();
+        for (_, parameter) in pushed {
+            let value = best.theta[parameter];
             let mut point = best.theta.clone();
             point[parameter] =
                 (-value).clamp(model.bounds()[parameter][0], model.bounds()[parameter][1]);

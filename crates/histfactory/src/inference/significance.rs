@@ -258,13 +258,12 @@ impl Model {
         evaluator.collect(&mut curvature, Information::Fisher);
         let mut pull = vec![0.0; theta.len()];
         let elimination = &self.layout.elimination;
-        for bin in 0..self.layout.bins {
+        for (bin, front, row) in curvature.rows(&self.layout) {
             if counts[bin] <= 0.0 {
                 continue;
             }
             let u = 2.0 * (counts[bin].ln() - rates[bin].ln());
-            let row = &curvature.jacobian[bin * curvature.dense.stride..];
-            for (&parameter, slope) in elimination.global.iter().zip(row) {
+            for (&parameter, slope) in front.parameters.iter().zip(row) {
                 pull[parameter as usize] += u * slope;
             }
             for local in elimination.local_of_bin[bin].clone() {

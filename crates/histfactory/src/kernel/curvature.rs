@@ -19,7 +19,7 @@ use super::aligned::Aligned;
 use super::dispatch::dispatch;
 use super::scratch::Scratch;
 use crate::linalg::Symmetric;
-use crate::model::layout::{Block, Layout, Place, padded};
+use crate::model::layout::{Block, Front, Layout, Place, padded};
 use crate::model::numbers::Numbers;
 
 /// Which second derivatives.
@@ -33,34 +33,67 @@ pub(crate) enum Information {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Curvature {
-    /// Everything but Σ v ∂ν ∂νᵀ, upper triangle; not filled in if this is `narrow`.
-    pub(crate) dense: Symmetric,
+    /// Of the global parameters, front by front.
+    pub(crate) parts: Vec<Part>,
     /// The expected information of a model with far fewer bins than parameters: nothing but
     /// `constraint` stands beside Σ v ∂ν ∂νᵀ, and bins are what to solve in.
     pub(crate) narrow: bool,
     /// Second derivatives of the constraints of the global parameters.
     pub(crate) constraint: Vec<f64>,
-    /// ∂ν_b in the global parameters, rows of the dense part's stride.
-    pub(crate) jacobian: Aligned,
     pub(crate) v: Vec<f64>,
     /// ∂ν_b in the local parameters.
     pub(crate) slope: Vec<f64>,
     /// Rows of the local parameters: a multiple of the bin's gradient …
     pub(crate) multiple: Vec<f64>,
-    /// … or, where that does not do, `Some` row of `rows`.
+    /// … or, where that does not do, `Some` row of its front.
     pub(crate) own_row: Vec<Option<usize>>,
-    pub(crate) rows: Vec<f64>,
     /// Local times local, without v·slope·slope: for each bin, a full square.
     pub(crate) blocks: Vec<f64>,
     pub(crate) block_of_bin: Vec<usize>,
     /// Memory for products.
     pub(crate) scaled: Aligned,
-    /// The Jacobian by parameter, its bins where each channel begins with a whole vector.
-    pub(crate) transposed: Aligned,
     /// Of the normsys factors η: η″/η − (η′/η)².
     bend: Aligned,
     members: Members,
     pairs: Pairs,
+}
+
+/// What the channels of a front give to its parameters.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Part {
+    /// Everything but Σ v ∂ν ∂νᵀ and the constraints, upper triangle; not filled in if the curvature is
+    /// `narrow`.
+    pub(crate) dense: Symmetric,
+    /// ∂ν_b, rows of the dense part's stride.
+    pub(crate) jacobian: Aligned,
+    /// The same by parameter, its bins where each channel begins with a whole vector.
+    pub(crate) transposed: Aligned,
+    /// Rows of the local parameters that are no multiple of a bin's gradient.
+    pub(crate) rows: Vec<f64>,
+}
+
+impl Part {
+    fn new(front: &Front) -> Self {
+        if front.bins.is_empty() {
+            return Self::default();
+        }
+        let dense = Symmetric::new(front.len());
+        let jacobian = Aligned::zeros(front.bins.len() * dense.stride);
+        let transposed = Aligned::zeros(dense.stride * front.padded_bins);
+        Self { dense, jacobian, transposed, rows: Vec::new() }
+    }
+
+    /// ∂ν of a bin, by its number in the front.
+    #[inline(always)]
+    pub(crate) fn row(&self, row: usize) -> &[f64] {
+        &self.jacobian[row * self.dense.stride..(row + 1) * self.dense.stride]
+    }
+
+    /// A local parameter's own row.
+    #[inline(always)]
+    pub(crate) fn own_row(&self, row: usize) -> &[f64] {
+        &self.rows[row * self.dense.stride..(row + 1) * self.dense.stride]
+    }
 }
 
 /// A block's members: see the top of the file.
@@ -80,7 +113,6 @@ struct Members {
 impl Curvature {
     pub(crate) fn new(layout: &Layout) -> Self {
         let elimination = &layout.elimination;
-        let dense = Symmetric::new(elimination.global.len());
         let mut start = 0;
         let mut block_of_bin = Vec::with_capacity(layout.bins);
         for locals in &elimination.local_of_bin {
@@ -94,14 +126,13 @@ impl Curvature {
         let rates =
             layout.blocks.iter().map(|block| block.members.len() * padded(block.bin_count()));
         Self {
-            jacobian: Aligned::zeros(layout.bins * dense.stride),
+            parts: elimination.fronts.iter().map(Part::new).collect(),
             v: vec![0.0; layout.bins],
             narrow: false,
             constraint: vec![0.0; elimination.global.len()],
             slope: vec![0.0; locals],
             multiple: vec![0.0; locals],
             own_row: vec![None; locals],
-            rows: Vec::new(),
             blocks: vec![0.0; start],
             block_of_bin,
             scaled: Aligned::default(),
@@ -116,8 +147,6 @@ impl Curvature {
             },
             pairs: Pairs::new(layout, widest),
             bend: Aligned::zeros(layout.factors.count()),
-            transposed: Aligned::zeros(dense.stride * layout.padded_bins),
-            dense,
         }
     }
 
@@ -151,11 +180,14 @@ impl Curvature {
         scratch: &Scratch,
         information: Information,
     ) {
-        if !self.narrow {
-            self.dense.values.fill(0.0);
+        for part in &mut self.parts {
+            if !self.narrow {
+                part.dense.values.fill(0.0);
+            }
+            part.transposed.fill(0.0);
+            part.rows.clear();
         }
         self.constraint.fill(0.0);
-        self.transposed.fill(0.0);
         self.slope.fill(0.0);
         self.multiple.fill(0.0);
         self.blocks.fill(0.0);
@@ -168,17 +200,28 @@ impl Curvature {
             };
         }
         let elimination = &layout.elimination;
-        let mut rows = 0;
-        for (local, own) in self.own_row.iter_mut().enumerate() {
-            let value = scratch.theta[elimination.local[local] as usize];
-            *own = None;
-            if !(elimination.covers_bin[local] && value.is_normal()) {
-                *own = Some(rows);
-                rows += 1;
+        for (bin, locals) in elimination.local_of_bin.iter().enumerate() {
+            let part = &mut self.parts[elimination.front_of_bin[bin] as usize];
+            for local in locals.clone() {
+                let value = scratch.theta[elimination.local[local] as usize];
+                self.own_row[local] = None;
+                if !(elimination.covers_bin[local] && value.is_normal()) {
+                    self.own_row[local] = Some(part.rows.len() / part.dense.stride.max(1));
+                    part.rows.resize(part.rows.len() + part.dense.stride, 0.0);
+                }
             }
         }
-        self.rows.clear();
-        self.rows.resize(rows * self.dense.stride, 0.0);
+    }
+
+    /// The bins' gradients in the global parameters, with the front that each belongs to.
+    pub(crate) fn rows<'a>(
+        &'a self,
+        layout: &'a Layout,
+    ) -> impl Iterator<Item = (usize, &'a Front, &'a [f64])> {
+        self.parts.iter().zip(&layout.elimination.fronts).flat_map(|(part, front)| {
+            let bins = front.bins.iter().enumerate();
+            bins.map(move |(row, bin)| (*bin as usize, front, part.row(row)))
+        })
     }
 
     /// Of a factor that covers its bin: w ∂²ν/∂γ∂θ = (w/γ) ∂ν/∂θ.
@@ -218,11 +261,7 @@ impl Curvature {
     fn add_diagonal(&mut self, layout: &Layout, parameter: usize, second: f64) {
         match layout.elimination.place[parameter] {
             Place::Global(place) => {
-                let place = place as usize;
-                self.constraint[place] += second;
-                if !self.narrow {
-                    self.dense.row_mut(place)[place] += second;
-                }
+                self.constraint[place as usize] += second;
             }
             Place::Local(local) => {
                 let local = local as usize;
@@ -239,7 +278,8 @@ impl Curvature {
 pub(crate) fn is_narrow(layout: &Layout, numbers: &Numbers) -> bool {
     let constrained = numbers.normal.len() + numbers.poisson.len();
     let border = layout.names.len().saturating_sub(constrained);
-    2 * (layout.bins + border) <= layout.elimination.global.len()
+    layout.elimination.fronts.len() < 2
+        && 2 * (layout.bins + border) <= layout.elimination.global.len()
 }
 
 /// The bin of a local parameter.

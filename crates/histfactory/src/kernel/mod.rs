@@ -10,6 +10,6 @@ mod quad;
 mod scratch;
 
 pub(crate) use aligned::Aligned;
-pub(crate) use curvature::{Curvature, Information, is_narrow};
+pub(crate) use curvature::{Curvature, Information, Part, is_narrow};
 pub(crate) use dispatch::{Simd, WithSimd, dispatch, vectors, vectors_mut};
 pub(crate) use scratch::Scratch;

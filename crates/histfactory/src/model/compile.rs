@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::elimination::eliminate;
 use super::error::ModelError;
 use super::factors::Factors;
+use super::fronts::Ordering;
 use super::layout::{
     Block, Carrier, ChannelLayout, Elimination, Grouped, Layout, Outline, ParameterSet,
     ShapesysBin, StaterrorBin, padded,
@@ -167,7 +168,6 @@ impl<'a> Builder<'a> {
             histosys_parameters: Vec::new(),
             gamma_parameter: Vec::new(),
             gamma_first: Vec::new(),
-            padded_bins: 0,
             staterrors: Vec::new(),
             carriers: Vec::new(),
             shapesys: Vec::new(),
@@ -207,7 +207,6 @@ impl<'a> Builder<'a> {
                 blocks: start..self.layout.blocks.len(),
             });
             self.layout.bins = channel.bins.end;
-            self.layout.padded_bins += padded(channel.bins.len());
         }
         self.layout.yields = self.numbers.nominal.len();
         match self.layout.bins {
@@ -302,7 +301,8 @@ impl<'a> Builder<'a> {
             histosys_used: used,
             templates: first_template,
             stream,
-            padded_bins: layout.padded_bins,
+            front: 0,
+            padded_bins: 0,
             gammas,
             gamma_firsts: 0..0,
             gamma_count,
@@ -408,7 +408,7 @@ impl<'a> Builder<'a> {
         };
         layout.free_parameters = distinct(&layout.free_factors);
         layout.histosys_parameters = distinct(&layout.histosys_parameter);
-        eliminate(layout);
+        eliminate(layout, Ordering::Cheapest);
         layout.outlines = layout.blocks.iter().map(Outline::new).collect();
         self.numbers.derive(layout);
         (self.layout, self.numbers)

@@ -58,8 +58,6 @@ pub(crate) struct Layout {
     pub(crate) gamma_parameter: Vec<u32>,
     /// The first of them for each block and factor: those of the other bins follow it.
     pub(crate) gamma_first: Vec<u32>,
-    /// Bins where each channel begins with a whole vector.
-    pub(crate) padded_bins: usize,
     pub(crate) staterrors: Vec<StaterrorBin>,
     pub(crate) carriers: Vec<Carrier>,
     pub(crate) shapesys: Vec<ShapesysBin>,
@@ -98,7 +96,8 @@ pub(crate) struct Block {
     pub(crate) templates: usize,
     /// Where its part of the stream begins.
     pub(crate) stream: usize,
-    /// Its first bin where each channel begins with a whole vector.
+    /// The front of its channel, and its first bin there, each channel beginning with a whole vector.
+    pub(crate) front: usize,
     pub(crate) padded_bins: usize,
     pub(crate) gammas: usize,
     pub(crate) gamma_firsts: Range<usize>,
@@ -299,19 +298,59 @@ pub(crate) struct Elimination {
     pub(crate) place: Vec<Place>,
     /// All parameters, cut where one of the dense part stands beside one that is not.
     pub(crate) runs: Vec<Run>,
-    /// Parameters of the dense part.
+    /// Parameters of the dense part, in the order in which fronts eliminate them.
     pub(crate) global: Vec<u32>,
+    /// Children before their parents.
+    pub(crate) fronts: Vec<Front>,
+    /// The front of each bin, and its number there.
+    pub(crate) front_of_bin: Vec<u32>,
+    pub(crate) row_of_bin: Vec<u32>,
     /// Parameters of one bin, sorted by bin.
     pub(crate) local: Vec<u32>,
     pub(crate) local_of_bin: Vec<Range<usize>>,
     /// The local factor multiplies every sample of its bin.
     pub(crate) covers_bin: Vec<bool>,
-    /// For each block's members: the place in the dense part.
+    /// For each block's members: the index in the block's front.
     pub(crate) member: Vec<u32>,
     /// The member that an entry belongs to, counted within its block.
     pub(crate) member_of_free: Vec<u32>,
     pub(crate) member_of_normsys: Vec<u32>,
     pub(crate) member_of_histosys: Vec<u32>,
+}
+
+/// A small dense matrix of the Hessian's factorisation: see `fronts.rs`.
+#[derive(Debug, Default)]
+pub(crate) struct Front {
+    /// How many of its parameters are eliminated here, the first ones.
+    pub(crate) own: usize,
+    /// Its parameters, and their places in the dense part in ascending order.
+    pub(crate) parameters: Vec<u32>,
+    pub(crate) places: Vec<u32>,
+    pub(crate) parent: Option<usize>,
+    /// Where the parent has those that are not eliminated here.
+    pub(crate) in_parent: Vec<u32>,
+    /// What its channels have.
+    pub(crate) bins: Vec<u32>,
+    pub(crate) blocks: Vec<u32>,
+    /// Its bins where each channel begins with a whole vector.
+    pub(crate) padded_bins: usize,
+}
+
+impl Front {
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The index of a place that it has.
+    #[expect(clippy::cast_possible_truncation, reason = "indices of parameters fit in 32 bits")]
+    pub(crate) fn index_of(&self, place: u32) -> u32 {
+        self.places.partition_point(|known| *known < place) as u32
+    }
+
+    /// The place of the first parameter that is eliminated here.
+    pub(crate) fn first(&self) -> usize {
+        self.places.first().map_or(0, |place| *place as usize)
+    }
 }
 
 /// Neighbours that are all in the dense part, where the first has its place, or all not.
@@ -321,7 +360,7 @@ pub(crate) struct Run {
     pub(crate) place: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     Global(u32),
     Local(u32),

@@ -5,6 +5,7 @@ mod data;
 mod elimination;
 mod error;
 mod factors;
+mod fronts;
 pub(crate) mod layout;
 pub(crate) mod numbers;
 mod parameters;
@@ -70,7 +71,18 @@ pub struct Parameter<'a> {
     pub constraint: Constraint,
 }
 
+#[cfg(test)]
+pub(crate) use fronts::Ordering;
+
 impl Model {
+    /// The same with other fronts.
+    #[cfg(test)]
+    pub(crate) fn ordered(mut self, ordering: Ordering) -> Self {
+        let layout = Arc::get_mut(&mut self.layout).expect("a new model has its layout for itself");
+        elimination::eliminate(layout, ordering);
+        self
+    }
+
     /// Compiles a workspace.
     pub fn new(workspace: &Workspace, options: &ModelOptions) -> Result<Self, ModelError> {
         let (layout, numbers, main) = compile::compile(workspace, options)?;

@@ -3,10 +3,12 @@
 //! Only additions, multiplications, divisions and roots of counted random bits go into them, so a
 //! seed gives the same numbers on every platform.
 
+mod analyses;
 mod any;
 mod dice;
 mod systematics;
 mod twin;
 
+pub use analyses::combination_of_analyses;
 pub use any::{Limits, any};
 pub use twin::Twin;

@@ -196,7 +196,7 @@ fn search(dice: &mut Dice) -> Workspace {
 }
 
 /// Yields that fall, or not, from bin to bin.
-fn yields(bins: usize, first: f64, ratio: f64, dice: &mut Dice) -> Vec<f64> {
+pub(super) fn yields(bins: usize, first: f64, ratio: f64, dice: &mut Dice) -> Vec<f64> {
     let mut level = first;
     let bin = |_| {
         let value = rounded(level * dice.between(0.8, 1.2));
@@ -206,12 +206,12 @@ fn yields(bins: usize, first: f64, ratio: f64, dice: &mut Dice) -> Vec<f64> {
     (0..bins).map(bin).collect()
 }
 
-fn sample(name: &str, data: Vec<f64>, modifiers: Vec<Modifier>) -> Sample {
+pub(super) fn sample(name: &str, data: Vec<f64>, modifiers: Vec<Modifier>) -> Sample {
     Sample { name: name.to_owned(), data, modifiers }
 }
 
 /// A systematic on a sample, in the ways that were drawn and that it has.
-fn add(
+pub(super) fn add(
     source: &Systematic,
     (norm, shape): (bool, bool),
     nominal: &[f64],
@@ -228,7 +228,7 @@ fn add(
 
 /// A source that chance left out acts on one sample, so that the number of parameters is the same
 /// for every seed.
-fn everyone_acts(systematics: &[Systematic], channels: &mut [Channel], dice: &mut Dice) {
+pub(super) fn everyone_acts(systematics: &[Systematic], channels: &mut [Channel], dice: &mut Dice) {
     for source in systematics {
         let all = channels.iter().flat_map(|channel| &channel.samples);
         if all.flat_map(|sample| &sample.modifiers).all(|modifier| modifier.name != source.name) {
@@ -241,7 +241,7 @@ fn everyone_acts(systematics: &[Systematic], channels: &mut [Channel], dice: &mu
     }
 }
 
-fn luminosity(sigma: f64, fixed: Option<Fixed>) -> ParameterConfig {
+pub(super) fn luminosity(sigma: f64, fixed: Option<Fixed>) -> ParameterConfig {
     ParameterConfig {
         name: "lumi".to_owned(),
         auxdata: Some(vec![1.0]),
@@ -253,7 +253,7 @@ fn luminosity(sigma: f64, fixed: Option<Fixed>) -> ParameterConfig {
     }
 }
 
-fn bounded(name: &str, low: f64, high: f64) -> ParameterConfig {
+pub(super) fn bounded(name: &str, low: f64, high: f64) -> ParameterConfig {
     ParameterConfig {
         name: name.to_owned(),
         bounds: Some(vec![[low, high]]),
@@ -263,7 +263,7 @@ fn bounded(name: &str, low: f64, high: f64) -> ParameterConfig {
 }
 
 /// The workspace with counts about what is expected with some of the signal.
-fn workspace(
+pub(super) fn workspace(
     channels: Vec<Channel>,
     poi: &str,
     parameters: Vec<ParameterConfig>,

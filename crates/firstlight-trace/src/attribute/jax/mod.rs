@@ -8,7 +8,7 @@ use firstlight_schema::trace::{FrameKind, Part, StepsBy};
 
 use super::layer::Layer;
 use super::steps::{Repeated, by_repetition, outermost, whole};
-use super::{Findings, Layers, Mark, Own, Totals};
+use super::{Attribution, Layers, Mark, Own, Totals};
 use crate::error::Result;
 use crate::intervals::{Set, Span};
 use crate::model::{Detail, Place, Program, Tally, Trace};
@@ -19,15 +19,19 @@ use crate::rules::{JaxRole, JaxRules, moves_data};
 use host::{Host, function};
 use running::{Devices, Launches, Processor};
 
-pub(crate) fn find(source: &mut dyn Pieces) -> Result<Findings> {
+pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
     let trace = source.trace();
     let version = trace.facts.version("jaxlib").or_else(|| trace.facts.version("jax"));
     let (table, _) = JaxRules::of(version);
     let known = Known::new(trace, table);
-    let frames = trace.names.map(|_, name| match () {
-        () if name.starts_with('$') => FrameKind::Python,
-        () if is_internal(name) => FrameKind::Framework,
-        () => FrameKind::Annotation,
+    let frames = trace.names.map(|_, name| {
+        if name.starts_with('$') {
+            FrameKind::Python
+        } else if is_internal(name) {
+            FrameKind::Framework
+        } else {
+            FrameKind::Annotation
+        }
     });
     let tallies = Tally::of(trace);
     let owner = owner(trace, &tallies);
@@ -75,7 +79,7 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Findings> {
     };
     let own = Own::Jax(known.with(&host, processor));
     let (rules, compiles, cleared) = (table.name, host.compiles, host.cleared);
-    Ok(Findings {
+    Ok(Attribution {
         framework,
         rules,
         steps_by,
@@ -172,7 +176,7 @@ pub(crate) struct Divider<'a> {
 }
 
 impl<'a> Divider<'a> {
-    pub(super) fn new(found: &Findings, known: &'a Known) -> Self {
+    pub(super) fn new(found: &Attribution, known: &'a Known) -> Self {
         Self { owner: found.owner, known, host: Host::default(), layers: Default::default() }
     }
 

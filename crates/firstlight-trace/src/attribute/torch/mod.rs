@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::layer::Layer;
 use super::steps::{by_repetition, outermost, whole};
-use super::{Findings, Layers, Mark, Own, Totals};
+use super::{Attribution, Layers, Mark, Own, Totals};
 use crate::error::Result;
 use crate::intervals::{Set, Span};
 use crate::model::{Line, Place, Tally, Trace};
@@ -22,7 +22,7 @@ use compiles::{Compiles, Regions, function};
 use kernels::kernels;
 use threads::Threads;
 
-pub(crate) fn find(source: &mut dyn Pieces) -> Result<Findings> {
+pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
     let trace = source.trace();
     let mut known = Known {
         roles: trace.names.map(torch_role),
@@ -75,7 +75,7 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Findings> {
     } else {
         (StepsBy::Annotation, marks)
     };
-    Ok(Findings {
+    Ok(Attribution {
         framework: Framework::Torch,
         rules: TORCH,
         steps_by,
@@ -123,10 +123,12 @@ enum Launched {
 
 impl Launched {
     fn at(at: i64, compiling: &Set, region: &Set) -> Self {
-        match () {
-            () if compiling.contains(at) => Self::Compiling,
-            () if region.contains(at) => Self::Region,
-            () => Self::Outside,
+        if compiling.contains(at) {
+            Self::Compiling
+        } else if region.contains(at) {
+            Self::Region
+        } else {
+            Self::Outside
         }
     }
 }

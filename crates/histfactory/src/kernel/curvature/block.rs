@@ -4,11 +4,11 @@
 //! blocks for a few rows of the dense part at a time, so that the rows stay in the nearest cache.
 
 use super::vanishing::vanishing_part;
-use super::{Curvature, Members};
+use super::{Curvature, Members, Part};
 use crate::kernel::dispatch::{Simd, WithSimd, vectors, vectors_mut};
 use crate::kernel::quad::{Quad, quads, quads_mut};
 use crate::kernel::scratch::{Lanes, Scratch};
-use crate::model::layout::{Block, LANES, Layout, Piece, Place, padded};
+use crate::model::layout::{Block, Front, LANES, Layout, Piece, Place, padded};
 use crate::model::numbers::Numbers;
 
 /// Rows of the dense part that are filled together.
@@ -34,9 +34,12 @@ impl<const EXACT: bool> WithSimd for Collect<'_, EXACT> {
         for (index, block) in layout.blocks.iter().enumerate() {
             curvature.block::<S, EXACT>(simd, layout, numbers, block, index, scratch);
         }
-        curvature.transpose(layout);
-        if EXACT {
-            curvature.add_pairs(layout);
+        let Curvature { parts, pairs, .. } = curvature;
+        for (part, front) in parts.iter_mut().zip(&layout.elimination.fronts) {
+            part.transpose(layout, front);
+            if EXACT {
+                part.add_pairs(layout, front, pairs);
+            }
         }
     }
 }
@@ -159,32 +162,14 @@ impl Curvature {
         let places = &layout.elimination.member[block.members.clone()];
         let gammas = vectors::<S>(&scratch.gamma[block.shapes..block.shapes + width]);
         let rows = self.members.rates.chunks_exact(width.max(1));
+        let padded_bins = layout.elimination.fronts[block.front].padded_bins;
+        let transposed = &mut self.parts[block.front].transposed[..];
         for (&place, rates) in places.iter().zip(rows) {
-            let start = place as usize * layout.padded_bins + block.padded_bins;
-            let row = vectors_mut::<S>(&mut self.transposed[start..start + width]);
+            let start = place as usize * padded_bins + block.padded_bins;
+            let row = vectors_mut::<S>(&mut transposed[start..start + width]);
             let pairs = vectors::<S>(rates).iter().zip(gammas);
             for (sum, (rate, gamma)) in row.iter_mut().zip(pairs) {
                 *sum = simd.mul_add_e_f64s(*rate, *gamma, *sum);
-            }
-        }
-    }
-
-    /// The Jacobian, bin by bin.
-    #[inline(always)]
-    fn transpose(&mut self, layout: &Layout) {
-        const TILE: usize = 8;
-        let (stride, padded_bins) = (self.dense.stride, layout.padded_bins);
-        // Strips of parameters that the nearest cache holds.
-        for strip in (0..stride).step_by(TILE) {
-            let columns = &self.transposed[strip * padded_bins..(strip + TILE) * padded_bins];
-            for channel in &layout.channels {
-                let start = layout.blocks.get(channel.blocks.start).map_or(0, |b| b.padded_bins);
-                for (bin, place) in channel.bins.clone().zip(start..) {
-                    let row = &mut self.jacobian[bin * stride + strip..bin * stride + strip + TILE];
-                    for (value, column) in row.iter_mut().zip(columns.chunks_exact(padded_bins)) {
-                        *value = column[place];
-                    }
-                }
             }
         }
     }
@@ -242,7 +227,9 @@ impl Curvature {
         let bins = block.bin_count();
         let here = block.bins.start + bin;
         let weight = scratch.weight[here];
-        let stride = self.dense.stride;
+        let front = &layout.elimination.fronts[block.front];
+        let part = &mut self.parts[block.front];
+        let stride = part.dense.stride;
         let width = padded(bins);
         let places = &layout.elimination.member[block.members.clone()];
         let owner =
@@ -260,20 +247,20 @@ impl Curvature {
                 Place::Local(local) => {
                     self.slope[local as usize] += base * rest;
                     if let (true, Some(row)) = (EXACT, self.own_row[local as usize]) {
-                        let row = &mut self.rows[row * stride..(row + 1) * stride];
+                        let row = &mut part.rows[row * stride..(row + 1) * stride];
                         for (&place, rate) in places.iter().zip(rates) {
                             row[place as usize] += weight * rest * rate;
                         }
                     }
                 }
                 Place::Global(own) => {
-                    let own = own as usize;
-                    self.transposed[own * layout.padded_bins + block.padded_bins + bin] +=
+                    let own = front.index_of(own) as usize;
+                    part.transposed[own * front.padded_bins + block.padded_bins + bin] +=
                         base * rest;
                     if EXACT {
                         for (&place, rate) in places.iter().zip(rates) {
                             let place = place as usize;
-                            self.dense.values[place.min(own) * stride + place.max(own)] +=
+                            part.dense.values[place.min(own) * stride + place.max(own)] +=
                                 weight * rest * rate;
                         }
                     }
@@ -284,30 +271,26 @@ impl Curvature {
             }
             for other in which + 1..block.gamma_count {
                 let second = weight * base * others(which, other);
-                self.add_pair(layout, here, owner(which), owner(other), second);
-            }
-        }
-    }
-
-    /// Two per-bin factors of one block.
-    fn add_pair(&mut self, layout: &Layout, bin: usize, one: usize, two: usize, second: f64) {
-        let stride = self.dense.stride;
-        match (layout.elimination.place[one], layout.elimination.place[two]) {
-            (Place::Global(one), Place::Global(two)) => {
-                let (low, high) = (one.min(two) as usize, one.max(two) as usize);
-                self.dense.row_mut(low)[high] += second;
-            }
-            (Place::Local(one), Place::Local(two)) => {
-                let locals = &layout.elimination.local_of_bin[bin];
-                let (one, two) = (one as usize - locals.start, two as usize - locals.start);
-                let start = self.block_of_bin[bin];
-                self.blocks[start + one * locals.len() + two] += second;
-                self.blocks[start + two * locals.len() + one] += second;
-            }
-            (Place::Local(local), Place::Global(global))
-            | (Place::Global(global), Place::Local(local)) => {
-                if let Some(row) = self.own_row[local as usize] {
-                    self.rows[row * stride + global as usize] += second;
+                let pair = [owner(which), owner(other)].map(|at| layout.elimination.place[at]);
+                match pair {
+                    [Place::Global(one), Place::Global(two)] => {
+                        let (one, two) = (front.index_of(one), front.index_of(two));
+                        let (low, high) = (one.min(two) as usize, one.max(two) as usize);
+                        part.dense.row_mut(low)[high] += second;
+                    }
+                    [Place::Local(one), Place::Local(two)] => {
+                        let locals = &layout.elimination.local_of_bin[here];
+                        let (one, two) = (one as usize - locals.start, two as usize - locals.start);
+                        let start = self.block_of_bin[here];
+                        self.blocks[start + one * locals.len() + two] += second;
+                        self.blocks[start + two * locals.len() + one] += second;
+                    }
+                    [Place::Local(local), Place::Global(global)]
+                    | [Place::Global(global), Place::Local(local)] => {
+                        if let Some(row) = self.own_row[local as usize] {
+                            part.rows[row * stride + front.index_of(global) as usize] += second;
+                        }
+                    }
                 }
             }
         }
@@ -334,28 +317,60 @@ impl Curvature {
                 b[member] += along * pulls[member];
             }
         }
-        let stride = self.dense.stride;
+        let dense = &mut self.parts[block.front].dense;
         for (member, &place) in places.iter().enumerate() {
             let place = place as usize;
-            self.dense.values[place * stride + place] +=
-                2.0 * a[member] * b[member] + diagonal[member];
+            dense.row_mut(place)[place] += 2.0 * a[member] * b[member] + diagonal[member];
         }
         self.pairs.a[block.members.clone()].copy_from_slice(a);
         self.pairs.b[block.members.clone()].copy_from_slice(b);
     }
+}
+
+impl Part {
+    /// The Jacobian, bin by bin.
+    #[inline(always)]
+    fn transpose(&mut self, layout: &Layout, front: &Front) {
+        const TILE: usize = 8;
+        let (stride, padded_bins) = (self.dense.stride, front.padded_bins);
+        // Strips of parameters that the nearest cache holds.
+        for strip in (0..stride).step_by(TILE) {
+            let columns = &self.transposed[strip * padded_bins..(strip + TILE) * padded_bins];
+            let mut channel = usize::MAX;
+            for &block in &front.blocks {
+                let block = &layout.blocks[block as usize];
+                // The first block of each channel has its bins.
+                if block.bins.start == channel {
+                    continue;
+                }
+                channel = block.bins.start;
+                let row = layout.elimination.row_of_bin[channel] as usize;
+                let mut row = row * stride + strip;
+                for place in block.padded_bins..block.padded_bins + block.bin_count() {
+                    let values = &mut self.jacobian[row..row + TILE];
+                    for (value, column) in values.iter_mut().zip(columns.chunks_exact(padded_bins))
+                    {
+                        *value = column[place];
+                    }
+                    row += stride;
+                }
+            }
+        }
+    }
 
     /// Adds a bᵀ + b aᵀ of all blocks above the diagonal of the dense part.
     #[inline(always)]
-    fn add_pairs(&mut self, layout: &Layout) {
+    fn add_pairs(&mut self, layout: &Layout, front: &Front, pairs: &mut Pairs) {
         let stride = self.dense.stride;
-        let Pairs { a, b, next, line } = &mut self.pairs;
-        for (next, block) in next.iter_mut().zip(&layout.blocks) {
-            *next = block.members.start;
+        let Pairs { a, b, next, line } = pairs;
+        for &block in &front.blocks {
+            next[block as usize] = layout.blocks[block as usize].members.start;
         }
         let strips = self.dense.values.chunks_mut(STRIP * stride.max(1));
         for (rows, first) in strips.zip((0..).step_by(STRIP)) {
-            for (next, block) in next.iter_mut().zip(&layout.blocks) {
-                let end = block.members.end;
+            for &block in &front.blocks {
+                let next = &mut next[block as usize];
+                let end = layout.blocks[block as usize].members.end;
                 let places = &layout.elimination.member[..end];
                 while let Some(&place) = places.get(*next) {
                     let place = place as usize - first;

@@ -1,0 +1,7 @@
+"""A call that does nothing, so that many of them take little time."""
+
+import firstlight
+
+
+def setup(case):
+    return firstlight.Workload(lambda x: x, [1])

@@ -1,0 +1,78 @@
+//! Temporary folders that only their user can enter, and that do not outlive firstlight for long: each holds
+//! a lock for as long as it is used, and what nobody holds any more is removed by the next firstlight.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use tempfile::{Builder, TempDir};
+
+use crate::EngineError;
+
+/// Short, because programs put sockets below it and a socket's path has little room.
+const PREFIX: &str = "fl-";
+const LOCK: &str = "lock";
+/// A folder without a lock is being made, unless it is older than this.
+const BEING_MADE: Duration = Duration::from_mins(1);
+
+/// A folder that is gone when this is dropped.
+#[derive(Debug)]
+pub struct PrivateFolder {
+    root: TempDir,
+    _lock: File,
+}
+
+impl PrivateFolder {
+    pub fn new() -> Result<Self, EngineError> {
+        let problem = || EngineError::system("make a temporary folder");
+        let mode = Permissions::from_mode(0o700);
+        let root = Builder::new().prefix(PREFIX).permissions(mode).tempdir().map_err(problem())?;
+        let lock = File::create(root.path().join(LOCK)).map_err(problem())?;
+        lock.lock().map_err(problem())?;
+        Ok(Self { root, _lock: lock })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.root.path()
+    }
+}
+
+/// Removes the folders of this user that no running firstlight holds.
+pub(crate) fn remove_stale_scratch() {
+    let user = rustix::process::geteuid().as_raw();
+    for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let Ok(known) = fs::symlink_metadata(entry.path()) else { continue };
+        if ours && known.is_dir() && known.uid() == user && is_stale(&entry.path(), &known) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn is_stale(folder: &Path, known: &fs::Metadata) -> bool {
+    if let Ok(lock) = File::open(folder.join(LOCK)) {
+        return lock.try_lock().is_ok();
+    }
+    let age = known.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+    fs::read_dir(folder).is_ok_and(|mut below| below.next().is_none())
+        && age.is_some_and(|age| age > BEING_MADE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_private_stays_while_it_is_used_and_goes_when_its_user_was_killed() {
+        let used = PrivateFolder::new().unwrap();
+        assert_eq!(fs::metadata(used.path()).unwrap().permissions().mode() & 0o777, 0o700);
+        let PrivateFolder { root, _lock: lock } = PrivateFolder::new().unwrap();
+        let left = root.keep();
+        remove_stale_scratch();
+        assert!(used.path().is_dir() && left.is_dir(), "both are held");
+        drop(lock);
+        remove_stale_scratch();
+        assert!(used.path().is_dir() && !left.exists());
+    }
+}

@@ -1,0 +1,101 @@
+//! Where firstlight keeps runs, and what can be made again. Hooks are code that measured processes load,
+//! so the folder that holds them must belong to whoever runs them.
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use firstlight_schema::variables;
+
+use crate::EngineError;
+
+/// The folder below which runs are kept.
+pub fn runs_folder() -> PathBuf {
+    folder(variables::RUNS, variables::XDG_STATE_HOME, ".local/state", "firstlight/runs")
+}
+
+/// The folder for what can be made again: environments, the Python side.
+pub fn cache_folder() -> PathBuf {
+    folder(variables::CACHE, variables::XDG_CACHE_HOME, ".cache", "firstlight")
+}
+
+fn folder(own: &str, xdg: &str, below_home: &str, name: &str) -> PathBuf {
+    let set = |variable: &str| {
+        std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+    };
+    let shared = || {
+        let user = rustix::process::getuid().as_raw();
+        std::env::temp_dir().join(format!("firstlight-{user}")).join(name)
+    };
+    set(own)
+        .or_else(|| set(xdg).map(|path| path.join(name)))
+        .or_else(|| set(variables::HOME).map(|path| path.join(below_home).join(name)))
+        .unwrap_or_else(shared)
+}
+
+/// Makes a folder for code that will be run, or refuses one that somebody else could have filled: it
+/// must be a folder of this user, and nobody else may write to it.
+pub(crate) fn own_folder(path: &Path) -> Result<(), EngineError> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(EngineError::file("make", path))?;
+    let known = fs::symlink_metadata(path).map_err(EngineError::file("look at", path))?;
+    let foreign = || EngineError::ForeignFolder { path: path.to_owned() };
+    if !known.is_dir() || known.uid() != rustix::process::geteuid().as_raw() {
+        return Err(foreign());
+    }
+    let mode = known.mode();
+    if mode & 0o002 != 0 || path.ancestors().skip(1).any(anyone_may_rename_below) {
+        return Err(foreign());
+    }
+    if mode & 0o020 != 0 {
+        // Groups of one member are common, and so is a umask that lets them write.
+        let closed = fs::Permissions::from_mode(mode & !0o020);
+        fs::set_permissions(path, closed).map_err(EngineError::file("close", path))?;
+    }
+    Ok(())
+}
+
+/// Whether any user may put something else into the place of what lies in this folder.
+fn anyone_may_rename_below(folder: &Path) -> bool {
+    fs::metadata(folder).is_ok_and(|known| known.mode() & 0o1002 == 0o0002)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_others_may_write_to_holds_no_code_of_ours() {
+        let parent = tempfile::tempdir().unwrap();
+        let cache = parent.path().join("cache");
+        own_folder(&cache).unwrap();
+        assert_eq!(fs::metadata(&cache).unwrap().mode() & 0o777, 0o700);
+        fs::set_permissions(&cache, Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(own_folder(&cache), Err(EngineError::ForeignFolder { .. })));
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_folder_is_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let (real, link) = (parent.path().join("real"), parent.path().join("link"));
+        fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        assert!(matches!(own_folder(&link), Err(EngineError::ForeignFolder { .. })));
+    }
+
+    #[test]
+    fn a_folder_of_another_user_is_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let planted = parent.path().join("planted");
+        fs::create_dir(&planted).unwrap();
+        // Only root can give a folder away; whoever else runs this test has nothing to check.
+        if std::os::unix::fs::chown(&planted, Some(12_345), None).is_ok() {
+            assert!(matches!(own_folder(&planted), Err(EngineError::ForeignFolder { .. })));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Programs that help and are not measured: interpreters that are asked what they are, installers, tools
+//! of a driver. Each has a time limit, ends when the user wants to stop, and leaves nothing running.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use firstlight_schema::variables;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use crate::EngineError;
+use crate::interrupt::{Running, is_raised};
+use crate::process::mark;
+
+/// Long enough for an interpreter on a cold network disk.
+pub(crate) const ANSWER: Duration = Duration::from_mins(1);
+/// Long enough to download and install a framework.
+pub(crate) const INSTALL: Duration = Duration::from_hours(1);
+
+const SLICE: Duration = Duration::from_millis(50);
+const GRACE: Duration = Duration::from_millis(500);
+/// More output than this is of no use to anybody.
+const MOST_OUTPUT: u64 = 16 << 20;
+
+/// Runs the program to its end and returns what it wrote. `TimedOut` and `Interrupted` are errors.
+pub(crate) fn output(command: &mut Command, limit: Duration) -> io::Result<Output> {
+    // Files take the output however much it is; wrapped, because a folder that is not there is no program
+    // that is not there.
+    let [mut out, mut errors] = [
+        tempfile::tempfile().map_err(io::Error::other)?,
+        tempfile::tempfile().map_err(io::Error::other)?,
+    ];
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(out.try_clone()?)
+        .stderr(errors.try_clone()?)
+        .env(variables::SESSION, mark())
+        .process_group(0)
+        .spawn()?;
+    let group = Pid::from_child(&child);
+    let running = Running::new(group);
+    let ended = wait(&child, limit);
+    if let Err(error) = ended {
+        end(child, group);
+        return Err(error);
+    }
+    let status = child.wait()?;
+    drop(running);
+    Ok(Output { status, stdout: read(&mut out)?, stderr: read(&mut errors)? })
+}
+
+/// The error of a helper as one of a command: an interruption is not the helper's fault.
+pub(crate) fn failure(
+    error: &io::Error,
+    otherwise: impl FnOnce(String) -> EngineError,
+) -> EngineError {
+    match error.kind() {
+        ErrorKind::Interrupted => EngineError::Interrupted,
+        ErrorKind::TimedOut => otherwise("it exceeded its time limit".to_owned()),
+        _ => otherwise(error.to_string()),
+    }
+}
+
+fn wait(child: &Child, limit: Duration) -> io::Result<()> {
+    let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
+    let slice = Timespec::try_from(SLICE).map_err(io::Error::other)?;
+    let began = Instant::now();
+    loop {
+        match poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&slice)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        if is_raised() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        if began.elapsed() >= limit {
+            return Err(ErrorKind::TimedOut.into());
+        }
+    }
+}
+
+/// Asks the group to end, then makes it. A process that hangs in a driver cannot be killed, and nobody
+/// should wait for it.
+fn end(mut child: Child, group: Pid) {
+    let _ = kill_process_group(group, Signal::TERM);
+    let began = Instant::now();
+    while began.elapsed() < GRACE {
+        if let Ok(Some(_)) = child.try_wait() {
+            break;
+        }
+        thread::sleep(SLICE / 5);
+    }
+    let _ = kill_process_group(group, Signal::KILL);
+    thread::spawn(move || child.wait());
+}
+
+fn read(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(MOST_OUTPUT).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, limit: Duration) -> io::Result<Output> {
+        output(Command::new("sh").args(["-c", script]), limit)
+    }
+
+    #[test]
+    fn a_helper_that_ends_is_heard() {
+        let told = shell("echo out; echo err >&2; exit 3", ANSWER).unwrap();
+        assert_eq!((told.stdout, told.stderr), (b"out\n".to_vec(), b"err\n".to_vec()));
+        assert_eq!(told.status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_helper_that_hangs_is_ended_with_all_it_started() {
+        let error = shell("sleep 4242.17 & sleep 600", Duration::from_millis(50)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        let runs = || {
+            let listed = Command::new("ps").args(["-eo", "args"]).output().unwrap();
+            String::from_utf8_lossy(&listed.stdout).contains("sleep 4242.17")
+        };
+        assert!((0..200).any(|_| {
+            thread::sleep(Duration::from_millis(20));
+            !runs()
+        }));
+    }
+
+    #[test]
+    fn a_helper_that_is_not_there_is_an_error_of_its_own() {
+        let error = output(&mut Command::new("no-such-tool-anywhere"), ANSWER).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,179 @@
+//! A run as a few lines of Markdown for a pull request: verdicts, break-evens, findings. What a suite
+//! or a workload wrote stays text: it makes no markup, no link and no mention.
+
+use std::fmt::Write as _;
+
+use firstlight_schema::comparison::Comparison;
+use firstlight_schema::run::{CaseResult, RunDocument};
+
+use crate::words::findings::{Place, Told, of_the_case, of_the_machine};
+use crate::words::format::is_invisible;
+use crate::words::row::Row;
+use crate::words::verdict::{answer, times};
+
+const SHOWN_PLACES: usize = 3;
+
+pub fn markdown(document: &RunDocument) -> String {
+    let mut text = format!("### {}\n\n", plain(&document.suite));
+    let comparisons: Vec<&Comparison> =
+        document.cases.iter().flat_map(|case| &case.comparisons).collect();
+    if comparisons.is_empty() {
+        times_of(&mut text, document);
+    } else {
+        verdicts(&mut text, &comparisons);
+    }
+    for case in &document.cases {
+        break_evens(&mut text, case);
+    }
+    findings(&mut text, &all_findings(document));
+    conditions(&mut text, document);
+    text
+}
+
+fn verdicts(text: &mut String, comparisons: &[&Comparison]) {
+    text.push_str("| case | regime | arm | against | verdict | time | 95 % interval |\n");
+    text.push_str("|---|---|---|---|---|--:|---|\n");
+    for of in comparisons {
+        let ratio = of.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point) + "×");
+        let interval = of.ratio.and_then(|ratio| ratio.interval).map_or_else(String::new, |ends| {
+            format!("{}× to {}×", times(ends.low), times(ends.high))
+        });
+        let (case, arm, against) = (plain(&of.case), plain(&of.arm), plain(&of.against));
+        line(
+            text,
+            &format!(
+                "| {case} | {} | {arm} | {against} | {} | {ratio} | {interval} |",
+                of.regime, of.verdict
+            ),
+        );
+    }
+}
+
+/// Where nothing is compared, the times themselves.
+fn times_of(text: &mut String, document: &RunDocument) {
+    text.push_str("| case | arm | regime | time | interval | processes |\n");
+    text.push_str("|---|---|---|--:|---|--:|\n");
+    for case in &document.cases {
+        for (arm, regime) in
+            case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |one| (arm, one)))
+        {
+            let Row { arm, regime, time, interval, processes, .. } = Row::new(arm, regime);
+            let (case, arm) = (plain(&case.name), plain(arm));
+            line(
+                text,
+                &format!("| {case} | {arm} | {regime} | {time} | {interval} | {processes} |"),
+            );
+        }
+    }
+}
+
+fn break_evens(text: &mut String, case: &CaseResult) {
+    for (index, of) in case.break_evens.iter().enumerate() {
+        if index == 0 {
+            text.push('\n');
+        }
+        line(
+            text,
+            &format!("- break-even, {}, {}: {}", plain(&case.name), of.cold, plain(&answer(of))),
+        );
+    }
+}
+
+/// Each finding once, whatever the number of cases that have it.
+fn all_findings(document: &RunDocument) -> Vec<Told> {
+    let mut all: Vec<Told> = Vec::new();
+    let of_cases = document.cases.iter().flat_map(|case| {
+        of_the_case(case).into_iter().map(move |mut told| {
+            for place in &mut told.places {
+                place.place = format!("{}, {}", case.name, place.place);
+            }
+            told
+        })
+    });
+    for told in of_cases.chain(of_the_machine(document)) {
+        match all.iter_mut().find(|known| known.finding == told.finding) {
+            Some(known) => known.places.extend(told.places),
+            None => all.push(told),
+        }
+    }
+    all
+}
+
+fn findings(text: &mut String, all: &[Told]) {
+    for (index, told) in all.iter().enumerate() {
+        if index == 0 {
+            text.push('\n');
+        }
+        let said = |place: &Place| format!("{}: {}", plain(&place.place), plain(&place.text));
+        let places: Vec<String> = told.places.iter().take(SHOWN_PLACES).map(said).collect();
+        let more = match told.places.len().saturating_sub(SHOWN_PLACES) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        line(text, &format!("- **{}**: {}{more}", told.finding, places.join("; ")));
+    }
+}
+
+fn conditions(text: &mut String, document: &RunDocument) {
+    let machine = &document.machine;
+    let cpu = machine.cpu.as_deref().unwrap_or("unknown processor");
+    let cores = machine.cores.map_or_else(|| "unknown".to_owned(), |cores| cores.to_string());
+    let complete = if document.complete { "" } else { "; **not complete**" };
+    line(
+        text,
+        &format!(
+            "\n{}, {} cores, {}, seed {}, firstlight {}{complete}",
+            plain(cpu),
+            cores,
+            plain(&document.created),
+            document.seed,
+            plain(&document.firstlight.version),
+        ),
+    );
+}
+
+fn line(text: &mut String, line: &str) {
+    writeln!(text, "{line}").expect("writing to a string");
+}
+
+/// Text that Markdown and GitHub take for nothing else: one line, no markup, no mention, no link.
+fn plain(text: &str) -> String {
+    /// Keeps two characters apart without being seen.
+    const JOINER: char = '\u{2060}';
+    let mut safe = String::new();
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '|' | '~' | '!' => {
+                safe.extend(['\\', c]);
+            }
+            '@' | '#' => safe.extend([c, JOINER]),
+            ':' if rest.peek().is_some_and(|next| !next.is_whitespace()) => {
+                safe.extend([c, JOINER]);
+            }
+            c if is_invisible(c) => safe.push(' '),
+            c => safe.push(c),
+        }
+    }
+    // `www.` alone makes a link, too.
+    safe.replace("www.", "www\u{2060}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn what_somebody_wrote_makes_no_markup() {
+        assert_eq!(plain("mlp, 256"), "mlp, 256");
+        assert_eq!(plain("a|b\n<img src=x>"), "a\\|b &lt;img src=x&gt;");
+        assert_eq!(plain("[x](y) `z`"), "\\[x\\](y) \\`z\\`");
+        assert_eq!(plain("a\u{202e}b\x1b[2J"), "a b \\[2J");
+        for text in ["@someone", "#12", "https://example.org", "www.example.org"] {
+            assert!(!plain(text).contains(text), "{text}");
+        }
+    }
+}

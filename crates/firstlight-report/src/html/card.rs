@@ -1,0 +1,77 @@
+//! The first screen of a case: its answer, the picture that shows it, the ledgers, and the command.
+
+use firstlight_schema::run::CaseResult;
+use firstlight_schema::suite::Regime;
+use maud::{Markup, html};
+
+use super::case::place;
+use super::name;
+use crate::model::Case;
+use crate::svg::{arm_class, break_even, totals};
+use crate::words::answer::{answers, has_many_pairs};
+
+pub(super) fn card(id: &str, case: &Case<'_>) -> Markup {
+    let sentences = answers(case.of);
+    let (first, rest) = sentences.split_first().expect("a case has an answer");
+    html! {
+        div class="card" {
+            div class="answers" {
+                p class="answer" { bdi { (sentence(first)) } }
+                @if !rest.is_empty() {
+                    ul { @for one in rest { li { bdi { (sentence(one)) } } } }
+                }
+                @if !case.findings.is_empty() {
+                    p class="soft" {
+                        a href={ "#" (id) "-findings" } {
+                            (case.findings.len()) @if case.findings.len() == 1 { " warning" } @else { " warnings" }
+                        }
+                    }
+                }
+            }
+            @if let Some(picture) = picture(id, case.of) { (picture) }
+        }
+    }
+}
+
+/// A sentence begins with a capital, unless with a name.
+fn sentence(text: &str) -> String {
+    let lower = ["the ", "no ", "each ", "first ", "cheapest ", "inconclusive", "equivalent"];
+    if !lower.iter().any(|start| text.starts_with(start)) {
+        return format!("{text}.");
+    }
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+}
+
+/// Where the arms' costs cross: the pair with its interval, or all arms where there are more.
+fn picture(id: &str, case: &CaseResult) -> Option<Markup> {
+    let picture = if has_many_pairs(case) {
+        totals(&format!("{id}-totals"), case, Regime::ColdClean)?
+    } else {
+        let even = case.break_evens.first()?;
+        let classes = [&even.arm, &even.against].map(|arm| arm_class(place(case, arm)));
+        break_even(&format!("{id}-card"), even, [&classes[0], &classes[1]])?
+    };
+    Some(html! {
+        figure {
+            figcaption class="soft" { "Total time from the start of the process, against calls" }
+            (picture)
+        }
+    })
+}
+
+/// Commands are titled by what was run.
+pub(super) fn commands(case: &CaseResult) -> Option<Markup> {
+    let words = |arm: &firstlight_schema::run::ArmResult| Some(arm.command.as_ref()?.join(" "));
+    let all: Option<Vec<_>> = case.arms.iter().map(|arm| Some((arm, words(arm)?))).collect();
+    let all = all?;
+    Some(html! {
+        // One command is the page's title.
+        @if all.len() > 1 {
+            dl class="facts" {
+                @for (arm, words) in &all { dt { (name(&arm.name)) } dd { code { (words) } } }
+            }
+        }
+    })
+}

@@ -1,0 +1,57 @@
+//! How the calls of the steady parts are distributed, arm by arm.
+
+use maud::{Markup, html};
+
+use super::arm_class;
+use super::frame::{AXIS, Picture, below, line, stretched, up};
+use crate::model::Distribution;
+use crate::words::format::duration;
+use firstlight_plot::scale::{Scale, real};
+
+const PLOT: f64 = 130.0;
+
+/// One curve for each arm, coloured as `index` numbers it.
+pub(crate) fn calls(id: &str, of: &Distribution<'_>, index: impl Fn(&str) -> usize) -> Markup {
+    let scale = Scale::exact(of.low, of.high, of.logarithmic);
+    let description = format!(
+        "empirical distribution of single calls, from {} to {}; {}",
+        duration(of.low),
+        duration(of.high),
+        of.arms
+            .iter()
+            .map(|(arm, n, _)| format!("{arm}: {n} calls"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
+    let title = "Every call of the steady parts";
+    let picture = Picture { id, title, description: &description, height: PLOT + AXIS };
+    picture.draw(
+        "calls",
+        &html! {
+            (below(&scale.durations(4), &scale, PLOT))
+            (stretched(PLOT, &html! {
+                @for (arm, calls, counts) in &of.arms {
+                    path class={ "ecdf " (arm_class(index(arm))) } data-calls=(calls)
+                        d=(curve(*calls, counts)) {
+                        title { (arm) ": " (calls) " calls" }
+                    }
+                }
+            }))
+        },
+    )
+}
+
+/// The curve changes only where a column holds a call.
+fn curve(calls: usize, counts: &[usize]) -> String {
+    let n = real(counts.len());
+    let mut last = 0;
+    let changes = counts.iter().enumerate().filter_map(|(column, &count)| {
+        let before = std::mem::replace(&mut last, count);
+        (count != before).then_some((column, before, count))
+    });
+    let y = |count: usize| up(real(count) / real(calls), PLOT - 8.0) + 4.0;
+    let steps = changes.flat_map(|(column, before, count)| {
+        [(real(column) / n, y(before)), (real(column + 1) / n, y(count))]
+    });
+    line(std::iter::once((0.0, y(0))).chain(steps).chain([(1.0, y(calls))]))
+}

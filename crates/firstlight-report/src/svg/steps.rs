@@ -1,0 +1,77 @@
+//! A step of a trace as one bar along its time: a rectangle for each stretch.
+
+use firstlight_schema::trace::{Bucket, Part, Step};
+use maud::{Markup, html};
+
+use super::frame::{Picture, pc, px};
+use crate::words::format::{duration, share};
+
+const HEIGHT: f64 = 20.0;
+
+/// The whole width stands for `longest` nanoseconds.
+pub(crate) fn step_bar(id: &str, step: &Step, longest: f64) -> Markup {
+    let title = format!("Timeline of step {}", step.number);
+    let picture = Picture { id, title: &title, description: &in_words(step), height: HEIGHT };
+    picture.draw(
+        "steps",
+        &html! {
+            @for stretch in &step.timeline {
+                rect class={ "part " (part_class(stretch.part)) } y="0" height=(px(HEIGHT))
+                    x=(pc(stretch.start_ns.as_f64() / longest))
+                    width=(pc(stretch.duration_ns.as_f64() / longest)) {
+                    title {
+                        (stretch.part.bucket()) ", " (stretch.part) ": " (duration(stretch.duration_ns.as_f64()))
+                        " from " (duration(stretch.start_ns.as_f64()))
+                    }
+                }
+            }
+        },
+    )
+}
+
+fn in_words(step: &Step) -> String {
+    let whole = step.duration_ns.as_f64().max(1.0);
+    let parts: Vec<String> = Bucket::ALL
+        .into_iter()
+        .map(|bucket| (bucket, step.bucket(bucket).as_f64()))
+        .filter(|(_, ns)| *ns > 0.0)
+        .map(|(bucket, ns)| format!("{bucket} {} ({})", duration(ns), share(ns / whole)))
+        .collect();
+    format!("{} in all: {}", duration(whole), parts.join(", "))
+}
+
+pub(crate) fn step_swatch(part: Part) -> Markup {
+    html! {
+        svg class="swatch" width="18" height="18" aria-hidden="true" {
+            rect class={ "part " (part_class(part)) } width="18" height="18" rx="3" {}
+        }
+    }
+}
+
+/// The class that gives a bucket its colour: that of what it mostly is.
+pub(super) fn bucket_class(bucket: Bucket) -> &'static str {
+    part_class(match bucket {
+        Bucket::Compile => Part::Compile,
+        Bucket::Callback => Part::Callback,
+        Bucket::Execute => Part::Compiled,
+        Bucket::Transfer => Part::Transfer,
+        Bucket::Dispatch => Part::Call,
+        Bucket::Wait => Part::Blocked,
+        Bucket::Host => Part::Between,
+    })
+}
+
+/// The class that gives a part its colour.
+fn part_class(part: Part) -> &'static str {
+    match part {
+        Part::Autotune | Part::Callback => "p-setup",
+        Part::Trace => "p-trace",
+        Part::Lower => "p-lower",
+        Part::Compile => "p-compile",
+        Part::Compiled | Part::Eager => "p-run",
+        Part::Transfer => "p-cache",
+        Part::Call | Part::Guards | Part::Prologue => "p-import",
+        Part::Blocked | Part::Fetch => "p-outside",
+        Part::Before | Part::Between | Part::After => "p-own",
+    }
+}

@@ -1,0 +1,169 @@
+//! A small plot of text: points and lines on logarithmic axes, one letter per series.
+
+use crate::words::format::duration;
+
+const HEIGHT: usize = 9;
+const LABEL: usize = 8;
+
+/// One line or set of points, drawn with one letter.
+pub(crate) struct Series<'a> {
+    pub(crate) letter: char,
+    pub(crate) points: Vec<(f64, f64)>,
+    pub(crate) name: &'a str,
+}
+
+/// How the points of a series are drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Draw {
+    Lines,
+    Points,
+}
+
+/// Lines of text `width` wide: durations upwards, plain numbers to the right. Nothing for too
+/// little room or fewer than two different x.
+pub(crate) fn plot(series: &[Series<'_>], draw: Draw, width: usize) -> Option<Vec<String>> {
+    let cells = width.checked_sub(LABEL + 2).filter(|&cells| cells >= 16)?;
+    let all = || series.iter().flat_map(|series| &series.points);
+    let x = Axis::new(all().map(|&(x, _)| x), cells)?;
+    let y = Axis::new(all().map(|&(_, y)| y), HEIGHT)
+        .or_else(|| Axis::around(all().next()?.1, HEIGHT))?;
+    let mut grid = vec![vec![' '; cells]; HEIGHT];
+    for one in series {
+        for (column, row) in places(one, draw, &x, &y) {
+            let cell = &mut grid[HEIGHT - 1 - row][column];
+            *cell = if *cell == ' ' || *cell == one.letter { one.letter } else { '*' };
+        }
+    }
+    let mut lines: Vec<String> = grid
+        .into_iter()
+        .enumerate()
+        .map(|(line, row)| {
+            let label = match line {
+                0 => duration(y.high),
+                _ if line == HEIGHT - 1 => duration(y.low),
+                _ => String::new(),
+            };
+            let row: String = row.into_iter().collect();
+            format!("{label:>LABEL$} │{}", row.trim_end())
+        })
+        .collect();
+    lines.push(format!("{:LABEL$} └{}", "", "─".repeat(cells)));
+    lines.push(format!("{:LABEL$}  {}", "", ticks(&x, cells)));
+    Some(lines)
+}
+
+/// The cells that a series covers.
+fn places(series: &Series<'_>, draw: Draw, x: &Axis, y: &Axis) -> Vec<(usize, usize)> {
+    match draw {
+        Draw::Points => series.points.iter().map(|&(a, b)| (x.place(a), y.place(b))).collect(),
+        Draw::Lines => (0..x.cells)
+            .filter_map(|column| Some((column, y.place(between(&series.points, x.value(column))?))))
+            .collect(),
+    }
+}
+
+/// The height of a line through the points, straight on logarithmic axes.
+fn between(points: &[(f64, f64)], at: f64) -> Option<f64> {
+    let next = points.iter().position(|&(x, _)| x >= at)?;
+    let (x1, y1) = points[next];
+    let Some(&(x0, y0)) = next.checked_sub(1).and_then(|last| points.get(last)) else {
+        return Some(y1);
+    };
+    let share = (at.ln() - x0.ln()) / (x1.ln() - x0.ln());
+    Some((y0.ln() + share * (y1.ln() - y0.ln())).exp())
+}
+
+/// Powers of ten below the axis, or its two ends where there are none to show.
+fn ticks(x: &Axis, cells: usize) -> String {
+    let mut text: Vec<char> = vec![' '; cells + 6];
+    let mut put = |value: f64| {
+        let label = plain(value);
+        let place = x.place(value);
+        let free = place == 0 || text[place - 1..].iter().take(label.len() + 2).all(|c| *c == ' ');
+        if free && place + label.len() <= cells + 6 {
+            for (offset, c) in label.chars().enumerate() {
+                text[place + offset] = c;
+            }
+        }
+    };
+    put(x.low);
+    let mut decade = 10_f64.powf(x.low.log10().ceil());
+    while decade <= x.high {
+        put(decade);
+        decade *= 10.0;
+    }
+    put(x.high);
+    text.into_iter().collect::<String>().trim_end().to_owned()
+}
+
+fn plain(value: f64) -> String {
+    match value {
+        v if v >= 1e9 => format!("{:.0}G", v / 1e9),
+        v if v >= 1e6 => format!("{:.0}M", v / 1e6),
+        v if v >= 1e4 => format!("{:.0}k", v / 1e3),
+        v if v.fract() == 0.0 => format!("{v:.0}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+struct Axis {
+    low: f64,
+    high: f64,
+    cells: usize,
+}
+
+impl Axis {
+    fn new(values: impl Iterator<Item = f64> + Clone, cells: usize) -> Option<Self> {
+        let positive = values.filter(|value| *value > 0.0 && value.is_finite());
+        let low = positive.clone().reduce(f64::min)?;
+        let high = positive.reduce(f64::max)?;
+        (high > low).then_some(Self { low, high, cells })
+    }
+
+    fn around(value: f64, cells: usize) -> Option<Self> {
+        (value > 0.0).then_some(Self { low: value / 2.0, high: value * 2.0, cells })
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a place on a line of few cells"
+    )]
+    fn place(&self, value: f64) -> usize {
+        let last = (self.cells - 1) as f64;
+        let share = (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln());
+        (share * last).round().clamp(0.0, last) as usize
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a place on a line of few cells")]
+    fn value(&self, place: usize) -> f64 {
+        let share = place as f64 / (self.cells - 1) as f64;
+        (self.low.ln() + share * (self.high.ln() - self.low.ln())).exp()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Draw, Series, plot};
+
+    #[test]
+    fn two_lines_cross_where_their_values_do() {
+        let line = |letter, start: f64, call: f64| Series {
+            letter,
+            points: [1.0, 10.0, 100.0, 1000.0].map(|n| (n, start + n * call)).to_vec(),
+            name: "",
+        };
+        let lines =
+            plot(&[line('a', 1e9, 1e6), line('b', 1e6, 1e8)], Draw::Lines, 50).unwrap().join("\n");
+        assert!(lines.contains('a') && lines.contains('b') && lines.contains('*'), "{lines}");
+        assert!(lines.lines().all(|line| line.chars().count() <= 56), "{lines}");
+    }
+
+    #[test]
+    fn there_is_no_plot_of_one_x_or_in_a_corner() {
+        let one = || Series { letter: 'a', points: vec![(1.0, 2.0)], name: "" };
+        assert!(plot(&[one()], Draw::Points, 80).is_none());
+        assert!(plot(&[one()], Draw::Points, 12).is_none());
+    }
+}

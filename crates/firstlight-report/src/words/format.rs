@@ -1,0 +1,190 @@
+//! Numbers as people read them: three digits, a unit, nothing more.
+
+use firstlight_schema::cache::Policy;
+use firstlight_schema::estimate::Estimate;
+
+/// A duration given in nanoseconds.
+pub fn duration(ns: f64) -> String {
+    let size = ns.abs();
+    match size {
+        _ if size < 0.5 => "0".to_owned(),
+        _ if size < 999.5 => format!("{ns:.0} ns"),
+        _ if size < 999.5e3 => format!("{} µs", three_digits(ns / 1e3)),
+        _ if size < 999.5e6 => format!("{} ms", three_digits(ns / 1e6)),
+        _ if size < 99.95e9 => format!("{} s", three_digits(ns / 1e9)),
+        _ => {
+            let sign = if ns < 0.0 { "−" } else { "" };
+            let seconds = (size / 1e9).round();
+            format!("{sign}{:.0} min {:.0} s", (seconds / 60.0).floor(), seconds % 60.0)
+        }
+    }
+}
+
+/// A duration with its sign, for differences.
+pub fn difference(ns: f64) -> String {
+    let text = duration(ns.abs());
+    match ns {
+        _ if text == "0" => text,
+        _ if ns < 0.0 => format!("−{text}"),
+        _ => format!("+{text}"),
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        size if size < 9.995 => format!("{value:.2}"),
+        size if size < 99.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// Bytes, in powers of ten.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub fn bytes(count: u64) -> String {
+    let value = count as f64;
+    match count {
+        0..1_000 => format!("{count} B"),
+        1_000..1_000_000 => format!("{} kB", three_digits(value / 1e3)),
+        1_000_000..1_000_000_000 => format!("{} MB", three_digits(value / 1e6)),
+        _ => format!("{} GB", three_digits(value / 1e9)),
+    }
+}
+
+/// A fraction in per cent, with no more digits than it has.
+pub fn percent(fraction: f64) -> String {
+    format!("{} %", (fraction * 1e6).round() / 1e4)
+}
+
+/// Things per second, or any count with three digits.
+pub fn rate(value: f64) -> String {
+    match value {
+        v if v >= 999.5e6 => format!("{}G", three_digits(v / 1e9)),
+        v if v >= 999.5e3 => format!("{}M", three_digits(v / 1e6)),
+        v if v >= 9_999.5 => format!("{}k", three_digits(v / 1e3)),
+        v => three_digits(v),
+    }
+}
+
+/// A number of calls.
+pub fn calls(n: f64) -> String {
+    match n {
+        n if n >= 1e12 => "more calls than anyone makes".to_owned(),
+        n if n >= 1e6 => format!("{} million calls", three_digits(n / 1e6)),
+        1.0 => "1 call".to_owned(),
+        n => format!("{n:.0} calls"),
+    }
+}
+
+/// A share, in per cent.
+pub fn share(share: f64) -> String {
+    let sign = if share < 0.0 { "−" } else { "" };
+    format!("{sign}{:.1} %", share.abs() * 100.0)
+}
+
+/// `1 thing`, `2 things`.
+pub fn count(n: u64, thing: &str) -> String {
+    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
+}
+
+/// An estimate of a duration: the point, then how sure we are.
+pub fn estimate(estimate: &Estimate) -> String {
+    let point = duration(estimate.point);
+    match &estimate.interval {
+        Some(interval) => format!(
+            "{point}, median of {}; {} to {} with {} confidence",
+            estimate.n,
+            duration(interval.low),
+            duration(interval.high),
+            share(interval.confidence),
+        ),
+        None => format!("{point}, median of {}; too few for an interval", estimate.n),
+    }
+}
+
+/// A policy as words of a sentence.
+pub fn policy(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Clean => "clean",
+        Policy::Primed => "primed",
+        Policy::Disabled => "disabled",
+        Policy::AsFound => "as found",
+        Policy::AsConfigured => "as configured",
+    }
+}
+
+/// Cuts a text to a width, with an ellipsis where something is missing.
+pub fn fit(text: &str, width: usize) -> String {
+    use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut room = width.saturating_sub(1);
+    let kept: String = text
+        .chars()
+        .take_while(|c| {
+            let wide = c.width().unwrap_or(0);
+            let fits = wide <= room;
+            room = room.saturating_sub(wide);
+            fits
+        })
+        .collect();
+    format!("{kept}…")
+}
+
+/// Whether a character is acted upon and not shown: control characters, and those that turn the direction
+/// of the text around.
+pub(crate) fn is_invisible(c: char) -> bool {
+    let turns = matches!(c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, count, difference, duration, fit};
+
+    #[test]
+    fn durations_have_three_digits_and_a_unit() {
+        let shown =
+            [0.0, 7.0, 999.4, 999.6, 12_345.0, 4_560_000.0, 999.6e6, 1.234e9, 99.96e9, 123e9]
+                .map(duration);
+        assert_eq!(
+            shown,
+            [
+                "0",
+                "7 ns",
+                "999 ns",
+                "1.00 µs",
+                "12.3 µs",
+                "4.56 ms",
+                "1.00 s",
+                "1.23 s",
+                "1 min 40 s",
+                "2 min 3 s"
+            ]
+        );
+    }
+
+    #[test]
+    fn differences_carry_their_sign() {
+        assert_eq!(difference(-2_100_000.0), "−2.10 ms");
+        assert_eq!(difference(2_100_000.0), "+2.10 ms");
+        assert_eq!(difference(0.1), "0");
+    }
+
+    #[test]
+    fn bytes_are_decimal() {
+        assert_eq!(
+            [12, 4_096, 427_000_000, 1_500_000_000].map(bytes),
+            ["12 B", "4.10 kB", "427 MB", "1.50 GB"]
+        );
+    }
+
+    #[test]
+    fn a_long_text_ends_in_an_ellipsis() {
+        assert_eq!(fit("abcdef", 4), "abc…");
+        assert_eq!(fit("abcd", 4), "abcd");
+        assert_eq!(fit("ab", 0), "…");
+        assert_eq!(count(1, "run"), "1 run");
+    }
+}

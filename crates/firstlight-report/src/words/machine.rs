@@ -1,0 +1,44 @@
+//! The machine in one line, with its GPUs.
+
+use std::collections::BTreeMap;
+
+use firstlight_schema::run::RunDocument;
+
+use crate::words::format::bytes;
+
+/// `2 cores, AMD EPYC, 25.3 GB, NVIDIA H200 (driver 570.86), Linux 6.18`.
+pub(crate) fn machine(document: &RunDocument) -> String {
+    let machine = &document.machine;
+    let mut parts = Vec::new();
+    parts.extend(machine.cores.map(|cores| format!("{cores} cores")));
+    parts.push(machine.cpu.clone().unwrap_or_else(|| "unknown processor".to_owned()));
+    parts.extend(machine.memory_bytes.map(bytes));
+    parts.extend(gpus(document));
+    parts.extend(machine.kernel.as_ref().map(|kernel| format!("Linux {kernel}")));
+    parts.join(", ")
+}
+
+/// Each kind of device with its number and driver; CUDA's version where a package names it.
+pub(crate) fn gpus(document: &RunDocument) -> Option<String> {
+    let gpus = document.before.gpus.as_ref().filter(|gpus| !gpus.is_empty())?;
+    let mut kinds: BTreeMap<(&str, Option<&str>), usize> = BTreeMap::new();
+    for gpu in gpus {
+        *kinds.entry((&gpu.name, gpu.driver.as_deref())).or_default() += 1;
+    }
+    let cuda = cuda(document).map(|version| format!(", CUDA {version}")).unwrap_or_default();
+    let words = kinds.iter().map(|((name, driver), n)| {
+        let many = if *n > 1 { format!("{n} × ") } else { String::new() };
+        match driver {
+            Some(driver) => format!("{many}{name} (driver {driver}{cuda})"),
+            None => format!("{many}{name}"),
+        }
+    });
+    Some(words.collect::<Vec<_>>().join(", "))
+}
+
+/// From the packages of CUDA's run time, which frameworks install beside themselves.
+fn cuda(document: &RunDocument) -> Option<&str> {
+    let runtime = |name: &str| name.starts_with("nvidia-cuda-runtime");
+    let packages = document.environment.packages.iter();
+    packages.filter(|(name, _)| runtime(name)).map(|(_, version)| version.as_str()).next()
+}

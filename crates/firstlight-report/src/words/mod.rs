@@ -1,0 +1,13 @@
+//! Results in words: numbers with units, verdicts, findings, and the tables of pages.
+
+pub mod answer;
+pub(crate) mod diagnosis;
+pub mod findings;
+pub mod format;
+pub(crate) mod headline;
+pub(crate) mod machine;
+pub(crate) mod regime;
+pub(crate) mod row;
+pub(crate) mod table;
+pub mod tables;
+pub(crate) mod verdict;

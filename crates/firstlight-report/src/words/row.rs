@@ -1,0 +1,88 @@
+//! One arm in one regime as a row: the time, its interval, how many processes, whether they count.
+
+use firstlight_schema::estimate::Estimate;
+use firstlight_schema::run::{ArmResult, RegimeResult};
+use firstlight_schema::suite::Regime;
+
+use crate::words::format::{duration, rate};
+use crate::words::headline::headline;
+use crate::words::regime::label;
+
+/// What a table says of one arm and regime.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row<'a> {
+    pub arm: &'a str,
+    pub regime: Regime,
+    /// The regime in words.
+    pub label: &'static str,
+    /// Absent when nothing valid, or nothing steady, was measured.
+    pub estimate: Option<Estimate>,
+    pub time: String,
+    pub interval: String,
+    pub valid: usize,
+    pub processes: String,
+    /// What the time is, and the throughput where there is one.
+    pub what: String,
+}
+
+impl<'a> Row<'a> {
+    pub(crate) fn new(arm: &'a ArmResult, regime: &RegimeResult) -> Self {
+        let estimate = headline(regime);
+        let valid = regime.samples.iter().filter(|sample| sample.valid).count();
+        let processes = match regime.samples.len() {
+            all if all == valid => format!("{valid}"),
+            all => format!("{valid} of {all} valid"),
+        };
+        // The number that carries the interval is the number shown.
+        let processes = match &regime.warm {
+            Some(warm) if usize::try_from(warm.per_call.n).is_ok_and(|n| n < valid) => {
+                format!("{} of {valid} steady", warm.per_call.n)
+            }
+            _ => processes,
+        };
+        let (time, interval) = match estimate {
+            Some(estimate) => (duration(estimate.point), interval(&estimate)),
+            None if regime.samples.is_empty() => ("none".to_owned(), String::new()),
+            None if valid == 0 => ("invalid".to_owned(), String::new()),
+            None => ("no steady state".to_owned(), String::new()),
+        };
+        let what = what(regime, estimate.is_some());
+        let label = label(regime);
+        let (arm, regime) = (arm.name.as_str(), regime.regime);
+        Self { arm, regime, label, estimate, time, interval, valid, processes, what }
+    }
+}
+
+pub(crate) fn interval(of: &Estimate) -> String {
+    of.interval.map_or_else(
+        || "too few".to_owned(),
+        |interval| format!("{} to {}", duration(interval.low), duration(interval.high)),
+    )
+}
+
+fn what(regime: &RegimeResult, is_known: bool) -> String {
+    match &regime.warm {
+        Some(warm) => warm.throughput.as_ref().map_or_else(
+            || "mean per call".to_owned(),
+            |of| format!("mean per call, {} {}/s", rate(of.per_second.point), of.unit),
+        ),
+        None if is_known && regime.regime == Regime::Fresh => "median wall time".to_owned(),
+        None if is_known && !has_first_result(regime) => "median wall time".to_owned(),
+        None if is_known => "median to first result".to_owned(),
+        None => String::new(),
+    }
+}
+
+fn has_first_result(regime: &RegimeResult) -> bool {
+    regime.summary.as_ref().is_some_and(|summary| summary.first_result.is_some())
+}
+
+/// What sets a case apart: its parameters, and what one call gets done.
+pub(crate) fn about(case: &firstlight_schema::run::CaseResult) -> String {
+    let mut words: Vec<String> =
+        case.parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    if let Some(work) = case.work.as_ref().filter(|work| work.per_call > 1.0) {
+        words.push(format!("{} {} per call", work.per_call, work.unit));
+    }
+    words.join(", ")
+}

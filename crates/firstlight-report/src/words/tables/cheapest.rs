@@ -1,0 +1,82 @@
+//! Which arm for how many calls, and one arm against each of the others.
+
+use firstlight_analysis::cheapest::{cheapest as stretches, cost};
+use firstlight_schema::run::CaseResult;
+use firstlight_schema::suite::Regime;
+
+use super::Table;
+use crate::words::format::{calls as counted, duration};
+use crate::words::verdict::answer;
+
+/// The cheapest arm from one call on, with where it changes; none for fewer than two arms.
+pub fn cheapest(case: &CaseResult, cold: Regime) -> Option<Table> {
+    let stretches = stretches(case, cold);
+    if stretches.is_empty() {
+        return None;
+    }
+    let mut table =
+        Table::new(&["calls", "cheapest", "95 % CI of the change", "possibly as cheap"]);
+    for stretch in &stretches {
+        let from = counted(stretch.from);
+        let calls = match stretch.to {
+            Some(to) if (to - stretch.from).abs() < 0.5 => from,
+            Some(to) => format!("{:.0} to {}", stretch.from, counted(to)),
+            None => format!("{from} and more"),
+        };
+        let change = match stretch.change {
+            Some((Some(low), Some(high))) => format!("{low:.0} to {}", counted(high)),
+            Some((None, Some(high))) => format!("up to {}", counted(high)),
+            Some((Some(low), None)) => format!("{} or more", counted(low)),
+            Some((None, None)) => "unknown".to_owned(),
+            None => String::new(),
+        };
+        table.rows.push(vec![calls, stretch.arm.clone(), change, stretch.also.join(", ")]);
+    }
+    Some(table.without_empty_columns())
+}
+
+/// What so many calls cost with every arm, the cheapest one marked.
+pub fn totals(case: &CaseResult, cold: Regime, calls: &[f64]) -> Option<Table> {
+    let arms: Vec<_> =
+        case.arms.iter().filter_map(|arm| Some((&arm.name, cost(arm, cold)?))).collect();
+    if arms.is_empty() {
+        return None;
+    }
+    let mut table = Table::new(&["arm"]);
+    table.head.extend(calls.iter().map(|&calls| counted(calls)));
+    let best = |calls: f64| {
+        arms.iter().map(|(_, cost)| cost.of(calls)).min_by(f64::total_cmp).unwrap_or(f64::NAN)
+    };
+    for (name, cost) in &arms {
+        let totals = calls.iter().map(|&calls| {
+            let total = cost.of(calls);
+            let text = duration(total);
+            if total <= best(calls) { format!("**{text}**") } else { text }
+        });
+        table.rows.push([(*name).clone()].into_iter().chain(totals).collect());
+    }
+    Some(table)
+}
+
+/// One arm beside each of the others: how both start, what a further call takes, and from how many
+/// calls on which of them is cheaper; none where nothing of it was measured.
+pub fn break_evens(case: &CaseResult, cold: Regime, arm: &str) -> Option<Table> {
+    let costs = |name: &str| {
+        let cost = cost(case.arms.iter().find(|arm| arm.name == name)?, cold)?;
+        Some([duration(cost.first_ns), duration(cost.call_ns)])
+    };
+    let mut table = Table::new(&["arm", "first result", "a further call", "break-even"]);
+    let mut row = |name: &str, told: String| {
+        let [first, call] = costs(name).unwrap_or_default();
+        table.rows.push(vec![name.to_owned(), first, call, told]);
+    };
+    row(arm, String::new());
+    for of in case.break_evens.iter().filter(|of| of.cold == cold) {
+        match (of.arm == arm, of.against == arm) {
+            (true, _) => row(&of.against, answer(of)),
+            (_, true) => row(&of.arm, answer(of)),
+            (false, false) => {}
+        }
+    }
+    (table.rows.len() > 1).then_some(table)
+}

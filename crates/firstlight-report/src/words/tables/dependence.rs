@@ -1,0 +1,172 @@
+//! Whether the overhead of calls depends on one swept parameter, on another, or on both: sentences that
+//! follow from the intervals of the slopes and from nothing else.
+
+use firstlight_schema::comparison::{SweepLine, SweepResult};
+use firstlight_schema::estimate::Interval;
+
+use super::{signed, signed_point};
+use crate::words::format::duration;
+
+/// What the interval of a slope allows to be said.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Seen {
+    /// All of the interval is above zero, or all of it below.
+    Grows,
+    Falls,
+    /// Zero is in the interval.
+    Nothing,
+    /// There is no interval.
+    Unknown,
+}
+
+impl Seen {
+    fn of(line: &SweepLine) -> Self {
+        match interval(line) {
+            Some(Interval { low, .. }) if low > 0.0 => Self::Grows,
+            Some(Interval { high, .. }) if high < 0.0 => Self::Falls,
+            Some(_) => Self::Nothing,
+            None => Self::Unknown,
+        }
+    }
+}
+
+fn interval(line: &SweepLine) -> Option<Interval> {
+    line.slope.as_ref()?.interval
+}
+
+/// How many arms depend on what, then a sentence for each arm; empty where no arm is in both sweeps.
+pub fn dependence(first: &SweepResult, second: &SweepResult) -> Vec<String> {
+    let both: Vec<(&SweepLine, &SweepLine)> = first
+        .overheads
+        .iter()
+        .filter_map(|line| {
+            let other = second.overheads.iter().find(|other| other.arm == line.arm)?;
+            Some((line, other))
+        })
+        .collect();
+    if both.is_empty() {
+        return Vec::new();
+    }
+    let of_first: Vec<Seen> = both.iter().map(|(line, _)| Seen::of(line)).collect();
+    let of_second: Vec<Seen> = both.iter().map(|(_, line)| Seen::of(line)).collect();
+    let counted = [(first, of_first), (second, of_second)]
+        .map(|(sweep, seen)| format!("With `{}`: {}.", sweep.parameter, counted(&seen)));
+    let sentences = both.iter().map(|(line, other)| {
+        format!(
+            "**{}**: {}; {}.",
+            line.arm,
+            told(line, &first.parameter),
+            told(other, &second.parameter)
+        )
+    });
+    counted.into_iter().chain(sentences).collect()
+}
+
+fn counted(seen: &[Seen]) -> String {
+    let words = [
+        (Seen::Grows, "the overhead grows"),
+        (Seen::Falls, "the overhead falls"),
+        (Seen::Nothing, "no change of the overhead was seen"),
+        (Seen::Unknown, "nothing can be told"),
+    ];
+    let said: Vec<String> = words
+        .into_iter()
+        .filter_map(|(kind, words)| {
+            let n = seen.iter().filter(|one| **one == kind).count();
+            (n > 0).then(|| format!("{words} in {n} of {} arms", seen.len()))
+        })
+        .collect();
+    said.join(", ")
+}
+
+/// One arm and one parameter: the slope where there is one, else what is excluded.
+fn told(line: &SweepLine, parameter: &str) -> String {
+    let numbers: Vec<f64> = line.rows.iter().filter_map(|row| row.number).collect();
+    let from = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let to = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let across = to - from;
+    let range = format!("from {from} to {to}");
+    match (Seen::of(line), &line.slope, interval(line)) {
+        (Seen::Grows, Some(slope), _) => format!(
+            "one more of `{parameter}` adds {}, which is {} {range}",
+            signed(slope),
+            duration(slope.point * across)
+        ),
+        (Seen::Falls, Some(slope), _) => format!(
+            "one more of `{parameter}` takes {} away, which is {} {range}",
+            signed_point(-slope.point),
+            duration(-slope.point * across)
+        ),
+        (Seen::Nothing, Some(slope), Some(interval)) => format!(
+            "no change with `{parameter}` was seen: {} for one more, so {range} more than {} is excluded",
+            signed(slope),
+            duration(interval.high.max(0.0) * across)
+        ),
+        _ => format!("too few processes tell of `{parameter}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firstlight_schema::comparison::{SweepLine, SweepResult, SweepRow};
+    use firstlight_schema::estimate::{Estimate, Interval, Method};
+    use firstlight_schema::suite::Regime;
+
+    use super::dependence;
+
+    /// An arm with the low end, the point and the high end of its slope.
+    type Slope = (&'static str, Option<(f64, f64, f64)>);
+
+    fn sweep(parameter: &str, slopes: &[Slope]) -> SweepResult {
+        let row =
+            |number: f64| SweepRow { value: number.to_string(), number: Some(number), time: None };
+        let line = |&(arm, slope): &Slope| SweepLine {
+            arm: arm.to_owned(),
+            regime: Regime::Warm,
+            rows: vec![row(10.0), row(110.0)],
+            constant: None,
+            slope: slope.map(|(low, point, high)| Estimate {
+                point,
+                interval: Some(Interval { low, high, confidence: 0.95 }),
+                n: 3,
+                method: Method::Mean,
+            }),
+            linear: None,
+            largest_residual: None,
+        };
+        SweepResult {
+            case: parameter.to_owned(),
+            parameter: parameter.to_owned(),
+            lines: Vec::new(),
+            overheads: slopes.iter().map(line).collect(),
+        }
+    }
+
+    #[test]
+    fn each_sentence_says_what_the_interval_allows_and_no_more() {
+        let structure = sweep("leaves", &[("a", Some((1e3, 2e3, 3e3))), ("b", None), ("c", None)]);
+        let computation = sweep(
+            "batch",
+            &[("a", Some((-10.0, 5.0, 20.0))), ("b", Some((-4.0, -3.0, -2.0))), ("d", None)],
+        );
+        assert_eq!(
+            dependence(&structure, &computation),
+            [
+                "With `leaves`: the overhead grows in 1 of 2 arms, nothing can be told in 1 of 2 arms.",
+                "With `batch`: the overhead falls in 1 of 2 arms, \
+                 no change of the overhead was seen in 1 of 2 arms.",
+                "**a**: one more of `leaves` adds 2.00 µs (1.00 µs to 3.00 µs), which is 200 µs from \
+                 10 to 110; no change with `batch` was seen: 5 ns (−10 ns to 20 ns) for one more, so from \
+                 10 to 110 more than 2.00 µs is excluded.",
+                "**b**: too few processes tell of `leaves`; one more of `batch` takes 3 ns away, \
+                 which is 300 ns from 10 to 110.",
+            ]
+        );
+    }
+
+    #[test]
+    fn where_no_arm_is_in_both_sweeps_nothing_is_said() {
+        let of = |arm| sweep("leaves", &[(arm, None)]);
+        assert!(dependence(&of("a"), &of("b")).is_empty());
+    }
+}

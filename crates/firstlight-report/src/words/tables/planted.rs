@@ -1,0 +1,60 @@
+//! A planted mistake: what would have been published, what is right, and the factor between them.
+
+use firstlight_schema::comparison::Mistaken;
+use firstlight_schema::estimate::Estimate;
+use firstlight_schema::run::CaseResult;
+
+use super::{Table, factor, signed};
+use crate::words::format::duration;
+
+/// None for cases without a planted mistake.
+pub fn planted(case: &CaseResult) -> Option<Table> {
+    let of = case.planted.as_ref()?;
+    let mut table = Table::new(&[
+        "arm",
+        "time, wrong",
+        "time, right",
+        "factor",
+        "overhead, wrong",
+        "overhead, right",
+        "factor of the overhead",
+        "speed-up, wrong",
+        "speed-up, right",
+        "factor of the speed-up",
+        "refused for",
+        "processes",
+    ]);
+    let told = |of: Option<Estimate>, how: fn(&Estimate) -> String| {
+        of.as_ref().map_or_else(String::new, how)
+    };
+    for row in &of.rows {
+        let overhead = row.overhead.unwrap_or_default();
+        let speed_up = row.speed_up.unwrap_or_default();
+        let plain = |of: &Estimate| duration(of.point);
+        let Mistaken { wrong, right, factor: apart } = row.time;
+        let refused = match row.findings.as_slice() {
+            [] => "nothing: not touched by the mistake".to_owned(),
+            names if wrong.is_none() => format!("not measured: {}", names.join(", ")),
+            names => names.join(", "),
+        };
+        table.rows.push(vec![
+            row.arm.clone(),
+            told(wrong, plain),
+            told(right, plain),
+            told(apart, factor),
+            told(overhead.wrong, signed),
+            told(overhead.right, signed),
+            told(overhead.factor, factor),
+            told(speed_up.wrong, factor),
+            told(speed_up.right, factor),
+            told(speed_up.factor, factor),
+            refused,
+            format!("{} wrong, {} right", processes(wrong), processes(right)),
+        ]);
+    }
+    Some(table.without_empty_columns())
+}
+
+fn processes(of: Option<Estimate>) -> u32 {
+    of.map_or(0, |of| of.n)
+}

@@ -1,0 +1,149 @@
+//! Times of every arm, regime by regime; where a cold start goes; a sweep's values.
+
+use firstlight_schema::comparison::{Comparison, SweepLine, SweepResult};
+use firstlight_schema::estimate::Estimate;
+use firstlight_schema::phase::Phase;
+use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
+use firstlight_schema::suite::Regime;
+
+use super::{Table, factor, signed};
+use crate::words::format::{duration, rate};
+
+/// Time to first result and per call, with intervals, throughput, and the ratio to the reference.
+pub fn times(case: &CaseResult) -> Table {
+    let mut table = Table::new(&[
+        "arm",
+        "cold-clean",
+        "cold-primed",
+        "warm, per call",
+        "per second",
+        "warm, times as long as the reference",
+        "verdict",
+        "results",
+        "valid processes",
+    ]);
+    for arm in &case.arms {
+        let cold = |regime: Regime| {
+            let of = arm.regimes.iter().find(|of| of.regime == regime)?;
+            Some(of.summary.as_ref()?.first_result.as_ref().map_or_else(String::new, signed))
+        };
+        let warm = arm.regimes.iter().find_map(|of| of.warm.as_ref());
+        let rates = warm
+            .and_then(|warm| warm.throughput.as_ref())
+            .map(|of| format!("{} {}", rate(of.per_second.point), of.unit));
+        let verdict =
+            case.comparisons.iter().find(|one| one.arm == arm.name && one.regime == Regime::Warm);
+        let ratio = verdict.and_then(|one| one.ratio.as_ref()).map(factor);
+        table.rows.push(vec![
+            arm.name.clone(),
+            cold(Regime::ColdClean).unwrap_or_default(),
+            cold(Regime::ColdPrimed).unwrap_or_default(),
+            warm.map_or_else(String::new, |warm| signed(&warm.per_call)),
+            rates.unwrap_or_default(),
+            ratio.unwrap_or_default(),
+            verdict.map(judged).unwrap_or_default(),
+            agreement(&arm.agreement),
+            valid(arm),
+        ]);
+    }
+    table.without_empty_columns()
+}
+
+/// Cold starts beside the reference's: ratios with intervals, and what follows from them.
+pub fn cold_verdicts(case: &CaseResult) -> Option<Table> {
+    let regimes = [Regime::ColdClean, Regime::ColdPrimed];
+    let [clean, primed] =
+        regimes.map(|regime| format!("{regime}, times as long as {}", case.reference));
+    let mut table = Table::new(&["arm", &clean, "verdict", &primed, "verdict"]);
+    for arm in case.arms.iter().filter(|arm| arm.name != case.reference) {
+        let mut row = vec![arm.name.clone()];
+        for regime in regimes {
+            let of =
+                case.comparisons.iter().find(|one| one.arm == arm.name && one.regime == regime);
+            row.push(of.and_then(|one| one.ratio.as_ref()).map(factor).unwrap_or_default());
+            row.push(of.map(judged).unwrap_or_default());
+        }
+        table.rows.push(row);
+    }
+    let table = table.without_empty_columns();
+    (table.head.len() > 1).then_some(table)
+}
+
+/// A verdict, and why it is not another one where its interval would say so.
+fn judged(of: &Comparison) -> String {
+    match &of.why {
+        Some(why) => format!("{}: {why}", of.verdict),
+        None => of.verdict.to_string(),
+    }
+}
+
+/// How many samples are behind the numbers, regime by regime.
+fn valid(arm: &ArmResult) -> String {
+    let of = |regime: &RegimeResult| {
+        let valid = regime.samples.iter().filter(|sample| sample.valid).count();
+        format!("{} {valid}", regime.regime)
+    };
+    arm.regimes.iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+fn agreement(of: &firstlight_schema::run::Agreed) -> String {
+    use firstlight_schema::run::Agreed;
+    match of {
+        Agreed::Reference => "reference".to_owned(),
+        Agreed::Equal => "equal".to_owned(),
+        Agreed::Close { difference } => format!("close: {difference:.0e}"),
+        Agreed::Sampled { difference } => format!("sampled: {difference:.0e}"),
+        Agreed::Differs { .. } => "differ".to_owned(),
+        Agreed::NotCompared { .. } => "not compared".to_owned(),
+    }
+}
+
+/// Where the time to first result goes, phase by phase; none without a cold regime.
+pub fn phases(case: &CaseResult, regime: Regime) -> Option<Table> {
+    let rows: Vec<_> = case
+        .arms
+        .iter()
+        .filter_map(|arm| {
+            let of = arm.regimes.iter().find(|of| of.regime == regime)?;
+            Some((&arm.name, of.summary.as_ref()?.first_result_phases.as_ref()?))
+        })
+        .collect();
+    let used = |phase: &Phase| {
+        rows.iter().any(|(_, of)| of.iter().any(|row| row.name == *phase && row.share >= 0.005))
+    };
+    let names: Vec<Phase> = Phase::ALL.into_iter().filter(used).collect();
+    let mut table = Table::new(&["arm"]);
+    table.head.extend(names.iter().map(ToString::to_string));
+    for (arm, of) in &rows {
+        let cell = |phase: &Phase| {
+            let found = of.iter().find(|row| row.name == *phase);
+            found.map_or_else(String::new, |row| duration(row.mean_ns))
+        };
+        table.rows.push([(*arm).clone()].into_iter().chain(names.iter().map(cell)).collect());
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// The times of a sweep in one regime, the shortest at every value marked.
+pub fn sweep_times(sweep: &SweepResult, regime: Regime) -> Option<Table> {
+    let lines: Vec<&SweepLine> = sweep.lines.iter().filter(|line| line.regime == regime).collect();
+    let first = lines.first()?;
+    let mut table = Table::new(&["arm"]);
+    table.head.extend(first.rows.iter().map(|row| format!("{} = {}", sweep.parameter, row.value)));
+    let at = |line: &SweepLine, place: usize| line.rows.get(place).and_then(|row| row.time);
+    let least = |place: usize| {
+        let points = lines.iter().filter_map(|line| Some(at(line, place)?.point));
+        points.min_by(f64::total_cmp).unwrap_or(f64::NAN)
+    };
+    for line in &lines {
+        let cells = (0..first.rows.len()).map(|place| match at(line, place) {
+            Some(Estimate { point, .. }) if point <= least(place) => {
+                format!("**{}**", duration(point))
+            }
+            Some(Estimate { point, .. }) => duration(point),
+            None => String::new(),
+        });
+        table.rows.push([line.arm.clone()].into_iter().chain(cells).collect());
+    }
+    Some(table)
+}

@@ -1,0 +1,177 @@
+//! Verdicts and break-evens in words, the same wherever they are shown.
+
+use firstlight_schema::comparison::{BreakEven, Comparison, Crossing, Pays, Verdict};
+use firstlight_schema::estimate::{Estimate, Interval, Method};
+
+use crate::words::format::{calls, count, percent};
+
+/// A verdict as a sentence.
+pub(crate) fn verdict(comparison: &Comparison) -> String {
+    let Comparison { arm, against, why, needed, .. } = comparison;
+    let ratio = comparison.ratio.as_ref();
+    let margin = percent(comparison.margin);
+    let said = match comparison.verdict {
+        Verdict::Faster => speed(comparison, "faster"),
+        Verdict::Slower => speed(comparison, "slower"),
+        Verdict::Equivalent => {
+            let taken = taken(ratio, against);
+            format!("equivalent at a {margin} margin: {arm} {taken}")
+        }
+        Verdict::Inconclusive => {
+            format!("inconclusive at a {margin} margin: {arm} {}", taken(ratio, against))
+        }
+        Verdict::TooFew => {
+            let n = ratio.map_or(0, |ratio| ratio.n);
+            let unpaired = ratio.is_some_and(|ratio| ratio.method == Method::UnpairedLogRatio);
+            let (found, each) = if unpaired {
+                (format!("{n} processes of both"), " of each")
+            } else {
+                (format!("{} of processes", count(u64::from(n), "pair")), "")
+            };
+            let needed =
+                needed.map_or_else(String::new, |needed| format!(", {needed}{each} are needed"));
+            format!("too few: {found}{needed}; {arm} {}", taken(ratio, against))
+        }
+        Verdict::NotConfirmed => {
+            format!("not confirmed: {arm} {}", taken(ratio, against))
+        }
+        Verdict::Invalid => format!("no verdict on {arm} and {against}"),
+    };
+    let proposed = needed.filter(|_| comparison.verdict == Verdict::Inconclusive);
+    let proposed = proposed.map(|needed| format!("about {needed} processes would settle it"));
+    [Some(said), why.clone(), proposed].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// What the intervals of some comparisons may not show; none where nothing has an interval.
+pub(crate) fn coverage(comparisons: &[Comparison]) -> Option<String> {
+    let with_interval =
+        comparisons.iter().filter(|one| one.ratio.is_some_and(|r| r.interval.is_some()));
+    let rarest = with_interval
+        .filter_map(|one| one.rarity)
+        .fold(None, |most: Option<f64>, one| Some(most.map_or(one, |most| most.max(one))))?;
+    Some(format!(
+        "intervals cover what happens in at least 1 of {:.0} processes; what is rarer may be missing",
+        (1.0 / rarest).floor()
+    ))
+}
+
+/// `numpy is 8.0× faster than jax (6.6–9.6×)`.
+fn speed(comparison: &Comparison, how: &str) -> String {
+    let Comparison { arm, against, ratio, .. } = comparison;
+    let Some(ratio) = ratio else { return format!("{arm} is {how} than {against}") };
+    let invert = |value: f64| if how == "faster" { 1.0 / value } else { value };
+    let point = format!("{arm} is {}× {how} than {against}", times(invert(ratio.point)));
+    match ratio.interval.map(|Interval { low, high, .. }| (invert(low), invert(high))) {
+        Some((a, b)) => format!("{point} ({})", range(a.min(b), a.max(b))),
+        None => point,
+    }
+}
+
+/// `takes 1.01× the time of jax (0.97–1.05×)`.
+fn taken(ratio: Option<&Estimate>, against: &str) -> String {
+    let Some(ratio) = ratio else { return format!("was not measured beside {against}") };
+    let point = format!("takes {}× the time of {against}", times(ratio.point));
+    match ratio.interval {
+        Some(interval) => format!("{point} ({})", range(interval.low, interval.high)),
+        None => point,
+    }
+}
+
+/// `6.6–9.6×`.
+pub(crate) fn range(low: f64, high: f64) -> String {
+    format!("{}–{}×", times(low), times(high))
+}
+
+/// A ratio, with as many digits as tell it from its neighbours.
+pub(crate) fn times(value: f64) -> String {
+    match value {
+        v if v >= 99.5 => format!("{v:.0}"),
+        v if v >= 1.995 => format!("{v:.1}"),
+        v if v >= 1.095 => format!("{v:.2}"),
+        v if v >= 0.0995 => format!("{v:.3}"),
+        v if v >= 0.000_995 => format!("{v:.5}"),
+        v => format!("{v:.1e}"),
+    }
+}
+
+/// After how many calls an arm pays off, as a sentence.
+pub(crate) fn answer(even: &BreakEven) -> String {
+    let (arm, against) = (&even.arm, &even.against);
+    let after = |later: &str, first: &str| match &even.calls {
+        Some(crossing) => format!("{later} pays off against {first} {}", interval(crossing)),
+        None => format!("{later} pays off against {first} in the end"),
+    };
+    match even.pays {
+        Pays::FromTheFirstCall => format!("{arm} pays off against {against} from the first call"),
+        Pays::Never => format!("{arm} never pays off against {against}"),
+        Pays::Later => after(arm, against),
+        Pays::AtFirst => after(against, arm),
+        Pays::Undecided => {
+            let known = even.calls.as_ref().and_then(|calls| calls.low);
+            let known = known.map_or_else(String::new, |low| {
+                format!("; up to {} their difference is known", calls(low))
+            });
+            format!("undecided: {arm} and {against} take about the same time per call{known}")
+        }
+        Pays::TooFewRounds => {
+            let pairs = even.calls.as_ref().map_or(0, |calls| calls.pairs);
+            let rounds = count(u64::from(pairs), "round");
+            format!("too few: {rounds} of {arm} and {against}, 6 are needed")
+        }
+    }
+}
+
+/// `after 370 calls (95 % CI 270–535)`.
+fn interval(crossing: &Crossing) -> String {
+    let after = if crossing.point <= 1.0 {
+        "from the first call".to_owned()
+    } else {
+        format!("after {}", calls(crossing.point - 1.0))
+    };
+    match (crossing.low, crossing.high) {
+        (Some(low), Some(high)) if low + 2.0 >= high => after,
+        (Some(low), Some(high)) => format!("{after} (95 % CI {low:.0}–{high:.0})"),
+        (None, Some(high)) if high > crossing.point => {
+            format!("{after} (95 % CI up to {})", calls(high))
+        }
+        (Some(low), None) => format!("{after} (95 % CI from {})", calls(low)),
+        (None, _) => after,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firstlight_schema::comparison::Comparison;
+    use serde_json::json;
+
+    use super::verdict;
+
+    fn comparison(word: &str, ratio: (f64, f64, f64)) -> Comparison {
+        serde_json::from_value(json!({
+            "case": "mlp", "regime": "cold-clean", "arm": "numpy", "against": "jax",
+            "verdict": word, "margin": 0.02, "robust": null, "p": null, "adjusted-p": null,
+            "why": null, "needed": 5,
+            "ratio": {"point": ratio.0, "n": 14, "method": "paired-log-ratio",
+                "interval": {"low": ratio.1, "high": ratio.2, "confidence": 0.95}},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn each_outcome_reads_as_a_person_would_say_it() {
+        let said = |word, ratio| verdict(&comparison(word, ratio));
+        assert_eq!(
+            said("faster", (0.125, 0.104, 0.151)),
+            "numpy is 8.0× faster than jax (6.6–9.6×)"
+        );
+        assert_eq!(
+            said("slower", (1.05, 1.03, 1.07)),
+            "numpy is 1.050× slower than jax (1.030–1.070×)"
+        );
+        assert_eq!(
+            said("too-few", (24.8, 23.1, 26.7)),
+            "too few: 14 pairs of processes, 5 are needed; numpy takes 24.8× the time of jax \
+             (23.1–26.7×)"
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! Makes control characters visible, so that nobody's text can move the cursor, hide a line or set a
+//! title. Names, paths and output come from snapshots, archives and programs that may be hostile.
+//!
+//! An escaped character is written as in JSON, `\u001b`, so that a JSON document stays one and still
+//! holds the same strings. Of the styles only those that the reports write pass, each legible alone.
+
+use std::borrow::Cow;
+
+const RESET: &str = "\x1b[0m";
+const BOLD: &str = "\x1b[1m";
+const DIM: &str = "\x1b[2m";
+/// Letters on a coloured cell: foreground, background.
+const CELLS: [&str; 11] = [
+    "\x1b[30m\x1b[47m",
+    "\x1b[97m\x1b[100m",
+    "\x1b[97m\x1b[44m",
+    "\x1b[30m\x1b[46m",
+    "\x1b[30m\x1b[103m",
+    "\x1b[30m\x1b[43m",
+    "\x1b[97m\x1b[41m",
+    "\x1b[97m\x1b[45m",
+    "\x1b[30m\x1b[42m",
+    "\x1b[30m\x1b[106m",
+    "\x1b[30m\x1b[107m",
+];
+const COLOURS: [&str; 7] =
+    ["\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m", "\x1b[36m", "\x1b[90m"];
+
+/// The text with every control character visible, but for line ends, tabs and our own styles.
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    // One colour at a time: letters in the colour of their cell could not be read.
+    let mut coloured = false;
+    while let Some(next) = rest.chars().next() {
+        if let Some(style) = style(rest, coloured) {
+            coloured = style != RESET && (coloured || (style != BOLD && style != DIM));
+            safe.push_str(style);
+            rest = &rest[style.len()..];
+            continue;
+        }
+        if is_control(next) {
+            push_escape(&mut safe, next);
+        } else {
+            safe.push(next);
+        }
+        rest = &rest[next.len_utf8()..];
+    }
+    Cow::Owned(safe)
+}
+
+/// The style of ours at the front of the text.
+fn style(text: &str, coloured: bool) -> Option<&'static str> {
+    if !text.starts_with('\x1b') {
+        return None;
+    }
+    let colours = CELLS.iter().chain(&COLOURS).filter(|_| !coloured);
+    [RESET, BOLD, DIM].iter().chain(colours).copied().find(|style| text.starts_with(style))
+}
+
+fn push_escape(text: &mut String, c: char) {
+    use std::fmt::Write as _;
+    write!(text, "\\u{:04x}", u32::from(c)).expect("writing to a string");
+}
+
+/// Characters that a terminal acts upon, and those that turn the direction of the text around.
+fn is_control(c: char) -> bool {
+    let turns = matches!(c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    (c.is_control() && c != '\n' && c != '\t') || turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn sequences_of_the_terminal_are_shown_and_not_obeyed() {
+        for (hostile, shown) in [
+            ("a\x1b]0;title\x07b", "a\\u001b]0;title\\u0007b"),
+            ("\x1b[2J\x1b[H", "\\u001b[2J\\u001b[H"),
+            ("\x1b[8mhidden", "\\u001b[8mhidden"),
+            ("\x1b[30mblack", "\\u001b[30mblack"),
+            ("one\rtwo\u{9b}1A", "one\\u000dtwo\\u009b1A"),
+            ("abc\u{202e}cba", "abc\\u202ecba"),
+        ] {
+            assert_eq!(escaped(hostile), shown);
+        }
+    }
+
+    #[test]
+    fn our_own_styles_pass_and_cannot_be_combined_into_one_that_hides() {
+        let own = "\x1b[1mbold\x1b[0m \x1b[30m\x1b[42mR\x1b[0m\x1b[97m\x1b[41mC\x1b[0m\n\tend";
+        assert_eq!(escaped(own), own);
+        assert_eq!(escaped("\x1b[97m\x1b[41m\x1b[31mred"), "\x1b[97m\x1b[41m\\u001b[31mred");
+    }
+
+    #[test]
+    fn a_json_document_keeps_its_strings() {
+        let document = serde_json::to_string("\u{9b}31m\u{202e}\u{7f}").unwrap();
+        let printed = escaped(&document);
+        assert!(printed.is_ascii(), "{printed}");
+        assert_eq!(
+            serde_json::from_str::<String>(&printed).unwrap(),
+            serde_json::from_str::<String>(&document).unwrap()
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! Names that are commands to a terminal, a browser, a spreadsheet or a renderer of Markdown.
+
+use super::stage::{Ended, Stage, expect};
+use super::{Row, Size};
+
+const PAYLOADS: [&str; 12] = [
+    "\\u001b[2J\\u001b[H",
+    "\\u001b]0;owned\\u0007",
+    "\\u001b[8mhidden",
+    "\\u009b31m",
+    "one\\rtwo",
+    "a\\u202eb",
+    "=cmd|' /C calc'!A0",
+    "@SUM(1+1)",
+    "<script>alert(1)</script>",
+    "</title><img src=x onerror=alert(1)>",
+    "[link](javascript:alert(1))",
+    "| a | b |",
+];
+const COMMANDS: [&[&str]; 6] = [
+    &["show", "run"],
+    &["show", "run", "--report", "full"],
+    &["verify", "run"],
+    &["report", "run", "--markdown"],
+    &["report", "run", "--output", "-"],
+    &["export", "run", "--to", "csv"],
+];
+
+pub(super) fn injection(stage: &Stage<'_>, size: Size) -> Row {
+    let row = stage.cases(size.payloads, |number, _| {
+        let place = stage.place();
+        let name = PAYLOADS[number % PAYLOADS.len()];
+        let suite = format!(
+            "name = \"{name}\"\nregimes = [\"cold-clean\"]\n[comparison]\nverdicts = false\n\
+             [[case]]\nname = \"c\"\n[[arm]]\nname = \"a\"\n\
+             process = [\"sh\", \"-c\", 'printf %s \"$0\" >&2; exit 3', \"{name}\"]\n"
+        );
+        place.write("suite/suite.toml", &suite);
+        let run = ["run", "suite", "--processes", "1", "--output", "run"];
+        let ended = place.firstlight(&run)?;
+        check(&ended, &run)?;
+        expect(&ended, &[5])?;
+        for command in COMMANDS {
+            let ended = place.firstlight(command)?;
+            expect(&ended, &[0])?;
+            check(&ended, command)?;
+        }
+        Ok(())
+    });
+    Row { tried: row.tried * (COMMANDS.len() + 1), ..row }
+}
+
+fn check(ended: &Ended, command: &[&str]) -> Result<(), String> {
+    let text = &ended.text;
+    let acts = |c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}';
+    if text.contains(acts) && !command.contains(&"csv") {
+        return Err(format!("{command:?} prints a control character"));
+    }
+    let markup = ["<script>alert", "<img src=x", "[link](javascript"];
+    if command[0] == "report" && markup.iter().any(|one| text.contains(one)) {
+        return Err(format!("{command:?} prints markup"));
+    }
+    let formula = |field: &str| field.trim_start_matches('"').starts_with(['=', '@', '+']);
+    if command[0] == "export" && text.lines().flat_map(|line| line.split(',')).any(formula) {
+        return Err(format!("{command:?} prints a formula"));
+    }
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! Secrets and names stay on the machine; what vouches for a snapshot vouches for all of it.
+
+use std::fs;
+use std::path::Path;
+
+use firstlight_schema::snapshot::Manifest;
+use minisign::KeyPair;
+use serde_json::Value;
+
+use crate::snapshot::{firstlight, measured};
+use crate::support::{Finished, Sandbox};
+
+fn all_text(folder: &Path) -> String {
+    fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .map(|entry| match entry.path() {
+            path if path.is_dir() => all_text(&path),
+            path => String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned(),
+        })
+        .collect()
+}
+
+fn manifest(folder: &Path) -> Manifest {
+    serde_json::from_str(&fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn variables_and_arguments_that_hold_secrets_are_not_published() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.firstlight();
+    for name in ["TORCH_HUB_CREDS", "JAX_COORDINATOR_ADDRESS", "CUDA_API_KEY", "TORCH_TOKEN"] {
+        command.env(name, "planted-one");
+    }
+    command.env("JAX_PLATFORMS", "ghp_planted0123456").env("OMP_NUM_THREADS", "3");
+    command.args(["cold", "--runs", "2", "--output", "run", "--"]);
+    command.args(["sh", "-c", "test $2 = planted-two", "sh", "--token", "planted-two"]);
+    command.arg("--api-key=planted-three");
+    let finished = Finished::of(command);
+    assert_eq!(finished.code, 0, "the command itself gets its secret: {}", finished.stderr);
+    let folder = sandbox.path().join("run");
+    let text = all_text(&folder);
+    for secret in ["planted-one", "ghp_planted", "planted-three", "TORCH_HUB_CREDS"] {
+        assert!(!text.contains(secret), "{secret}");
+    }
+    // The comparison is part of the command; the value after --token is not.
+    let argv = manifest(&folder).origin.argv;
+    assert!(argv.contains(&"(redacted)".to_owned()), "{argv:?}");
+    assert!(argv.contains(&"--api-key=(redacted)".to_owned()), "{argv:?}");
+    assert_eq!(manifest(&folder).origin.variables["OMP_NUM_THREADS"].as_deref(), Some("3"));
+    assert_eq!(firstlight(&sandbox, &["verify", "run"]).code, 0);
+}
+
+#[test]
+fn a_redacted_snapshot_has_no_names_and_says_what_it_contains() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.path().join("home/somebody");
+    fs::create_dir_all(&home).unwrap();
+    let script = home.join("fails.py");
+    fs::write(&script, "import sys; sys.exit(0)\n").unwrap();
+    let measure = |arguments: &[&str]| {
+        let mut command = sandbox.firstlight();
+        command.env("HOME", &home).env("USER", "somebody").args(["cold", "--runs", "2"]);
+        command.args(arguments).args(["--", "python3", "-c", "0"]);
+        Finished::of(command)
+    };
+    let plain = measure(&["--output", "plain"]);
+    assert_eq!(plain.code, 0, "{}", plain.stderr);
+    assert!(plain.stderr.contains("the snapshot contains: host name"), "{}", plain.stderr);
+    assert!(manifest(&sandbox.path().join("plain")).privacy.is_some_and(|found| found.paths > 0));
+    let redacted = measure(&["--output", "redacted", "--redact"]);
+    assert_eq!(redacted.code, 0, "{}", redacted.stderr);
+    let found = manifest(&sandbox.path().join("redacted")).privacy.unwrap();
+    assert!(!found.user_name && !found.home_folder && found.output == 0, "{found:?}");
+    assert_eq!(firstlight(&sandbox, &["verify", "redacted"]).code, 0);
+}
+
+#[test]
+fn nothing_is_signed_that_does_not_verify() {
+    let sandbox = Sandbox::new();
+    let folder = measured(&sandbox);
+    let KeyPair { sk, .. } = KeyPair::generate_unencrypted_keypair().unwrap();
+    sandbox.file("key", &sk.to_box(None).unwrap().to_string());
+    let path = folder.join("result.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("\"seed\":1", "\"seed\":2", 1)).unwrap();
+    let refused = firstlight(&sandbox, &["snapshot", "run", "--sign", "key"]);
+    assert_eq!(refused.code, 6, "{}", refused.stderr);
+    assert!(!folder.join("manifest.json.minisig").exists());
+}
+
+/// Changes a document of the snapshot; the code of `verify` and what it printed.
+fn forged(file: &str, change: impl FnOnce(&mut Value)) -> Finished {
+    let sandbox = Sandbox::new();
+    let path = measured(&sandbox).join(file);
+    let mut document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    change(&mut document);
+    fs::write(&path, document.to_string() + "\n").unwrap();
+    firstlight(&sandbox, &["verify", "run"])
+}
+
+#[test]
+fn an_unknown_key_of_the_manifest_fails_its_check() {
+    for place in ["", "/origin", "/origin/machine"] {
+        let finished = forged("manifest.json", |document| {
+            document.pointer_mut(place).unwrap()["endorsed-by"] = "somebody".into();
+        });
+        assert_eq!(finished.code, 6, "{}", finished.stdout);
+        assert!(finished.stdout.contains("endorsed-by"), "{}", finished.stdout);
+    }
+}
+
+#[test]
+fn every_word_of_the_stored_validation_is_compared_with_the_recomputed_one() {
+    let change: [fn(&mut Value); 4] = [
+        |document| document["rules"][0]["evidence"] = "all is well".into(),
+        |document| document["rules"][5]["outcome"] = "warn".into(),
+        |document| document["passed"] = false.into(),
+        |document| document["snapshot"] = "sha256:00".into(),
+    ];
+    for change in change {
+        let finished = forged("validation.json", change);
+        assert_eq!(finished.code, 6, "{}", finished.stdout);
+        assert!(finished.stdout.contains("fail         validation"), "{}", finished.stdout);
+    }
+}
+
+#[test]
+fn an_absurd_date_fails_the_check() {
+    let finished = forged("manifest.json", |document| {
+        document["origin"]["created"] = "9999-99-99T00:00:00Z".into();
+    });
+    assert_eq!(finished.code, 6);
+    assert!(finished.stdout.contains("/origin/created"), "{}", finished.stdout);
+}

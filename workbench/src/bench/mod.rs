@@ -1,0 +1,173 @@
+//! `cargo xtask bench`: firstlight measured, beside its peers, in one run.
+//!
+//! Each bench prints its figures and whether they meet what the design asks. Nothing here is a
+//! test: a noisy machine may fall short, and says so.
+
+mod analysis;
+mod arms;
+mod histfactory;
+mod hooks;
+mod ledger;
+mod losses;
+mod memory;
+mod publish;
+mod published;
+mod report;
+mod scaling;
+mod spawn;
+mod suites;
+mod torch;
+mod trace;
+mod verify;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use firstlight_schema::run::{RegimeResult, RunDocument};
+use tempfile::TempDir;
+
+use xtask::python;
+use xtask::shell::{Result, cargo, root, step};
+
+/// What a bench needs: the release binary, an interpreter with JAX, a folder of its own.
+struct Workshop {
+    binary: PathBuf,
+    python: PathBuf,
+    folder: TempDir,
+}
+
+/// Benches that bring much along or take long, and are run only when they are asked for by name.
+const LARGE: [&str; 6] = ["losses", "published", "scaling", "suites", "torch", "trace"];
+
+type Bench = fn(&Workshop) -> Result;
+
+const BENCHES: [(&str, Bench); 15] = [
+    ("spawn", spawn::bench),
+    ("memory", memory::bench),
+    ("ledger", ledger::bench),
+    ("hooks", hooks::bench),
+    ("arms", arms::bench),
+    ("analysis", analysis::bench),
+    ("report", report::bench),
+    ("verify", verify::bench),
+    ("publish", publish::bench),
+    ("histfactory", histfactory::bench),
+    ("losses", losses::bench),
+    ("published", published::bench),
+    ("suites", suites::bench),
+    ("torch", torch::bench),
+    ("trace", trace::bench),
+];
+
+pub(crate) fn names() -> [&'static str; BENCHES.len()] {
+    BENCHES.map(|(name, _)| name)
+}
+
+pub(crate) fn bench(names: &[String]) -> Result {
+<<<<<<< HEAD:workbench/src/bench/mod.rs
+=======
+    type Bench = fn(&Workshop) -> Result;
+    let benches: [(&str, Bench); 16] = [
+        ("spawn", spawn::bench),
+        ("memory", memory::bench),
+        ("ledger", ledger::bench),
+        ("hooks", hooks::bench),
+        ("arms", arms::bench),
+        ("analysis", analysis::bench),
+        ("report", report::bench),
+        ("verify", verify::bench),
+        ("publish", publish::bench),
+        ("histfactory", histfactory::bench),
+        ("losses", losses::bench),
+        ("published", published::bench),
+        ("scaling", scaling::bench),
+        ("suites", suites::bench),
+        ("torch", torch::bench),
+        ("trace", trace::bench),
+    ];
+    if let Some(unknown) = names.iter().find(|name| !benches.iter().any(|(known, _)| known == name))
+    {
+        return Err(format!("there is no bench `{unknown}`"));
+    }
+>>>>>>> fed476a8a2988c0df692f574bd0c77fbe1b8048c:xtask/src/bench/mod.rs
+    let needed = |without: &[&str]| {
+        names.is_empty() || names.iter().any(|name| !without.contains(&name.as_str()))
+    };
+    // histfactory has programs and peers of its own; suites make their own environments.
+    let (firstlight, python) = (
+        needed(&["histfactory", "losses", "published", "scaling"]),
+        needed(&["histfactory", "losses", "published", "scaling", "suites"]),
+    );
+    if firstlight {
+        step("the release binary", cargo().args(["build", "--release", "--quiet"]))?;
+    }
+    let workshop = Workshop {
+        binary: root().join("target/release/firstlight"),
+        python: if python { python::environment()? } else { PathBuf::new() },
+        folder: tempfile::tempdir().map_err(|error| error.to_string())?,
+    };
+    for (name, bench) in BENCHES {
+        let wanted =
+            if names.is_empty() { !LARGE.contains(&name) } else { names.iter().any(|n| n == name) };
+        if wanted {
+            bench(&workshop)?;
+        }
+    }
+    Ok(())
+}
+
+impl Workshop {
+    fn firstlight(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .args(arguments)
+            .env("FIRSTLIGHT_RUNS", self.folder.path().join("runs"))
+            .env("JAX_PLATFORMS", "cpu");
+        command
+    }
+
+    fn script(name: &str) -> String {
+        root().join("benches").join(name).display().to_string()
+    }
+
+    /// What `firstlight cold` with these options finds of this command, in its only regime.
+    fn cold(&self, options: &[&str], command: &[&str]) -> Result<RegimeResult> {
+        let mut whole = vec!["cold", "--format", "json", "--quiet"];
+        whole.extend(options);
+        whole.push("--");
+        whole.extend(command);
+        let json = xtask::shell::output(&mut self.firstlight(&whole))?;
+        let document: RunDocument =
+            serde_json::from_str(&json).map_err(|error| error.to_string())?;
+        let arms = document.cases.into_iter().flat_map(|case| case.arms);
+        arms.flat_map(|arm| arm.regimes).next().ok_or_else(|| "nothing was measured".to_owned())
+    }
+}
+
+/// A line of a bench's result.
+fn judge(what: &str, figure: &str, wanted: &str, met: bool) {
+    let verdict = if met { "meets" } else { "FALLS SHORT OF" };
+    println!("   {what}: {figure}, {verdict} {wanted}");
+}
+
+/// The same for a figure with an interval, of which at most `limit` is asked.
+fn judge_interval(what: &str, figure: &str, wanted: &str, (low, high): (f64, f64), limit: f64) {
+    let verdict = if high <= limit {
+        "meets"
+    } else if low > limit {
+        "FALLS SHORT OF"
+    } else {
+        "cannot be told apart from"
+    };
+    println!("   {what}: {figure}, {verdict} {wanted}");
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}

@@ -1,0 +1,172 @@
+//! The JSON Schemas and the reference pages, made from the code and checked for drift.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use clap::builder::StyledStr;
+use firstlight_schema::comparison::ComparisonDocument;
+use firstlight_schema::exit_code::Exit;
+use firstlight_schema::finding::Finding;
+use firstlight_schema::health::{CheckName, HealthDocument};
+use firstlight_schema::message::{Message, Request};
+use firstlight_schema::reading::RawRecord;
+use firstlight_schema::run::RunDocument;
+use firstlight_schema::site::SiteDocument;
+use firstlight_schema::snapshot::Manifest;
+use firstlight_schema::suite::SuiteFile;
+use firstlight_schema::suite_trace::SuiteTraceDocument;
+use firstlight_schema::trace::TraceDocument;
+use firstlight_schema::trace_comparison::TraceComparisonDocument;
+use firstlight_schema::validation::{Rule, ValidationDocument};
+use firstlight_schema::variables;
+use schemars::{JsonSchema, Schema, schema_for};
+
+use crate::{pages, support, unsafety};
+use xtask::shell::{Result, root};
+
+pub(crate) fn generate(check: bool) -> Result {
+    println!("── {}", if check { "generated files" } else { "generating" });
+    let mut drifted = Vec::new();
+    for (path, content) in
+        files().into_iter().chain(of_histfactory()).chain(pages::files()?).chain([support::file()?])
+    {
+        let full = root().join(&path);
+        if fs::read_to_string(&full).is_ok_and(|known| known == content) {
+            continue;
+        }
+        if check {
+            drifted.push(path);
+        } else {
+            write(&full, &content)?;
+            println!("{path}");
+        }
+    }
+    if drifted.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{} drifted; run `cargo xtask generate`", drifted.join(", ")))
+}
+
+fn write(path: &Path, content: &str) -> Result {
+    let problem = |error| format!("{}: {error}", path.display());
+    fs::create_dir_all(path.parent().expect("a file in a folder")).map_err(problem)?;
+    fs::write(path, content).map_err(problem)
+}
+
+fn files() -> Vec<(String, String)> {
+    vec![
+        ("schemas/run.json".to_owned(), schema::<RunDocument>()),
+        ("schemas/comparison.json".to_owned(), schema::<ComparisonDocument>()),
+        ("schemas/doctor.json".to_owned(), schema::<HealthDocument>()),
+        ("schemas/raw-record.json".to_owned(), schema::<RawRecord>()),
+        ("schemas/site.json".to_owned(), schema::<SiteDocument>()),
+        ("schemas/snapshot.json".to_owned(), schema::<Manifest>()),
+        ("schemas/trace.json".to_owned(), schema::<TraceDocument>()),
+        ("schemas/suite-trace.json".to_owned(), schema::<SuiteTraceDocument>()),
+        ("schemas/trace-comparison.json".to_owned(), schema::<TraceComparisonDocument>()),
+        ("schemas/validation.json".to_owned(), schema::<ValidationDocument>()),
+        ("schemas/suite.json".to_owned(), schema::<SuiteFile>()),
+        ("schemas/protocol-message.json".to_owned(), schema::<Message>()),
+        ("schemas/protocol-request.json".to_owned(), schema::<Request>()),
+        (
+            "docs/reference/command-line.md".to_owned(),
+            command_line("firstlight", firstlight::interface()),
+        ),
+        (
+            "docs/reference/histfactory-command-line.md".to_owned(),
+            command_line("histfactory", histfactory_cli::interface()),
+        ),
+        ("docs/reference/exit-codes.md".to_owned(), exit_codes()),
+        ("docs/reference/findings.md".to_owned(), findings()),
+        ("docs/reference/unsafe.md".to_owned(), unsafety::page()),
+        ("docs/reference/rules.md".to_owned(), rules()),
+        ("docs/reference/health-checks.md".to_owned(), health_checks()),
+        ("docs/reference/environment-variables.md".to_owned(), environment_variables()),
+    ]
+}
+
+/// What `histfactory --format json` prints.
+fn of_histfactory() -> impl Iterator<Item = (String, String)> {
+    histfactory_cli::schemas().map(|(name, schema)| (format!("schemas/{name}.json"), text(&schema)))
+}
+
+fn schema<T: JsonSchema>() -> String {
+    text(&schema_for!(T))
+}
+
+fn text(schema: &Schema) -> String {
+    let mut json = serde_json::to_string_pretty(schema).expect("a schema is JSON");
+    json.push('\n');
+    json
+}
+
+const MADE: &str = "<!-- Made by `cargo xtask generate`; edit the code instead. -->\n\n";
+
+fn command_line(program: &str, interface: clap::Command) -> String {
+    let mut text = format!("# Command line of {program}\n\n{MADE}");
+    let mut interface = interface.term_width(100);
+    interface.build();
+    let plain = |help: StyledStr| help.to_string().trim_end().to_owned();
+    write!(text, "```\n{}\n```\n", plain(interface.render_long_help())).expect("a string");
+    for command in interface.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+        let name = command.get_name().to_owned();
+        let help = plain(command.render_long_help());
+        write!(text, "\n## {program} {name}\n\n```\n{help}\n```\n").expect("a string");
+    }
+    text
+}
+
+fn exit_codes() -> String {
+    let mut text = format!("# Exit codes\n\n{MADE}| code | meaning |\n|---|---|\n");
+    for exit in Exit::ALL {
+        writeln!(text, "| {} | {} |", exit.code(), exit.meaning()).expect("a string");
+    }
+    text
+}
+
+fn findings() -> String {
+    let mut text = format!("# Findings\n\n{MADE}");
+    text.push_str(
+        "A finding is a rule's complaint about a sample or a run. Its name never changes. As a\n\
+         reason it makes a sample invalid: the sample is kept and left out of the statistics. As a\n\
+         notice it stands beside the numbers.\n\n| finding | why it matters | what to do |\n|---|---|---|\n",
+    );
+    for finding in Finding::ALL {
+        let advice = finding.advice().unwrap_or("");
+        writeln!(text, "| `{finding}` | {} | {advice} |", finding.meaning()).expect("a string");
+    }
+    text
+}
+
+fn rules() -> String {
+    let mut text = format!("# Rules\n\n{MADE}");
+    text.push_str(
+        "What `firstlight verify` holds a snapshot against. A name never changes. Each rule passes,\n\
+         warns, fails or is not checked, with its evidence.\n\n| rule | what it demands |\n|---|---|\n",
+    );
+    for rule in Rule::ALL {
+        writeln!(text, "| `{rule}` | {} |", rule.meaning()).expect("a string");
+    }
+    text
+}
+
+fn health_checks() -> String {
+    let mut text = format!("# Health checks\n\n{MADE}");
+    text.push_str(
+        "What `firstlight doctor` looks at. A name never changes. The checks of NVIDIA devices are\n\
+         made only where `nvidia-smi` is on the path.\n\n| check | why it matters |\n|---|---|\n",
+    );
+    for check in CheckName::ALL {
+        writeln!(text, "| `{check}` | {} |", check.why()).expect("a string");
+    }
+    text
+}
+
+fn environment_variables() -> String {
+    let mut text = format!("# Environment variables\n\n{MADE}| variable | meaning |\n|---|---|\n");
+    for (name, meaning) in variables::ALL {
+        writeln!(text, "| `{name}` | {meaning} |").expect("a string");
+    }
+    text
+}

@@ -1,0 +1,61 @@
+//! Chores that need the product: checked and generated files, pages, benches. `cargo xtask` starts it.
+
+#![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
+
+mod bench;
+mod generate;
+mod layering;
+mod licences;
+mod pages;
+mod support;
+mod unsafety;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(about = "Chores that need the product itself", bin_name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Check layers, licences and generated files
+    Check,
+    /// Write the JSON Schemas, the reference pages and the figures
+    Generate {
+        /// Report files that differ from what would be written, and write nothing
+        #[arg(long)]
+        check: bool,
+    },
+    /// Measure firstlight itself beside its peers; needs a quiet machine and some minutes
+    Bench {
+        /// Benches to run; without names, all but those that take long
+        #[arg(value_parser = bench::names())]
+        names: Vec<String>,
+    },
+}
+
+fn check() -> xtask::shell::Result {
+    layering::check()?;
+    licences::check()?;
+    generate::generate(true)
+}
+
+fn main() -> ExitCode {
+    let result = match Args::parse().chore {
+        Chore::Check => check(),
+        Chore::Generate { check } => generate::generate(check),
+        Chore::Bench { names } => bench::bench(&names),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            println!("failed: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}

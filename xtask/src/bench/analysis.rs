@@ -1,9 +1,0 @@
-//! How long a million iterations take to be analysed.
-
-use super::Workshop;
-use crate::shell::{Result, cargo, step};
-
-pub(super) fn bench(_: &Workshop) -> Result {
-    let arguments = ["bench", "--quiet", "--package", "firstlight-analysis", "--bench", "million"];
-    step("bench analysis: one million iterations, wanted under a second", cargo().args(arguments))
-}

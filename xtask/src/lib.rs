@@ -1,0 +1,9 @@
+//! What chores share: running programs, Python environments, histfactory's wheel.
+
+#![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
+
+pub mod python;
+pub mod shell;
+pub mod suite;
+pub mod test;
+pub mod wheel;
