@@ -41,7 +41,7 @@ const LARGE: [&str; 6] = ["losses", "published", "scaling", "suites", "torch", "
 
 type Bench = fn(&Workshop) -> Result;
 
-const BENCHES: [(&str, Bench); 15] = [
+const BENCHES: [(&str, Bench); 16] = [
     ("spawn", spawn::bench),
     ("memory", memory::bench),
     ("ledger", ledger::bench),
@@ -54,6 +54,7 @@ const BENCHES: [(&str, Bench); 15] = [
     ("histfactory", histfactory::bench),
     ("losses", losses::bench),
     ("published", published::bench),
+    ("scaling", scaling::bench),
     ("suites", suites::bench),
     ("torch", torch::bench),
     ("trace", trace::bench),
@@ -64,32 +65,6 @@ pub(crate) fn names() -> [&'static str; BENCHES.len()] {
 }
 
 pub(crate) fn bench(names: &[String]) -> Result {
-<<<<<<< HEAD:workbench/src/bench/mod.rs
-=======
-    type Bench = fn(&Workshop) -> Result;
-    let benches: [(&str, Bench); 16] = [
-        ("spawn", spawn::bench),
-        ("memory", memory::bench),
-        ("ledger", ledger::bench),
-        ("hooks", hooks::bench),
-        ("arms", arms::bench),
-        ("analysis", analysis::bench),
-        ("report", report::bench),
-        ("verify", verify::bench),
-        ("publish", publish::bench),
-        ("histfactory", histfactory::bench),
-        ("losses", losses::bench),
-        ("published", published::bench),
-        ("scaling", scaling::bench),
-        ("suites", suites::bench),
-        ("torch", torch::bench),
-        ("trace", trace::bench),
-    ];
-    if let Some(unknown) = names.iter().find(|name| !benches.iter().any(|(known, _)| known == name))
-    {
-        return Err(format!("there is no bench `{unknown}`"));
-    }
->>>>>>> fed476a8a2988c0df692f574bd0c77fbe1b8048c:xtask/src/bench/mod.rs
     let needed = |without: &[&str]| {
         names.is_empty() || names.iter().any(|name| !without.contains(&name.as_str()))
     };

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Workshop, judge};
 use crate::bench::histfactory::environment;
-use crate::shell::{Result, cargo, output, root, step};
+use xtask::shell::{Result, cargo, output, root, step};
 
 /// What is asked at [`AT`] parameters: milliseconds, and megabytes last.
 const WANTED: [(&str, &str, f64); 5] = [
