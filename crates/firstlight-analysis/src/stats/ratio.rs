@@ -11,7 +11,8 @@
 //! pairs explain, the interval is that of a one-way random-effects model: with mean squares B between
 //! and W within k blocks of nᵢ pairs, N in all, and n₀ = (N − Σnᵢ²/N)/(k − 1), the variance of d̄ is
 //! c B + (1/N − c) W with c = Σnᵢ²/(N² n₀), on Satterthwaite's degrees of freedom. (Searle, Casella
-//! and others, Variance Components, 1992, chapter 3.)
+//! and others, Variance Components, 1992, chapter 3.) Blocks of unequal size make 1/N − c negative. That
+//! term is then left out: the interval gets wider, and the degrees of freedom stay at k − 1 or above.
 
 use std::collections::BTreeMap;
 
@@ -158,7 +159,7 @@ fn between_blocks(differences: &[f64], blocks: &[usize]) -> Option<LogError> {
         return None;
     }
     let share = squares / (n * n * typical);
-    let (a, b) = (share * between, (1.0 / n - share) * within);
+    let (a, b) = (share * between, (1.0 / n - share).max(0.0) * within);
     let variance_of_mean = a + b;
     let df = variance_of_mean.powi(2) / (a * a / (k - 1.0) + b * b / (n - k));
     let se = variance_of_mean.sqrt();
@@ -225,6 +226,19 @@ mod tests {
             }
         }
         assert!(coverage(4, 5, 0.06, false) < 0.75, "without blocks the interval is too narrow");
+    }
+
+    #[test]
+    fn blocks_of_unequal_size_have_a_finite_interval() {
+        // A long segment and a short one whose own pair lies close to the others.
+        let logs = [0.30, 0.31, 0.29, 0.33, 0.27, 0.35, 0.26, 0.24, 0.20, 0.28];
+        let pairs = logs.map(|log: f64| (1.0, log.exp()));
+        for last in 1..5 {
+            let blocks: Vec<usize> = (0..10).map(|at| usize::from(at >= 10 - last)).collect();
+            let found = Ratio::paired_in_blocks(&pairs, &blocks).unwrap();
+            let ends = found.estimate.interval.unwrap();
+            assert!(ends.low > 0.5 && ends.high < 4.0, "{last}: {found:?}");
+        }
     }
 
     fn pairs() -> impl Strategy<Value = Vec<(f64, f64)>> {

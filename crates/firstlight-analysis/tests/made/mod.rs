@@ -43,6 +43,7 @@ pub(crate) fn raw(number: u32, calls: &[f64], further: &[Value]) -> RawSample {
     messages.push(block(Part::Window, spans));
     let further = further.iter().map(|json| serde_json::from_value(json.clone()).unwrap());
     messages.extend(further);
+    messages.push(serde_json::from_value(json!({"type": "bye", "at": at + MS})).unwrap());
     RawSample {
         number,
         role: SampleRole::Measured,
