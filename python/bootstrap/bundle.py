@@ -29,10 +29,9 @@ NAMES = (
 def main() -> None:
     here = os.path.dirname(os.path.abspath(__file__))
     package = os.path.join(os.path.dirname(here), "package")
-    compileall.compile_dir(os.path.dirname(here), quiet=2)
+    # Byte code that is there already may be anybody's, so it is always written anew.
+    compileall.compile_dir(os.path.dirname(here), quiet=2, force=True)
     target = os.path.join(here, "bundle." + sys.implementation.cache_tag)
-    if os.path.exists(target):
-        return
     table = {}
     for name in NAMES:
         path = os.path.join(package, *name.split("."))

@@ -97,9 +97,13 @@ fn exclusive(stretches: &[Stretch], owner: &[Option<Stage>]) -> BTreeMap<Stage, 
         let places: Vec<usize> =
             (0..stretches.len()).filter(|&i| stretches[i].thread == thread).collect();
         let spans: Vec<Span> = places.iter().map(|&i| stretches[i].span.clone()).collect();
-        let stages: Vec<Option<Stage>> = (0..places.len())
-            .map(|k| owner[places[k]].or_else(|| inherited(&spans, k, &places, owner)))
-            .collect();
+        // The spans of programs so far: others are looked through for the program around them.
+        let mut programs: Vec<(&Span, Stage)> = Vec::new();
+        let mut stages: Vec<Option<Stage>> = Vec::with_capacity(places.len());
+        for (span, &place) in spans.iter().zip(&places) {
+            stages.push(owner[place].or_else(|| inherited(span, &programs)));
+            programs.extend(owner[place].map(|stage| (span, stage)));
+        }
         for (span, length) in owners(&spans) {
             if let Some(stage) = stages[span] {
                 *times.entry(stage).or_insert(Nanos::ZERO) += length;
@@ -110,19 +114,13 @@ fn exclusive(stretches: &[Stretch], owner: &[Option<Stage>]) -> BTreeMap<Stage, 
 }
 
 /// What a stretch of compiling without a program of its own is to the program around it.
-fn inherited(
-    spans: &[Span],
-    inner: usize,
-    places: &[usize],
-    owner: &[Option<Stage>],
-) -> Option<Stage> {
-    let Span { phase, begin, end, .. } = spans[inner];
-    if !phase.is_compilation() {
+fn inherited(inner: &Span, programs: &[(&Span, Stage)]) -> Option<Stage> {
+    if !inner.phase.is_compilation() {
         return None;
     }
-    let around = (0..inner).rev().filter(|&k| spans[k].begin <= begin && spans[k].end >= end);
-    let program = around.into_iter().find_map(|k| owner[places[k]])?.program;
-    Some(Stage { program, phase })
+    let is_around = |outer: &Span| outer.begin <= inner.begin && outer.end >= inner.end;
+    let (_, around) = programs.iter().rev().find(|(span, _)| is_around(span))?;
+    Some(Stage { program: around.program, phase: inner.phase })
 }
 
 /// Functions whose compiled programs are not the same in every process of an arm.

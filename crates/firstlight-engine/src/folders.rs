@@ -47,7 +47,7 @@ pub(crate) fn own_folder(path: &Path) -> Result<(), EngineError> {
         return Err(foreign());
     }
     let mode = known.mode();
-    if mode & 0o002 != 0 || path.ancestors().skip(1).any(anyone_may_rename_below) {
+    if mode & 0o002 != 0 || path.ancestors().skip(1).any(others_may_rename_below) {
         return Err(foreign());
     }
     if mode & 0o020 != 0 {
@@ -58,9 +58,14 @@ pub(crate) fn own_folder(path: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Whether any user may put something else into the place of what lies in this folder.
-fn anyone_may_rename_below(folder: &Path) -> bool {
-    fs::metadata(folder).is_ok_and(|known| known.mode() & 0o1002 == 0o0002)
+/// Whether another user may put something else into the place of what lies in this folder: its owner, or
+/// anybody where the folder is open and not sticky.
+fn others_may_rename_below(folder: &Path) -> bool {
+    // In a namespace of users, what root owns outside belongs to somebody else inside: so does `/`.
+    let root = fs::metadata("/").map_or(0, |known| known.uid());
+    let trusted = [0, root, rustix::process::geteuid().as_raw()];
+    fs::metadata(folder)
+        .is_ok_and(|known| known.mode() & 0o1002 == 0o0002 || !trusted.contains(&known.uid()))
 }
 
 #[cfg(test)]
@@ -96,6 +101,8 @@ mod tests {
         // Only root can give a folder away; whoever else runs this test has nothing to check.
         if std::os::unix::fs::chown(&planted, Some(12_345), None).is_ok() {
             assert!(matches!(own_folder(&planted), Err(EngineError::ForeignFolder { .. })));
+            let below = planted.join("cache");
+            assert!(matches!(own_folder(&below), Err(EngineError::ForeignFolder { .. })));
         }
     }
 }

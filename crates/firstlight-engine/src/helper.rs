@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::EngineError;
-use crate::interrupt::{Running, is_raised};
+use crate::interrupt::{Running, count};
 use crate::process::mark;
 
 /// Long enough for an interpreter on a cold network disk.
@@ -28,6 +28,16 @@ const MOST_OUTPUT: u64 = 16 << 20;
 
 /// Runs the program to its end and returns what it wrote. `TimedOut` and `Interrupted` are errors.
 pub(crate) fn output(command: &mut Command, limit: Duration) -> io::Result<Output> {
+    output_after(0, command, limit)
+}
+
+/// The same for work that is done after an interruption too: only a further signal ends it.
+pub fn closing_output(command: &mut Command, limit: Duration) -> io::Result<Output> {
+    output_after(count(), command, limit)
+}
+
+/// One signal more than those before ends the program.
+fn output_after(before: u32, command: &mut Command, limit: Duration) -> io::Result<Output> {
     // Files take the output however much it is; wrapped, because a folder that is not there is no program
     // that is not there.
     let [mut out, mut errors] = [
@@ -43,7 +53,7 @@ pub(crate) fn output(command: &mut Command, limit: Duration) -> io::Result<Outpu
         .spawn()?;
     let group = Pid::from_child(&child);
     let running = Running::new(group);
-    let ended = wait(&child, limit);
+    let ended = wait(&child, limit, before);
     if let Err(error) = ended {
         end(child, group);
         return Err(error);
@@ -65,7 +75,7 @@ pub(crate) fn failure(
     }
 }
 
-fn wait(child: &Child, limit: Duration) -> io::Result<()> {
+fn wait(child: &Child, limit: Duration, before: u32) -> io::Result<()> {
     let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
     let slice = Timespec::try_from(SLICE).map_err(io::Error::other)?;
     let began = Instant::now();
@@ -75,7 +85,7 @@ fn wait(child: &Child, limit: Duration) -> io::Result<()> {
             Ok(_) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
-        if is_raised() {
+        if count() > before {
             return Err(ErrorKind::Interrupted.into());
         }
         if began.elapsed() >= limit {

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 use rustix::process::Pid;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
+use signal_hook::consts::{
+    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ,
+};
 
 use crate::EngineError;
 
@@ -20,8 +22,8 @@ const EXIT_CODE: i32 = 130;
 
 /// How many of them have come.
 static COUNT: AtomicU32 = AtomicU32::new(0);
-/// How often firstlight was continued after it had been stopped.
-static CONTINUED: AtomicU32 = AtomicU32::new(0);
+/// How often firstlight was continued, and a child of it stopped or continued.
+static STOPS: AtomicU32 = AtomicU32::new(0);
 /// The group of the process that runs now; zero while there is none.
 static GROUP: AtomicI32 = AtomicI32::new(0);
 
@@ -43,7 +45,7 @@ impl Interrupt {
             signal_hook::low_level::pipe::register(signal, write)
                 .map_err(EngineError::system(cannot))?;
         }
-        register_continued().map_err(EngineError::system(cannot))?;
+        register_stops().map_err(EngineError::system(cannot))?;
         Ok(Self { wake: read })
     }
 
@@ -63,7 +65,12 @@ impl Interrupt {
 
 /// Whether the user wants to stop.
 pub(crate) fn is_raised() -> bool {
-    COUNT.load(Ordering::Relaxed) > 0
+    count() > 0
+}
+
+/// How many signals have asked firstlight to end.
+pub(crate) fn count() -> u32 {
+    COUNT.load(Ordering::Relaxed)
 }
 
 /// A file that may not grow further is an error of whoever writes it, not the end of the program.
@@ -89,18 +96,27 @@ impl Drop for Running {
     }
 }
 
-/// How often firstlight itself was stopped and continued.
-pub(crate) fn continued() -> u32 {
-    CONTINUED.load(Ordering::Relaxed)
+/// How often firstlight was stopped and continued, and its children were. The kernel reports every one,
+/// however short.
+pub(crate) fn stops() -> u32 {
+    STOPS.load(Ordering::Relaxed)
 }
 
 #[expect(unsafe_code, reason = "a handler that counts must be registered as one")]
-fn register_continued() -> std::io::Result<()> {
+fn register_stops() -> std::io::Result<()> {
     let count = || {
-        CONTINUED.fetch_add(1, Ordering::Relaxed);
+        STOPS.fetch_add(1, Ordering::Relaxed);
     };
-    // SAFETY: the handler only adds to a counter.
-    unsafe { signal_hook::low_level::register(SIGCONT, count) }.map(|_| ())
+    let look = move |info: &libc::siginfo_t| {
+        if matches!(info.si_code, libc::CLD_STOPPED | libc::CLD_CONTINUED) {
+            count();
+        }
+    };
+    // SAFETY: the handlers only read their argument and add to a counter.
+    unsafe {
+        signal_hook::low_level::register(SIGCONT, count)?;
+        signal_hook_registry::register_sigaction(SIGCHLD, look).map(|_| ())
+    }
 }
 
 #[expect(unsafe_code, reason = "a handler that kills must be registered as one")]

@@ -6,7 +6,7 @@ mod clock;
 pub mod doctor;
 mod error;
 mod folders;
-mod helper;
+pub mod helper;
 pub mod interrupt;
 pub mod machine;
 pub mod packing;

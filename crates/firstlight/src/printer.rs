@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
@@ -72,9 +72,23 @@ impl Printer {
     /// A document on disk, piece by piece: it may be larger than memory allows.
     pub(crate) fn file(&mut self, path: &Path) -> io::Result<()> {
         let mut file = File::open(path)?;
+        if self.is_terminal() {
+            return self.pieces(BufReader::new(file));
+        }
         let mut stream = io::stdout().lock();
         let written = io::copy(&mut file, &mut stream).and_then(|_| stream.flush());
         self.note(written);
+        Ok(())
+    }
+
+    /// Piece by piece through the escapes: a terminal obeys what a file may hold. Pieces end at a
+    /// bracket, so that no character is cut.
+    fn pieces(&mut self, mut file: impl BufRead) -> io::Result<()> {
+        let mut piece = Vec::new();
+        while file.read_until(b'}', &mut piece)? > 0 {
+            self.data(&String::from_utf8_lossy(&piece));
+            piece.clear();
+        }
         Ok(())
     }
 

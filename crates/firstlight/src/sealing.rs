@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
+use firstlight_engine::helper::closing_output;
 use firstlight_engine::snapshot::{Files, read_manifest, seal, write_validation};
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::snapshot::{MANIFEST, Privacy};
@@ -12,6 +14,9 @@ use firstlight_schema::validation::ValidationDocument;
 use crate::error::Error;
 use crate::harness::build;
 use crate::verification::{validate, written};
+
+/// Checking takes seconds; a check that takes this long is done by the process itself.
+const LIMIT: Duration = Duration::from_mins(30);
 
 /// Seals a run that has ended, and writes down what the rules say of it.
 pub(crate) fn finish(
@@ -32,13 +37,9 @@ pub(crate) fn finish(
 /// the recomputed result at once, several times what measuring needs. The process that measured stays
 /// small, and the check shares nothing with it.
 fn verified_elsewhere(folder: &Path) -> Option<ValidationDocument> {
-    let output = Command::new("/proc/self/exe")
-        .args(["verify", "--format", "json", "--"])
-        .arg(folder)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()
-        .ok()?;
+    let mut verify = Command::new("/proc/self/exe");
+    verify.args(["verify", "--format", "json", "--"]).arg(folder);
+    let output = closing_output(&mut verify, LIMIT).ok()?;
     serde_json::from_slice(&output.stdout).ok()
 }
 

@@ -2,7 +2,7 @@
 //! wakes for messages and for the end, and every few seconds to see that nothing overflows.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -13,7 +13,7 @@ use firstlight_schema::nanos::{Moment, Nanos};
 use firstlight_schema::reading::{Outcome, Paused, ProcessExit, Streams, Usage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, waitid};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 use super::birth::{Born, Cradle, Start};
 use super::capture::Capture;
@@ -24,7 +24,7 @@ use super::openings::Openings;
 use super::wait::reap;
 use crate::EngineError;
 use crate::clock::{asleep, now};
-use crate::interrupt::{Interrupt, Running, continued};
+use crate::interrupt::{Interrupt, Running, stops};
 
 /// How often a long process's output is looked after.
 const CHECK_EVERY: Duration = Duration::from_secs(2);
@@ -123,9 +123,8 @@ struct Watch<'a, 'b> {
     ended: Option<Outcome>,
     /// How long the machine had slept before.
     asleep: Nanos,
-    /// How often the process was seen stopped, and how often firstlight was continued before.
+    /// How often anything had been stopped or continued before.
     stops: u32,
-    continued: u32,
 }
 
 impl<'a, 'b> Watch<'a, 'b> {
@@ -152,15 +151,13 @@ impl<'a, 'b> Watch<'a, 'b> {
             stage,
             ended: None,
             asleep: asleep(),
-            stops: 0,
-            continued: continued(),
+            stops: stops(),
         }
     }
 
     fn follow(mut self, exec: Moment) -> io::Result<Observation> {
         let _running = Running::new(self.pid);
         while !self.sleep()? {
-            self.note_stops();
             self.read();
             self.stage.capture.trim();
             if let Some(outcome) = self.reason_to_end() {
@@ -210,19 +207,11 @@ impl<'a, 'b> Watch<'a, 'b> {
         Ok(has_ended)
     }
 
-    /// Counts how often the process was stopped or continued since the last look.
-    fn note_stops(&mut self) {
-        let changes = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;
-        while let Ok(Some(status)) = waitid(WaitId::PidFd(self.pidfd.as_fd()), changes) {
-            self.stops += u32::from(status.stopped() || status.continued());
-        }
-    }
-
     /// What kept the process from running, if anything did.
     fn paused(&self) -> Option<Paused> {
         let slept = Nanos(asleep().0.saturating_sub(self.asleep.0));
         let suspended_ns = if slept < SHORTEST_SLEEP { Nanos::ZERO } else { slept };
-        let stops = self.stops + continued().saturating_sub(self.continued);
+        let stops = stops().saturating_sub(self.stops);
         (stops > 0 || suspended_ns > Nanos::ZERO).then_some(Paused { suspended_ns, stops })
     }
 

@@ -11,10 +11,13 @@ use jsonschema::error::ValidationErrorKind;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::limits::is_readable_as_values;
 use super::schemas::Shape;
 
 /// A document is valid after fewer passes than it has levels; only a broken one needs more.
 const MOST_PASSES: usize = 24;
+/// A pass remembers so many places; a document with more is left for the next pass.
+const MOST_PLACES: usize = 10_000;
 
 /// A document, and how many values of it were left out because only a newer firstlight knows them.
 #[derive(Debug)]
@@ -34,10 +37,18 @@ pub fn read_document<T: DeserializeOwned>(
         let document = serde_json::from_slice(content).map_err(|error| error.to_string())?;
         return Ok(Understood { document, left_out: 0 });
     }
-    let published = serde_json::from_slice(content).map_err(|error| error.to_string())?;
+    let published = newer_values(content)?;
     let Understood { document, left_out } = understood(shape, published);
     let document = serde_json::from_value(document).map_err(|error| error.to_string())?;
     Ok(Understood { document, left_out })
+}
+
+/// A document of a newer version as values, unless they would take much memory.
+pub fn newer_values(content: &[u8]) -> Result<Value, String> {
+    if !is_readable_as_values(content) {
+        return Err(format!("{} bytes with too many values for a newer version", content.len()));
+    }
+    serde_json::from_slice(content).map_err(|error| error.to_string())
 }
 
 /// A suite of a newer snapshot, as text that this firstlight reads.
@@ -65,9 +76,13 @@ pub fn understood(shape: Shape, mut document: Value) -> Understood<Value> {
 fn unknown_places(shape: Shape, document: &Value) -> BTreeSet<String> {
     let mut places = BTreeSet::new();
     for error in shape.validator().iter_errors(document) {
+        if places.len() >= MOST_PLACES {
+            break;
+        }
         let at = error.instance_path().as_str();
         if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
-            places.extend(unexpected.iter().map(|key| format!("{at}/{}", escaped(key))));
+            let keys = unexpected.iter().take(MOST_PLACES);
+            places.extend(keys.map(|key| format!("{at}/{}", escaped(key))));
         } else {
             places.insert(at.to_owned());
         }

@@ -34,19 +34,21 @@ pub fn check_version(content: &[u8], name: &str, ours: Version) -> Result<Versio
     Ok(version)
 }
 
-/// A manifest, a suite or a validation is a list of names, not of readings.
+/// A manifest or a validation is a list of names, not of readings.
 pub const LARGEST_LIST: usize = 8 << 20;
+/// People write suites. As values of TOML they take a hundred times their size.
+const LARGEST_SUITE: usize = 512 << 10;
 
-fn check_list(files: &Files, path: &Path, file: &str) -> Result<(), EngineError> {
+fn check_size(files: &Files, path: &Path, file: &str, largest: usize) -> Result<(), EngineError> {
     let bytes = files.get(file).map_or(0, <[u8]>::len);
-    if bytes <= LARGEST_LIST {
+    if bytes <= largest {
         return Ok(());
     }
-    Err(refused(path, file, &format!("has {bytes} bytes, {LARGEST_LIST} are allowed")))
+    Err(refused(path, file, &format!("has {bytes} bytes, {largest} are allowed")))
 }
 
 pub fn read_manifest(files: &Files, path: &Path) -> Result<Manifest, EngineError> {
-    check_list(files, path, MANIFEST)?;
+    check_size(files, path, MANIFEST, LARGEST_LIST)?;
     Ok(document(files, path, MANIFEST, snapshot::NAME, Shape::Manifest)?.document)
 }
 
@@ -95,7 +97,7 @@ pub fn read_suite(
     manifest: &Manifest,
 ) -> Result<SuiteFile, EngineError> {
     let name = format!("{SUITE}suite.toml");
-    check_list(files, path, &name)?;
+    check_size(files, path, &name, LARGEST_SUITE)?;
     let content = files.get(&name).ok_or_else(|| refused(path, &name, "is missing"))?;
     let wrong = |reason: String| refused(path, &name, &reason);
     let text = str::from_utf8(content).map_err(|error| wrong(error.to_string()))?;

@@ -6,17 +6,22 @@ use firstlight_schema::validation::{RuleOutcome, ValidationDocument};
 
 use super::Terminal;
 
+/// A snapshot's own line breaks must not look like lines of ours.
+fn one_line(text: &str) -> String {
+    text.replace('\n', "\\n").replace('\t', "\\t")
+}
+
 impl Terminal {
     pub fn validation(&self, document: &ValidationDocument) -> String {
         let mut text = String::new();
         let id = document.snapshot.as_deref().unwrap_or("a snapshot without an id");
-        writeln!(text, "{id}\n").expect("a string");
+        writeln!(text, "{}\n", one_line(id)).expect("a string");
         for result in &document.rules {
             let outcome = result.outcome.name();
-            writeln!(text, "{outcome:<11}  {:<20}  {}", result.rule, result.evidence)
-                .expect("a string");
+            let evidence = one_line(&result.evidence);
+            writeln!(text, "{outcome:<11}  {:<20}  {evidence}", result.rule).expect("a string");
             for place in &result.places {
-                writeln!(text, "{:<11}  {place}", "").expect("a string");
+                writeln!(text, "{:<11}  {}", "", one_line(&place.to_string())).expect("a string");
             }
         }
         let count = |outcome| document.rules.iter().filter(|rule| rule.outcome == outcome).count();

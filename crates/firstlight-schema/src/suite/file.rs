@@ -346,6 +346,13 @@ impl SuiteFile {
         if self.arms.is_empty() {
             return whole("the suite has no arm");
         }
+        for (what, count) in [("cases", self.cases.len()), ("arms", self.arms.len())] {
+            if count > MOST_OF_A_KIND {
+                return whole(&format!(
+                    "the suite has {count} {what}, {MOST_OF_A_KIND} are allowed"
+                ));
+            }
+        }
         if self.regimes.is_empty() {
             return whole("`regimes` is empty");
         }
@@ -516,6 +523,9 @@ impl CaseFile {
         (count > 0.0).then_some(count)
     }
 }
+
+/// Cases or arms of one suite: more than anybody measures, and few enough to compare with each other.
+const MOST_OF_A_KIND: usize = 2_000;
 
 fn check_names<'a>(
     text: &str,

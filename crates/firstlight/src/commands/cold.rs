@@ -20,9 +20,12 @@ use crate::printer::Printer;
 use crate::settings::ColdSettings;
 
 pub(crate) fn cold(settings: &ColdSettings, printer: &mut Printer) -> Result<Exit, Error> {
+    let interrupt = Interrupt::install()?;
+    adopt_orphans()?;
     let mut programs = Vec::new();
     for arm in &settings.suite.arms {
         programs.push(resolve(&arm.command[0])?.program);
+        interrupt.check()?;
     }
     let few = usize::try_from(settings.suite.runs).is_ok_and(|runs| runs < FEWEST_FOR_VERDICT);
     if programs.len() > 1 && few {
@@ -35,8 +38,6 @@ pub(crate) fn cold(settings: &ColdSettings, printer: &mut Printer) -> Result<Exi
         printer.aside("the command's standard input is empty; --stdin FILE hands a file to it");
     }
     output::open_export(&settings.destination)?;
-    let interrupt = Interrupt::install()?;
-    adopt_orphans()?;
     let hooks = Hooks::lay_out(&settings.destination.cache)?;
     for program in &programs {
         hooks.compile_for(program);

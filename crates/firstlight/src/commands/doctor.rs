@@ -2,6 +2,7 @@
 
 use firstlight_analysis::health::checks;
 use firstlight_engine::doctor::examine;
+use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::machine;
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
@@ -14,7 +15,10 @@ use crate::printer::Printer;
 use crate::settings::DoctorSettings;
 
 pub(crate) fn doctor(settings: &DoctorSettings, printer: &mut Printer) -> Result<Exit, Error> {
+    // Tools of drivers may hang, and end with the first signal.
+    let interrupt = Interrupt::install()?;
     let document = document();
+    interrupt.check()?;
     let text = match settings.format {
         Format::Text => Terminal::new(printer.width()).doctor(&document),
         Format::Json => serde_json::to_string(&document)? + "\n",

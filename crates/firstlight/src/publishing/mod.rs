@@ -5,7 +5,7 @@ mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use firstlight_analysis::history::steps;
 use firstlight_engine::store::write_changed;
@@ -36,13 +36,22 @@ pub(crate) struct Refused {
     pub(crate) reason: String,
 }
 
+/// The path from the root, with links followed as far as it exists.
+fn absolute(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let known = whole.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((above, real)) = known else { return whole };
+    whole.strip_prefix(above).map_or(real.clone(), |rest| real.join(rest))
+}
+
 pub(crate) fn publish(folder: &Path, site: &Path) -> Result<(SiteDocument, Publication), Error> {
     let found = sources::find(folder)?;
     if found.is_empty() {
         return Err(Error::Usage(format!("there are no snapshots in `{}`", folder.display())));
     }
+    let place = absolute(site);
     let snapshot = [MANIFEST, ORIGIN, RAW]
-        .map(|name| site.ancestors().find(|above| above.join(name).exists()));
+        .map(|name| place.ancestors().find(|above| above.join(name).exists()));
     if let Some(above) = snapshot.into_iter().flatten().next() {
         let words = format!("`{}` is a snapshot: a site inside it would break it", above.display());
         return Err(Error::Usage(words));

@@ -2,13 +2,11 @@
 
 use std::num::NonZero;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::{
-    Files, Shape, exceeds_memory, is_readable, raw_lines, understood,
+    Files, Shape, as_records, is_readable, newer_values, raw_lines, understood,
 };
 use firstlight_schema::reading::RawRecord;
 use firstlight_schema::snapshot::RAW;
@@ -24,24 +22,23 @@ pub(super) fn read(
     newer: bool,
 ) -> Result<Result<Vec<RawRecord>, Vec<Place>>, Error> {
     let lines = raw_lines(files, path)?;
-    if newer {
-        return Ok(Ok(on_all_cores(&lines, |_, line| known(line)).into_iter().flatten().collect()));
-    }
     let limit = files.most_memory();
-    let too_large = AtomicBool::new(false);
-    let found = parse_within(&lines, limit, &too_large);
-    if too_large.into_inner() {
+    if as_records(&lines) > limit || !lines.iter().all(|line| is_readable(line)) {
         let place = RAW.to_owned();
         let reason = format!("would take more than {limit} bytes of memory");
         return Err(EngineError::Snapshot { path: path.to_owned(), place, reason }.into());
     }
-    Ok(found)
+    if newer {
+        // Values take much more memory than records, so one line at a time.
+        return Ok(Ok(lines.iter().filter_map(|line| known(line)).collect()));
+    }
+    Ok(parse(&lines))
 }
 
 /// A record of a newer version without what this firstlight does not know; none where it cannot be
 /// read, or belongs to a regime that this firstlight does not have.
 fn known(line: &[u8]) -> Option<RawRecord> {
-    let published: Value = serde_json::from_slice(line).ok()?;
+    let published = newer_values(line).ok()?;
     let has_regime =
         |record: &Value| record.pointer("/subject/regime").is_some_and(|regime| !regime.is_null());
     let of_a_regime = has_regime(&published);
@@ -52,32 +49,9 @@ fn known(line: &[u8]) -> Option<RawRecord> {
     serde_json::from_value(record).ok()
 }
 
+/// Reads all lines, or reports those that are no records.
 pub(crate) fn parse(lines: &[&[u8]]) -> Result<Vec<RawRecord>, Vec<Place>> {
-    parse_within(lines, u64::MAX, &AtomicBool::new(false))
-}
-
-/// Reads all lines, or as many as fit into the memory.
-fn parse_within(
-    lines: &[&[u8]],
-    limit: u64,
-    too_large: &AtomicBool,
-) -> Result<Vec<RawRecord>, Vec<Place>> {
-    // Small lines share a look at the memory.
-    const LOOK_EVERY: usize = 64;
-    const LARGE: usize = 256 << 10;
-    let one_at_a_time = Mutex::new(());
-    let parsed = on_all_cores(lines, |index, line| {
-        if too_large.load(Ordering::Relaxed) {
-            return Err("is too large".to_owned());
-        }
-        let large = line.len() > LARGE;
-        let _alone = large.then(|| one_at_a_time.lock());
-        if !is_readable(line) || (large || index % LOOK_EVERY == 0) && exceeds_memory(limit) {
-            too_large.store(true, Ordering::Relaxed);
-            return Err("is too large".to_owned());
-        }
-        serde_json::from_slice::<RawRecord>(line).map_err(|error| error.to_string())
-    });
+    let parsed = on_all_cores(lines, |_, line| serde_json::from_slice::<RawRecord>(line));
     let mut records = Vec::with_capacity(parsed.len());
     let mut places = Vec::new();
     for (index, record) in parsed.into_iter().enumerate() {
@@ -86,7 +60,7 @@ fn parse_within(
             Err(_) if places.len() >= MOST_PLACES => {}
             Err(error) => {
                 let at = (index + 1).to_string();
-                places.push(Place::file(RAW, error, "a raw record").at(at));
+                places.push(Place::file(RAW, error.to_string(), "a raw record").at(at));
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::stage::{Ended, Stage, expect};
 use super::{Row, Size};
 
-const PAYLOADS: [&str; 12] = [
+const PAYLOADS: [&str; 13] = [
     "\\u001b[2J\\u001b[H",
     "\\u001b]0;owned\\u0007",
     "\\u001b[8mhidden",
@@ -16,6 +16,7 @@ const PAYLOADS: [&str; 12] = [
     "</title><img src=x onerror=alert(1)>",
     "[link](javascript:alert(1))",
     "| a | b |",
+    "one\\nVERIFIED: 17 passed",
 ];
 const COMMANDS: [&[&str]; 6] = [
     &["show", "run"],
@@ -56,9 +57,15 @@ fn check(ended: &Ended, command: &[&str]) -> Result<(), String> {
     if text.contains(acts) && !command.contains(&"csv") {
         return Err(format!("{command:?} prints a control character"));
     }
-    let markup = ["<script>alert", "<img src=x", "[link](javascript"];
+    // A link of Markdown is plain text on a web page.
+    let link = if command.contains(&"--markdown") { "[link](javascript" } else { "=\"javascript:" };
+    let markup = ["<script>alert", "<img src=x", link];
     if command[0] == "report" && markup.iter().any(|one| text.contains(one)) {
         return Err(format!("{command:?} prints markup"));
+    }
+    // No line begins with what an author wrote after a line break of their own.
+    if text.lines().any(|line| line.starts_with("VERIFIED: 17")) && !command.contains(&"csv") {
+        return Err(format!("{command:?} prints a forged line"));
     }
     let formula = |field: &str| field.trim_start_matches('"').starts_with(['=', '@', '+']);
     if command[0] == "export" && text.lines().flat_map(|line| line.split(',')).any(formula) {

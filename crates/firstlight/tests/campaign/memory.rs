@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tar::{Builder, Header};
 
@@ -16,38 +16,71 @@ use super::{Row, Size};
 /// What `verify` may take at most, in kilobytes.
 const MOST: u64 = 512 << 10;
 
+/// A check that takes longer than this hangs.
+const HANGS: Duration = Duration::from_mins(2);
+/// Files that hold what hostile people wrote.
+const FILES: [&str; 6] = [
+    "raw.jsonl",
+    "result.json",
+    "manifest.json",
+    "validation.json",
+    "suite/suite.toml",
+    "trace.json",
+];
+
+/// The version that the archive claims to have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Claim {
+    Known,
+    Newer,
+}
+
 pub(super) fn memory(stage: &Stage<'_>, size: Size) -> Row {
-    let files = ["raw.jsonl", "result.json", "manifest.json", "validation.json"];
-    let texts: [fn(&mut Random) -> String; 5] = [records, numbers, objects, lines, strings];
+    let texts: [fn(&mut Random) -> String; 7] =
+        [records, numbers, objects, lines, strings, calls, phases];
     let kinds = if size.archives < Size::FULL.archives { 1 } else { texts.len() };
+    let places: Vec<(&str, Claim)> = [Claim::Known, Claim::Newer]
+        .into_iter()
+        .flat_map(|claim| FILES.map(|file| (file, claim)))
+        .collect();
     let good = match archive(stage) {
         Ok(good) => good,
         Err(why) => return Row { tried: 1, lost: vec![why], ..Row::default() },
     };
     let peak = std::sync::atomic::AtomicU64::new(0);
-    let row = stage.cases(files.len() * kinds, |number, random| {
+    let row = stage.cases(places.len() * kinds, |number, random| {
         let place = stage.place();
         let path = place.path().join("large.tar.zst");
-        let text = texts[number / files.len()](random);
-        replace(&good, files[number % files.len()], text.as_bytes(), &path)?;
+        let (file, claim) = places[number % places.len()];
+        let text = match file {
+            "suite/suite.toml" => arms(number / places.len()),
+            _ => texts[number / places.len()](random),
+        };
+        replace(&good, file, text.as_bytes(), claim, &path)?;
         let mut command = place.command(&stage.programs.firstlight);
         command.args(["verify", "large.tar.zst"]).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| error.to_string())?;
         let mut most = 0;
+        let began = Instant::now();
         let status = loop {
             most = most.max(resident(child.id()));
             match child.try_wait().map_err(|error| error.to_string())? {
                 Some(status) => break status,
+                None if began.elapsed() > HANGS => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(format!("{file}, {claim:?}: it hangs"));
+                }
                 None => thread::sleep(Duration::from_millis(1)),
             }
         };
         peak.fetch_max(most, std::sync::atomic::Ordering::Relaxed);
         if most > MOST {
-            return Err(format!("{}: {most} kB of memory", files[number % files.len()]));
+            return Err(format!("{file}, {claim:?}: {most} kB of memory"));
         }
         match status.code() {
             Some(6) => Ok(()),
-            _ => Err(format!("{}: {status}", files[number % files.len()])),
+            _ => Err(format!("{file}, {claim:?}: {status}")),
         }
     });
     let peak = peak.into_inner() / 1024;
@@ -60,8 +93,14 @@ fn resident(pid: u32) -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
 
-/// The archive with other content in one of its files.
-fn replace(good: &[u8], name: &str, content: &[u8], target: &Path) -> Result<(), String> {
+/// The archive with other content in one of its files, which it may lack.
+fn replace(
+    good: &[u8],
+    name: &str,
+    content: &[u8],
+    claim: Claim,
+    target: &Path,
+) -> Result<(), String> {
     let problem = |error: std::io::Error| error.to_string();
     let tar = zstd::decode_all(good).map_err(problem)?;
     let file = fs::File::create(target).map_err(problem)?;
@@ -74,11 +113,34 @@ fn replace(good: &[u8], name: &str, content: &[u8], target: &Path) -> Result<(),
         let path = entry.path().map_err(problem)?.into_owned();
         let mut own = Vec::new();
         std::io::Read::read_to_end(&mut entry, &mut own).map_err(problem)?;
-        let own = if path == Path::new(name) { content } else { own.as_slice() };
+        if path == Path::new(name) {
+            continue;
+        }
+        if claim == Claim::Newer && path == Path::new("manifest.json") {
+            let text = String::from_utf8_lossy(&own);
+            own = text.replacen("\"minor\":", "\"minor\":9", 1).into_bytes();
+        }
         header.set_size(own.len() as u64);
-        builder.append_data(&mut header, path, own).map_err(problem)?;
+        builder.append_data(&mut header, path, own.as_slice()).map_err(problem)?;
     }
+    let mut header = Header::new_gnu();
+    header.set_mode(0o644);
+    header.set_size(content.len() as u64);
+    builder.append_data(&mut header, name, content).map_err(problem)?;
     builder.into_inner().and_then(zstd::Encoder::finish).map(|_| ()).map_err(problem)
+}
+
+/// A suite of many arms, or of many values of one kind.
+fn arms(kind: usize) -> String {
+    let head = "name = \"s\"\nregimes = [\"cold-clean\"]\n[[case]]\nname = \"c\"\n";
+    let arm = |name: usize| format!("[[arm]]\nname = \"a{name}\"\nprocess = [\"true\"]\n");
+    match kind {
+        0 => head.to_owned() + &(0..200_000).map(arm).collect::<String>(),
+        1 => head.to_owned() + &(0..9_000).map(arm).collect::<String>(),
+        2 => format!("x = [{}]\n", "[],".repeat(2 << 20)),
+        3 => format!("x = [{}]\n", "{},".repeat(150 << 10)),
+        _ => "a.b.c.d = 1\n".repeat(40 << 10),
+    }
 }
 
 /// Whole records that each pass for one, and together take too much.
@@ -96,6 +158,26 @@ fn records(random: &mut Random) -> String {
 }
 
 const RECORD: &str = r#"{"subject":null,"sample":{"number":1,"role":"measured","started":"","spawn":1,"exec":1,"reaped":1,"outcome":{"kind":"completed"},"messages":[],"usage":{"user-ns":0,"system-ns":0,"minor-faults":0,"major-faults":0,"voluntary-switches":0,"involuntary-switches":0,"max-rss-bytes":0},"machine-busy-ns":null,"caches":[],"streams":{"stdout-bytes":0,"stderr-bytes":0,"stdout-tail":"","stderr-tail":""},"survivors":0,"opened":["#;
+
+/// As many calls as are still read.
+fn calls(_: &mut Random) -> String {
+    let spans: Vec<String> =
+        (0..190_000).map(|n| format!("[{},{}]", 2 * n + 2, 2 * n + 3)).collect();
+    let head = "{\"type\":\"iterations\",\"part\":\"window\",\"block\":true,\"spans\":[";
+    with_messages(&format!("{head}{}]}}", spans.join(",")), 10)
+}
+
+/// As many phases inside each other as are still read.
+fn phases(_: &mut Random) -> String {
+    let begin = "{\"type\":\"phase\",\"edge\":\"begin\",\"name\":\"compile\",\"label\":\"f\",\
+                 \"at\":2,\"thread\":0}";
+    with_messages(&vec![begin; 140_000].join(","), 1)
+}
+
+fn with_messages(messages: &str, processes: usize) -> String {
+    let record = RECORD.replace("\"messages\":[]", &format!("\"messages\":[{messages}]"));
+    format!("{record}]}}}}\n").repeat(processes)
+}
 
 /// Random digits pack to less than half of their size.
 fn numbers(random: &mut Random) -> String {

@@ -46,7 +46,7 @@ impl Size {
         disks: 30,
         mutations: 10_000,
         archives: 240,
-        payloads: 12,
+        payloads: 13,
         secrets: 20,
     };
     pub(crate) const SHORT: Self = Self {

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
+use minisign::KeyPair;
 use serde_json::Value;
 use tar::{Builder, EntryType, Header};
 
@@ -125,6 +126,19 @@ fn bytes_after_the_archive_and_after_the_signature_are_refused() {
     refused(&sandbox, "zeros.tar.zst", &["has further bytes after its end"]);
     fs::write(sandbox.path().join("plain.tar.zst"), [&bytes[..], b"plain"].concat()).unwrap();
     refused(&sandbox, "plain.tar.zst", &["`plain.tar.zst` is refused"]);
+
+    let KeyPair { pk, sk } = KeyPair::generate_unencrypted_keypair().unwrap();
+    sandbox.file("key", &sk.to_box(None).unwrap().to_string());
+    let key = pk.to_base64();
+    let signed = firstlight(&sandbox, &["snapshot", "run", "--sign", "key"]);
+    assert_eq!(signed.code, 0, "{}", signed.stderr);
+    let verify = ["verify", "run", "--key", &key];
+    assert_eq!(firstlight(&sandbox, &verify).code, 0);
+    let path = sandbox.path().join("run/manifest.json.minisig");
+    let signature = fs::read_to_string(&path).unwrap();
+    fs::write(&path, signature + "and more\n").unwrap();
+    let longer = firstlight(&sandbox, &verify);
+    assert_eq!(longer.code, 6, "{}{}", longer.stdout, longer.stderr);
 }
 
 #[test]
@@ -155,6 +169,25 @@ fn long_and_deep_names_are_refused() {
     let deep = "d/".repeat(40);
     fs::create_dir_all(folder.join(&deep)).unwrap();
     refused(&sandbox, "run", &["lies more than 16 folders deep"]);
+    // One component is short enough for every file system, the whole path is not.
+    let long = format!("{}/{0}/{0}/file", "n".repeat(200));
+    fs::remove_dir_all(folder.join("d")).unwrap();
+    fs::create_dir_all(folder.join(&long).parent().unwrap()).unwrap();
+    fs::write(folder.join(&long), "").unwrap();
+    refused(&sandbox, "run", &["is a name of 602 bytes, 512 are allowed"]);
+}
+
+#[test]
+fn a_line_break_of_a_snapshot_is_no_line_of_the_check() {
+    let sandbox = Sandbox::new();
+    let path = measured(&sandbox).join("manifest.json");
+    let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    manifest["origin"]["created"] = "now\nverified: 17 passed".into();
+    fs::write(&path, manifest.to_string() + "\n").unwrap();
+    let finished = firstlight(&sandbox, &["verify", "run"]);
+    assert_eq!(finished.code, 6);
+    assert!(!finished.stdout.contains("\nverified"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("now\\nverified: 17"), "{}", finished.stdout);
 }
 
 #[test]

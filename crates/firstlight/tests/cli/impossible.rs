@@ -59,34 +59,53 @@ fn impossible_times_break_the_protocol_and_become_no_number() {
 
 #[test]
 fn impossible_times_in_a_snapshot_fail_its_check() {
-    let sandbox = Sandbox::new();
-    let folder = measured(&sandbox);
-    let path = folder.join("raw.jsonl");
-    let text = fs::read_to_string(&path).unwrap();
-    let mut lines: Vec<serde_json::Value> =
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let messages = lines.last_mut().unwrap()["sample"]["messages"].as_array_mut().unwrap();
-    let block = messages.iter_mut().find(|message| message["type"] == "iterations").unwrap();
-    block["spans"][0][0] = 1.into();
-    let forged: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    fs::write(&path, forged.join("\n") + "\n").unwrap();
-    let verified = firstlight(&sandbox, &["verify", "run"]);
-    assert_eq!(verified.code, 6);
-    assert!(verified.stdout.contains("fail         times"), "{}", verified.stdout);
+    let changes: [fn(&mut Vec<serde_json::Value>); 4] = [
+        // Before the process was born.
+        |spans| spans[0][0] = 1.into(),
+        // After every clock has ended.
+        |spans| spans[0][1] = u64::MAX.into(),
+        // Inside the call before.
+        |spans| spans[1][0] = spans[0][0].clone(),
+        // More calls than were asked for.
+        |spans| {
+            let last = spans.last().unwrap().clone();
+            spans.extend(vec![serde_json::json!([last[1], last[1]]); 100_000]);
+        },
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let sandbox = Sandbox::new();
+        let path = measured(&sandbox).join("raw.jsonl");
+        let text = fs::read_to_string(&path).unwrap();
+        let mut lines: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let messages = lines.last_mut().unwrap()["sample"]["messages"].as_array_mut().unwrap();
+        let block = messages
+            .iter_mut()
+            .find(|message| message["spans"].as_array().is_some_and(|spans| spans.len() > 1));
+        change(block.unwrap()["spans"].as_array_mut().unwrap());
+        let forged: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        fs::write(&path, forged.join("\n") + "\n").unwrap();
+        let verified = firstlight(&sandbox, &["verify", "run"]);
+        assert_eq!(verified.code, 6);
+        let printed = format!("{}{}", verified.stdout, verified.stderr);
+        assert!(printed.contains("fail         times"), "{number}: {printed}");
+    }
 }
 
 #[test]
 fn a_process_that_was_stopped_is_no_sample() {
     let sandbox = Sandbox::new();
-    let script = "(sleep 3; kill -CONT $$) & kill -STOP $$; exit 0";
-    let mut command = sandbox.firstlight();
-    command.args(["cold", "--runs", "1", "--format", "json", "--", "bash", "-c", script]);
-    let finished = Finished::of(command);
-    let sample = finished.sample();
-    assert!(!sample.valid);
-    assert_eq!(sample.reasons[0].finding, Finding::Paused, "{:?}", sample.reasons);
-    assert!(sample.raw.paused.is_some_and(|paused| paused.stops > 0));
-    assert_eq!(finished.code, 5, "{}", finished.stderr);
+    for seconds in ["3", "0.1"] {
+        let script = format!("(sleep {seconds}; kill -CONT $$) & kill -STOP $$; exit 0");
+        let mut command = sandbox.firstlight();
+        command.args(["cold", "--runs", "1", "--format", "json", "--", "bash", "-c", &script]);
+        let finished = Finished::of(command);
+        let sample = finished.sample();
+        assert!(!sample.valid, "{seconds}");
+        assert_eq!(sample.reasons[0].finding, Finding::Paused, "{:?}", sample.reasons);
+        assert!(sample.raw.paused.is_some_and(|paused| paused.stops > 0));
+        assert_eq!(finished.code, 5, "{}", finished.stderr);
+    }
 }
 
 #[test]

@@ -121,6 +121,11 @@ fn a_site_is_not_put_into_a_snapshot() {
         assert_eq!(refused.code, 2, "{}", refused.stderr);
         assert!(refused.stderr.contains("is a snapshot"), "{}", refused.stderr);
     }
+    let mut command = sandbox.firstlight();
+    let inside = sandbox.path().join("run/suite");
+    command.current_dir(inside).args(["publish", "../..", "--output", "site"]);
+    let refused = Finished::of(command);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert_eq!(firstlight(&sandbox, &["verify", "run"]).code, 0);
 }
 

@@ -102,6 +102,23 @@ fn the_first_signal_ends_a_helper_that_hangs() {
 }
 
 #[test]
+fn the_first_signal_ends_a_version_manager_that_hangs() {
+    let sandbox = Sandbox::new();
+    let real = hanging(&sandbox, "1618.03");
+    let shims = sandbox.path().join("shims");
+    fs::create_dir(&shims).unwrap();
+    fs::copy(real, shims.join("python3")).unwrap();
+    let mut command = sandbox.firstlight();
+    command.args(["cold", "--"]).arg(shims.join("python3")).args(["-c", "0"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    assert!(eventually(|| someone_runs("1618.03")));
+    send("-TERM", &child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(eventually(|| !someone_runs("1618.03")));
+}
+
+#[test]
 fn two_runs_of_a_built_in_suite_do_not_disturb_each_other() {
     let sandbox = Sandbox::new();
     let cache = sandbox.path().join("cache");
@@ -155,6 +172,20 @@ fn altered_hooks_in_the_cache_are_replaced_before_they_are_run() {
     assert_eq!(cold().code, 0);
     assert!(!planted.exists(), "planted code ran");
     assert_eq!(fs::read_to_string(find(&cache, "sitecustomize.py").unwrap()).unwrap(), original);
+    // The same in the byte code that measured processes load instead of the sources.
+    let folder = find(&cache, "sitecustomize.py").unwrap().parent().unwrap().to_owned();
+    let script = "import importlib.util, marshal, pathlib, sys\n\
+        folder, planted = map(pathlib.Path, sys.argv[1:])\n\
+        code = compile(f'open({str(planted)!r}, \"w\")', 'planted', 'exec')\n\
+        table = {'firstlight': ('planted', marshal.dumps(code)),\n\
+                 'firstlight._hooks': ('planted', marshal.dumps(code))}\n\
+        bundle = folder / ('bundle.' + sys.implementation.cache_tag)\n\
+        assert bundle.exists()\n\
+        bundle.write_bytes(importlib.util.MAGIC_NUMBER + marshal.dumps(table))\n";
+    let mut plant = Command::new("python3");
+    assert!(plant.args(["-c", script]).arg(&folder).arg(&planted).status().unwrap().success());
+    assert_eq!(cold().code, 0);
+    assert!(!planted.exists(), "planted byte code ran");
 }
 
 #[test]
