@@ -13,6 +13,13 @@ use crate::snapshot::Files;
 
 /// Stands in the place of a secret.
 pub const REDACTED: &str = "(redacted)";
+const TEMPORARY: &str = "(tmp)";
+
+/// Whether something was taken out of this word, so that it cannot be started.
+pub fn is_redacted(word: &str) -> bool {
+    let marks = [REDACTED, TEMPORARY, "(host)", "(user)"];
+    word.starts_with("~/") || marks.iter().any(|mark| word.contains(mark))
+}
 /// Parts of the names of options and variables whose values are secrets.
 const SECRET_NAMES: [&str; 10] = [
     "apikey",
@@ -117,19 +124,28 @@ impl Identity {
         record.sample.streams.stdout_tail.clear();
         record.sample.streams.stderr_tail.clear();
         let mut text = serde_json::to_string(&record).expect("raw readings have only plain fields");
-        for (found, instead) in [
-            (Some(&self.temporary), "(tmp)"),
-            (self.home.as_ref(), "~"),
-            (self.host.as_ref(), "(host)"),
-            (self.user.as_ref(), "(user)"),
-        ] {
-            if let Some(found) = found {
-                let quoted = serde_json::to_string(found).expect("a text is a value");
-                text = text.replace(quoted.trim_matches('"'), instead);
-            }
+        for (found, instead) in self.names() {
+            let quoted = serde_json::to_string(found).expect("a text is a value");
+            text = text.replace(quoted.trim_matches('"'), instead);
         }
         // A name that is also a word of the protocol cannot be taken out.
         serde_json::from_str(&text).unwrap_or(record)
+    }
+
+    /// A word of a command without the names of the machine, its user and its folders.
+    pub fn redact_word(&self, word: &str) -> String {
+        self.names().fold(word.to_owned(), |text, (found, instead)| text.replace(found, instead))
+    }
+
+    /// What is taken out, longer names first, and what stands in its place.
+    fn names(&self) -> impl Iterator<Item = (&String, &'static str)> {
+        let all = [
+            (Some(&self.temporary), TEMPORARY),
+            (self.home.as_ref(), "~"),
+            (self.host.as_ref(), "(host)"),
+            (self.user.as_ref(), "(user)"),
+        ];
+        all.into_iter().filter_map(|(found, instead)| Some((found?, instead)))
     }
 
     /// What a snapshot's files give away. Those named by `large` are read piece by piece from the folder.

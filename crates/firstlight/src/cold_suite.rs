@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use firstlight_engine::privacy::without_secrets;
+use firstlight_engine::privacy::{Identity, without_secrets};
 use firstlight_schema::cache::{CachePolicy, Policy};
 use firstlight_schema::suite::Regime;
 
@@ -35,12 +35,14 @@ pub(crate) struct Arm {
 }
 
 impl ColdSuite {
-    /// The suite as it is written down: without the values of options such as `--token`.
-    pub(crate) fn published(&self) -> Self {
-        let arms = self
-            .arms
-            .iter()
-            .map(|arm| Arm { name: arm.name.clone(), command: without_secrets(&arm.command) });
+    /// The suite as it is written down: without the values of options such as `--token`, and on request
+    /// without names of the machine and its user.
+    pub(crate) fn published(&self, identity: Option<&Identity>) -> Self {
+        let redacted =
+            |word: String| identity.map_or(word.clone(), |identity| identity.redact_word(&word));
+        let command = |arm: &Arm| without_secrets(&arm.command).into_iter().map(redacted).collect();
+        let arms =
+            self.arms.iter().map(|arm| Arm { name: arm.name.clone(), command: command(arm) });
         Self { arms: arms.collect(), ..self.clone() }
     }
 

@@ -150,6 +150,8 @@ struct Birth<'a> {
     /// Standard input, output and error.
     streams: [RawFd; 3],
     unblocked: &'a libc::sigset_t,
+    /// The signal that it gets when firstlight is gone.
+    when_orphaned: c_int,
     error: AtomicI32,
 }
 
@@ -170,6 +172,10 @@ impl Cradle {
             start,
             streams: [start.input.as_ref().unwrap_or(&self.nothing).as_raw_fd(), output, errors],
             unblocked: &unblocked,
+            when_orphaned: match super::watchdog::pid() {
+                Some(_) => libc::SIGSTOP,
+                None => libc::SIGKILL,
+            },
             error: AtomicI32::new(0),
         };
         let born = clone(&birth, &mut self.stack);
@@ -250,8 +256,9 @@ unsafe fn prepare(birth: &Birth<'_>) {
     // SAFETY: the calls take numbers, or pointers that `birth` keeps valid.
     unsafe {
         fails(libc::setpgid(0, 0));
-        // Nobody is left to read it when firstlight is killed.
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // Nobody is left to read it when firstlight is killed. The watchdog kills it with all that it
+        // started, which it finds as long as the process itself is there.
+        libc::prctl(libc::PR_SET_PDEATHSIG, birth.when_orphaned);
         for (number, &stream) in (0..).zip(&birth.streams) {
             if stream != number {
                 fails(libc::dup2(stream, number));

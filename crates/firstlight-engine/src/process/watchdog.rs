@@ -2,8 +2,10 @@
 //!
 //! No handler runs when firstlight is killed. The watchdog holds the read end of a pipe whose write end
 //! only firstlight holds, so it wakes when firstlight is gone, however that came about. It then kills all
-//! processes that carry firstlight's mark in their environment and removes its scratch folders.
+//! processes that carry firstlight's mark in their environment, with all they started, and removes its
+//! scratch folders. A daemon that both dropped its environment and outlived its parent is not found.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, PipeWriter, Read};
 use std::os::unix::process::CommandExt as _;
@@ -77,24 +79,40 @@ pub fn watch_over(mark: &str) {
     remove_stale_scratch();
 }
 
-/// The processes whose environment carries the mark.
+/// The processes whose environment carries the mark, and their descendants whatever theirs carries.
 fn marked(mark: &str) -> Vec<Pid> {
     let line = format!("{}={mark}", variables::SESSION);
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter(|entry| carries(&entry.path(), &line))
-        .filter_map(|entry| pid_of(&entry))
-        .collect()
+    let all: Vec<Process> =
+        entries.filter_map(|entry| Process::read(&entry.path(), &line)).collect();
+    let mut found: BTreeSet<i32> = all.iter().filter(|one| one.marked).map(|one| one.pid).collect();
+    let mut before = 0;
+    while found.len() > before {
+        before = found.len();
+        let children = all.iter().filter(|one| found.contains(&one.parent)).map(|one| one.pid);
+        found.extend(children.collect::<Vec<_>>());
+    }
+    found.into_iter().filter_map(Pid::from_raw).collect()
 }
 
-fn carries(process: &Path, line: &str) -> bool {
-    let zombie = fs::read_to_string(process.join("stat"))
-        .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')));
-    !zombie
-        && fs::read(process.join("environ"))
-            .is_ok_and(|all| all.split(|&byte| byte == 0).any(|one| one == line.as_bytes()))
+/// A process that has not ended.
+struct Process {
+    pid: i32,
+    parent: i32,
+    marked: bool,
 }
 
-fn pid_of(entry: &fs::DirEntry) -> Option<Pid> {
-    Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)
+impl Process {
+    fn read(folder: &Path, line: &str) -> Option<Self> {
+        let pid = folder.file_name()?.to_str()?.parse().ok()?;
+        let stat = fs::read_to_string(folder.join("stat")).ok()?;
+        let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+        if fields.next()? == "Z" {
+            return None;
+        }
+        let parent = fields.next()?.parse().ok()?;
+        let environment = fs::read(folder.join("environ")).unwrap_or_default();
+        let marked = environment.split(|&byte| byte == 0).any(|one| one == line.as_bytes());
+        Some(Self { pid, parent, marked })
+    }
 }

@@ -2,6 +2,7 @@
 
 use firstlight_analysis::stats::limits::FEWEST_FOR_VERDICT;
 use firstlight_engine::interrupt::Interrupt;
+use firstlight_engine::privacy::Identity;
 use firstlight_engine::process::adopt_orphans;
 use firstlight_engine::python::{Hooks, resolve};
 use firstlight_engine::snapshot;
@@ -45,7 +46,9 @@ pub(crate) fn cold(settings: &ColdSettings, printer: &mut Printer) -> Result<Exi
     let destination = &settings.destination;
     let store =
         RunFolder::create(&destination.runs, cold_suite::NAME, destination.output.as_deref())?;
-    let mut suite = suites::write(&store.path().join("suite"), &settings.suite.published().text())?;
+    let identity = destination.redact.then(Identity::here);
+    let published = settings.suite.published(identity.as_ref());
+    let mut suite = suites::write(&store.path().join("suite"), &published.text())?;
     suite.commands = settings.suite.commands();
     let environment = record(EnvironmentKind::AsFound);
     let origin = origin(&suite, &settings.argv, &Choice::default(), environment);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use firstlight_engine::doctor;
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::machine;
-use firstlight_engine::privacy::REDACTED;
+use firstlight_engine::privacy::is_redacted;
 use firstlight_engine::process::{Show, adopt_orphans};
 use firstlight_engine::python::Hooks;
 use firstlight_engine::snapshot::{
@@ -105,7 +105,7 @@ pub(super) fn resume(
 }
 
 fn lacks_a_secret(program: Program<'_>) -> bool {
-    matches!(program, Program::Process(words) if words.iter().any(|word| word.contains(REDACTED)))
+    matches!(program, Program::Process(words) if words.iter().any(|word| is_redacted(word)))
 }
 
 /// Makes a run of a snapshot that is not complete; a complete one stays as it is.

@@ -61,7 +61,7 @@ fn a_redacted_snapshot_has_no_names_and_says_what_it_contains() {
     let measure = |arguments: &[&str]| {
         let mut command = sandbox.firstlight();
         command.env("HOME", &home).env("USER", "somebody").args(["cold", "--runs", "2"]);
-        command.args(arguments).args(["--", "python3", "-c", "0"]);
+        command.args(arguments).args(["--", "python3"]).arg(&script);
         Finished::of(command)
     };
     let plain = measure(&["--output", "plain"]);
@@ -72,6 +72,10 @@ fn a_redacted_snapshot_has_no_names_and_says_what_it_contains() {
     assert_eq!(redacted.code, 0, "{}", redacted.stderr);
     let found = manifest(&sandbox.path().join("redacted")).privacy.unwrap();
     assert!(!found.user_name && !found.home_folder && found.output == 0, "{found:?}");
+    for file in ["raw.jsonl", "result.json", "manifest.json", "suite/suite.toml", "CITATION.cff"] {
+        let text = fs::read_to_string(sandbox.path().join("redacted").join(file)).unwrap();
+        assert!(!text.contains("somebody"), "{file}: {text}");
+    }
     assert_eq!(firstlight(&sandbox, &["verify", "redacted"]).code, 0);
 }
 

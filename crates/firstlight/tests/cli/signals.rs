@@ -21,7 +21,11 @@ fn send(signal: &str, child: &Child) {
 fn start(sandbox: &Sandbox, mark: &str) -> Child {
     let temporary = sandbox.path().join("tmp");
     fs::create_dir_all(&temporary).unwrap();
-    let script = format!("trap '' TERM; setsid sleep {mark} & while true; do sleep {mark}; done");
+    // The second one has dropped its environment too.
+    let script = format!(
+        "trap '' TERM; setsid sleep {mark} & env -i setsid sleep {mark} & \
+         while true; do sleep {mark}; done"
+    );
     let mut command = sandbox.firstlight();
     command.args(["cold", "--runs", "5", "--", "bash", "-c", &script]);
     command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null());
