@@ -29,6 +29,8 @@ pub(crate) enum Error {
     Write { path: PathBuf, source: std::io::Error },
     #[error("cannot read the standard input")]
     Input(#[source] std::io::Error),
+    #[error("cannot write the result to stdout")]
+    Output(#[source] std::io::Error),
     #[error("cannot write the result as JSON")]
     Json(#[from] serde_json::Error),
 }
@@ -56,6 +58,7 @@ impl Error {
             | Self::Inference(_)
             | Self::Write { .. }
             | Self::Input(_)
+            | Self::Output(_)
             | Self::Json(_) => None,
         }
     }
@@ -70,7 +73,7 @@ impl Error {
             | Self::Evaluation(EvaluationError::NoSuchParameter { .. })
             | Self::Input(_) => Exit::Usage,
             Self::Evaluation(_) | Self::Fit(_) | Self::Inference(_) => Exit::NoAnswer,
-            Self::Json(_) => Exit::Unexpected,
+            Self::Json(_) | Self::Output(_) => Exit::Unexpected,
         }
     }
 }

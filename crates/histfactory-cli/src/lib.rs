@@ -15,8 +15,11 @@ mod table;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::{CommandFactory, Parser};
+use signal_hook::consts::SIGXFSZ;
 
 use args::{Args, Command};
 use error::Error;
@@ -34,8 +37,15 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
+    // A file that may not grow further is an error of whoever writes it, not the end of the program.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let mut printer = Printer::new(args.color, args.quiet);
-    let exit = match run(args, &mut printer) {
+    let finished = run(args, &mut printer);
+    let finished = match printer.take_unwritten() {
+        Some(error) if finished.is_ok() => Err(error),
+        _ => finished,
+    };
+    let exit = match finished {
         Ok(exit) => exit,
         Err(error) => {
             printer.error(&error);

@@ -1,8 +1,9 @@
-//! The only place that prints: data to stdout, talk to stderr.
+//! The only place that prints: data to stdout, talk to stderr, control characters made visible.
 
+use std::borrow::Cow;
 use std::error::Error as _;
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 
@@ -11,6 +12,8 @@ use crate::error::Error;
 pub(crate) struct Printer {
     color: ColorChoice,
     quiet: bool,
+    /// Why a result did not reach its reader.
+    unwritten: Option<io::Error>,
 }
 
 impl Printer {
@@ -20,19 +23,28 @@ impl Printer {
             clap::ColorChoice::Always => ColorChoice::Always,
             clap::ColorChoice::Never => ColorChoice::Never,
         };
-        Self { color, quiet }
+        Self { color, quiet, unwritten: None }
     }
 
-    /// A result. A reader that has gone away has read enough.
+    /// A result. A reader that has gone away has read enough; every other failure is one of the command.
     pub(crate) fn data(&mut self, text: &str) {
-        let mut stream = AutoStream::new(std::io::stdout().lock(), self.color);
-        let _ = stream.write_all(text.as_bytes());
-        let _ = stream.flush();
+        let mut stream = AutoStream::new(io::stdout().lock(), self.color);
+        let written = stream.write_all(escaped(text).as_bytes()).and_then(|()| stream.flush());
+        if let Err(error) = written
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.unwritten.get_or_insert(error);
+        }
+    }
+
+    /// Why a result could not be written, if one could not.
+    pub(crate) fn take_unwritten(&mut self) -> Option<Error> {
+        self.unwritten.take().map(Error::Output)
     }
 
     pub(crate) fn talk(&mut self, text: &str) {
-        let mut stream = AutoStream::new(std::io::stderr().lock(), self.color);
-        let _ = writeln!(stream, "{text}");
+        let mut stream = AutoStream::new(io::stderr().lock(), self.color);
+        let _ = writeln!(stream, "{}", escaped(text));
     }
 
     /// Something that is only of interest while it lasts.
@@ -47,7 +59,7 @@ impl Printer {
     }
 
     pub(crate) fn shows_progress(&self) -> bool {
-        !self.quiet && std::io::stderr().is_terminal()
+        !self.quiet && io::stderr().is_terminal()
     }
 
     pub(crate) fn error(&mut self, error: &Error) {
@@ -62,4 +74,27 @@ impl Printer {
             self.talk(&format!("\nhint: {hint}"));
         }
     }
+}
+
+/// Names in a workspace are anybody's: none may move the cursor, hide a line or turn the text around. The
+/// escapes are those of JSON, so that a document stays one with the same strings.
+fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_control(c) {
+            write!(safe, "\\u{:04x}", u32::from(c)).expect("writing to a string");
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
+}
+
+fn is_control(c: char) -> bool {
+    let turns = matches!(c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    (c.is_control() && c != '\n' && c != '\t') || turns
 }

@@ -129,3 +129,30 @@ fn negative_expected_rates_are_fitted_with_a_warning() {
     let words = "warning: the expected rate is negative in the bins [0]";
     assert!(finished.stderr.contains(words), "{}", finished.stderr);
 }
+
+#[test]
+fn no_name_of_a_workspace_reaches_the_terminal_as_a_command() {
+    let sandbox = Sandbox::new();
+    let text = sandbox.read("small.json");
+    // As JSON writes them: an escape sequence, its one-character form, and a turned text.
+    sandbox.file("named.json", &text.replace("\"SR\"", "\"S\\u001b[8m\\u009b31m\\u202eR\""));
+    for arguments in
+        [&["inspect", "named.json"][..], &["inspect", "named.json", "--format", "json"]]
+    {
+        let finished = sandbox.run(arguments);
+        assert_eq!(finished.code, 0, "{}", finished.stderr);
+        assert!(!finished.stdout.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{}", finished.stdout);
+        assert!(finished.stdout.contains("\\u001b[8m"), "{}", finished.stdout);
+    }
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let sandbox = Sandbox::new();
+    // A limit on the size of files stands for a full disk.
+    let mut shell = std::process::Command::new("bash");
+    let program = env!("CARGO_BIN_EXE_histfactory");
+    let script = "ulimit -f 0; exec \"$0\" inspect small.json > out.txt 2> /dev/null";
+    let status = shell.current_dir(sandbox.path()).args(["-c", script, program]).status().unwrap();
+    assert_eq!(status.code(), Some(1), "{status}");
+}
