@@ -56,6 +56,7 @@ pub(crate) fn tell(
     document.frames.truncate(MOST_FRAMES);
     document.programs = swept.operators.finish(&trace.names);
     document.steps = several_devices(swept.steps);
+    attribute::keep_empty_alone(&mut document.steps);
     document.memory = memory(trace, &mut document.steps);
     document.skew = skew(&document.steps);
     document.steady = steady_rows(&document.steps);

@@ -270,6 +270,64 @@ fn an_empty_last_step_is_in_no_median() {
 }
 
 #[test]
+fn empty_steps_between_others_are_in_no_median() {
+    let mut events = Events::default();
+    for number in 0..6 {
+        let from = number * 1000;
+        events = events.torch("user_annotation", &format!("ProfilerStep#{number}"), from, from + 1000);
+        // The first one, and one in the middle.
+        if number != 0 && number != 3 {
+            events = events.torch("cpu_op", "aten::mm", from + 10, from + 600);
+        }
+    }
+    let document = events.told();
+    let empty: Vec<i64> = document
+        .steps
+        .iter()
+        .filter(|step| step.left_out == Some(LeftOut::Empty))
+        .map(|step| step.number)
+        .collect();
+    assert_eq!((empty, document.steady[0].median.n), (vec![0, 3], 4));
+    assert!((document.steady[0].median.point - 590e3).abs() < 1.0);
+    // What the host did is that of the same steps: 410 of each 1000.
+    let host: f64 = document.frames.iter().map(|frame| frame.exclusive_ns).sum();
+    assert!((host - 410e3).abs() < 1.0, "{host}");
+    // Where no step works, none is set apart.
+    let mut idle = Events::default();
+    for number in 0..3 {
+        let (from, name) = (number * 1000, format!("ProfilerStep#{number}"));
+        idle = idle.torch("user_annotation", &name, from, from + 1000);
+    }
+    assert!(idle.told().steps.iter().all(Step::is_steady));
+}
+
+#[test]
+fn a_compilation_before_a_run_belongs_to_that_runs_step() {
+    // No call is recorded: steps are from one run of the program to the next.
+    let mut events = Events::jax();
+    for number in 0..5 {
+        let from = number * 1000;
+        if number == 3 {
+            events = events
+                .main("lower_sharding_computation", from - 200, from - 150)
+                .main("backend_compile_and_load", from - 150, from - 50);
+        }
+        events = events
+            .operator(2, "dot.1", number, from, from + 400)
+            .main("load", from + 410, from + 420)
+            .main("log", from + 430, from + 440);
+    }
+    let document = events.told();
+    assert_eq!(document.steps_by, StepsBy::RepeatedModule);
+    let compiled: Vec<bool> = document.steps.iter().map(|step| step.compiled).collect();
+    assert_eq!(compiled, [false, false, false, true, false]);
+    assert_eq!(document.compilations[0].step, Some(3));
+    assert_eq!(document.steps[3].bucket(Bucket::Compile).0 / US, 150);
+    let spans: Vec<u64> = document.steps.iter().map(|step| step.duration_ns.0 / US).collect();
+    assert_eq!(spans, [1000, 1000, 800, 1200, 440]);
+}
+
+#[test]
 fn eager_operators_on_the_processor_are_execution() {
     let events = Events::default()
         .torch("user_annotation", "ProfilerStep#1", 0, 1000)
@@ -361,6 +419,18 @@ fn a_size_that_became_dynamic_is_the_argument_that_changed_and_not_their_number(
         (kind, text.as_str()),
         (CauseKind::Shape, "argument 1: float[32,600] → float[48,600]")
     );
+}
+
+#[test]
+fn another_number_of_tensors_is_no_cause_and_leaves_possibilities() {
+    // A flag that is now on makes the code use one weight more; nobody passed it.
+    let before = r#""Input Dims":[[600],[32,600]],"Input type":["float","float"]"#;
+    let after = r#""Input Dims":[[600],[600,600],[32,600]],"Input type":["float","float","float"]"#;
+    let (kind, text) = why(before, after, None);
+    assert_eq!(kind, CauseKind::ArgumentCount);
+    assert!(text.starts_with("the compiled program uses 3 arguments instead of 2; "), "{text}");
+    assert!(text.contains("possible are an attribute") && text.contains("--record"), "{text}");
+    assert!(!text.contains('→'), "positions shift, so no shape changed: {text}");
 }
 
 #[test]

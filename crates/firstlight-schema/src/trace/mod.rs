@@ -541,7 +541,7 @@ pub struct MemoryPoint {
 pub enum LeftOut {
     /// The steps were guessed, and no step follows that would show where it ends.
     Unended,
-    /// It is the last one, and nothing was called or ran in it.
+    /// Nothing was called or ran in it, while other steps worked.
     Empty,
 }
 
@@ -655,6 +655,7 @@ pub enum CauseKind {
     Shape,
     Type,
     Rank,
+    /// The compiled program uses another number of arguments; the text lists what remains possible.
     ArgumentCount,
     /// The framework's own log says why.
     Guard,

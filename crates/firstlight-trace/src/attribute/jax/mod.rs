@@ -8,7 +8,7 @@ use firstlight_schema::trace::{FrameKind, Part, StepsBy};
 
 use super::layer::Layer;
 use super::steps::{Repeated, by_repetition, outermost, whole};
-use super::{Attribution, Layers, Mark, Own, Totals};
+use super::{Attribution, Compile, Layers, Mark, Own, Totals};
 use crate::error::Result;
 use crate::intervals::{Set, Span};
 use crate::model::{Detail, Place, Program, Tally, Trace};
@@ -71,7 +71,9 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
         by_repetition(&repeated(&host.calls), called, StepsBy::RepeatedCall, end)
             .or_else(|| {
                 let ran = |name| names.text(name);
-                by_repetition(&repeated(&runs.0), ran, StepsBy::RepeatedModule, end)
+                let mut runs = repeated(&runs.0);
+                lead(&mut runs, &host.compiles);
+                by_repetition(&runs, ran, StepsBy::RepeatedModule, end)
             })
             .unwrap_or_else(|| whole(end))
     } else {
@@ -93,6 +95,16 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
         totals,
         own,
     })
+}
+
+/// A compilation leads to the first run after it, and begins that run's step.
+fn lead(runs: &mut [Repeated], compiles: &[Compile]) {
+    for compile in compiles {
+        let next = runs.partition_point(|run| run.span.0 < compile.span.1);
+        if let Some(run) = runs.get_mut(next) {
+            run.from = run.from.min(compile.span.0);
+        }
+    }
 }
 
 /// What names mean, and what is known of the whole recording.
