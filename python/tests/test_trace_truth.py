@@ -334,13 +334,17 @@ for i in range(8):
 """
 
 
+@pytest.mark.parametrize("own", [False, True])
 def test_a_recorded_torch_program_names_guards_and_graph_breaks(
-    tmp_path: Path, torch_python: Path
+    tmp_path: Path, torch_python: Path, own: bool
 ) -> None:
     script = tmp_path / "train.py"
     script.write_text(TORCH_RECORDED)
     command = ["trace", "--record", "--format", "json", "--", str(torch_python), str(script)]
-    finished = start(tmp_path, *command)
+    # A log that the user asked for is written where it was asked for, and read there.
+    variables = {"TORCH_TRACE": str(tmp_path / "theirs")} if own else {}
+    finished = start(tmp_path, *command, **variables)
+    assert any((tmp_path / "theirs").glob("*.log")) == own
     assert finished.returncode == 0, finished.stderr
     document = json.loads(finished.stdout)
     validate(document, "trace")

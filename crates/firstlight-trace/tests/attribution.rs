@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use firstlight_schema::finding::Finding;
 use firstlight_schema::trace::{
-    Bucket, CauseKind, LeftOut, NoticeName, Part, Step, StepsBy, TraceDocument, Turn,
+    Bucket, CauseKind, LeftOut, NoticeName, Part, ProgramRow, Step, StepsBy, TraceDocument, Turn,
 };
 use firstlight_schema::version::Build;
 use firstlight_trace::{Limits, Logs, TorchTrace, document, open_bytes, read_bytes};
@@ -274,7 +274,8 @@ fn empty_steps_between_others_are_in_no_median() {
     let mut events = Events::default();
     for number in 0..6 {
         let from = number * 1000;
-        events = events.torch("user_annotation", &format!("ProfilerStep#{number}"), from, from + 1000);
+        events =
+            events.torch("user_annotation", &format!("ProfilerStep#{number}"), from, from + 1000);
         // The first one, and one in the middle.
         if number != 0 && number != 3 {
             events = events.torch("cpu_op", "aten::mm", from + 10, from + 600);
@@ -308,9 +309,11 @@ fn a_compilation_before_a_run_belongs_to_that_runs_step() {
     for number in 0..5 {
         let from = number * 1000;
         if number == 3 {
-            events = events
-                .main("lower_sharding_computation", from - 200, from - 150)
-                .main("backend_compile_and_load", from - 150, from - 50);
+            events = events.main("lower_sharding_computation", from - 200, from - 150).main(
+                "backend_compile_and_load",
+                from - 150,
+                from - 50,
+            );
         }
         events = events
             .operator(2, "dot.1", number, from, from + 400)
@@ -494,6 +497,81 @@ fn the_longest_operators_of_a_program_are_without_those_inside_them() {
     assert!((program.operators[0].share - 0.75).abs() < 1e-9);
 }
 
+/// Module, then operators with count and microseconds.
+type Programs = Vec<(String, Vec<(String, u64, u64)>)>;
+
+fn programs(document: &TraceDocument) -> Programs {
+    let operators = |program: &ProgramRow| {
+        let rows = program.operators.iter();
+        rows.map(|row| (row.name.clone(), row.count, row.total_ns.0 / US)).collect()
+    };
+    document.programs.iter().map(|program| (program.module.clone(), operators(program))).collect()
+}
+
+#[test]
+fn operators_of_torch_are_listed_by_region_without_those_inside_them() {
+    let events = Events::default()
+        .torch("user_annotation", "ProfilerStep#1", 0, 2000)
+        .torch("cpu_op", "aten::linear", 100, 500)
+        .torch("cpu_op", "aten::addmm", 120, 480)
+        .torch("cpu_op", "Torch-Compiled Region: 0/0", 600, 1000)
+        .torch("cpu_op", "CompiledFunction", 610, 990)
+        .torch("cpu_op", "aten::mm", 620, 920)
+        .torch("cpu_op", "aten::copy_", 700, 720)
+        // What the compiler runs is no execution of the program.
+        .torch("cpu_op", "dynamo", 1200, 1500)
+        .torch("cpu_op", "aten::mm", 1300, 1400);
+    let row = |name: &str, count, us| (name.to_owned(), count, us);
+    assert_eq!(
+        programs(&events.told()),
+        [
+            ("eager".to_owned(), vec![row("aten::addmm", 1, 360), row("aten::linear", 1, 40)]),
+            (
+                "Torch-Compiled Region: 0/0".to_owned(),
+                vec![row("aten::mm", 1, 280), row("aten::copy_", 1, 20)]
+            ),
+        ]
+    );
+}
+
+#[test]
+fn kernels_of_torch_are_listed_by_where_they_were_launched() {
+    let launch = |events: Events, id: u32, at: u32| {
+        let args = format!(r#""correlation":{id}"#);
+        events.push((1, 1), "cuda_runtime", "cudaLaunchKernel", (at, at + 5), &args)
+    };
+    let kernel = |events: Events, id: u32, name: &str, from: u32, to: u32| {
+        events.push((0, 7), "kernel", name, (from, to), &format!(r#""correlation":{id}"#))
+    };
+    let mut events = Events::default()
+        .torch("user_annotation", "ProfilerStep#1", 0, 3000)
+        .torch("cpu_op", "aten::mm", 100, 150)
+        .torch("cpu_op", "Torch-Compiled Region: 0/1", 200, 300)
+        .torch("cpu_op", "dynamo", 400, 500);
+    for (id, at) in [(1, 110), (2, 210), (3, 220), (4, 410)] {
+        events = launch(events, id, at);
+    }
+    // They run when nothing is open on the host any more, and one launch is not in the recording.
+    for (id, name, from, to) in [
+        (1, "gemm", 1000, 1100),
+        (2, "triton_0", 1100, 1400),
+        (3, "triton_0", 1400, 1600),
+        (4, "candidate", 1600, 1700),
+        (9, "stray", 1700, 1710),
+    ] {
+        events = kernel(events, id, name, from, to);
+    }
+    let row = |name: &str, count, us| vec![(name.to_owned(), count, us)];
+    assert_eq!(
+        programs(&events.told()),
+        [
+            ("Torch-Compiled Region: 0/1".to_owned(), row("triton_0", 2, 500)),
+            ("eager".to_owned(), row("gemm", 1, 100)),
+            ("launched from an unknown place".to_owned(), row("stray", 1, 10)),
+        ]
+    );
+}
+
 #[test]
 fn devices_that_finish_apart_have_a_skew() {
     let operator = |events: Events, device: u32, from: u32, to: u32| {
@@ -538,4 +616,44 @@ fn memory_has_its_peak_and_the_peaks_of_the_steps() {
     assert_eq!(cpu.peak_at_ns.0 / US, 300);
     let peaks: Vec<Option<u64>> = of.steps.iter().map(|step| step.peak_bytes).collect();
     assert_eq!(peaks, [Some(90), Some(60)]);
+}
+
+#[test]
+fn a_compiled_region_of_torch_has_the_most_memory_in_use_inside_it() {
+    let mut events = Events::default().torch("user_annotation", "ProfilerStep#1", 0, 1000);
+    for (from, id) in [(100, "0/0"), (400, "0/0"), (700, "1/0")] {
+        let region = format!("Torch-Compiled Region: {id}");
+        events = events.torch("cpu_op", &region, from, from + 200).torch(
+            "cpu_op",
+            "aten::mm",
+            from + 10,
+            from + 150,
+        );
+    }
+    for (at, device, bytes) in [
+        (50, 0, 40),
+        (110, 0, 70),
+        (320, 0, 500),
+        (390, 0, 60),
+        (450, 0, 90),
+        (650, 0, 30),
+        (800, 1, 99),
+    ] {
+        writeln!(
+            events.0,
+            r#"{{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":{at},"args":{{"Total Allocated":{bytes},"Device Type":{device},"Device Id":0}}}},"#
+        )
+        .unwrap();
+    }
+    let document = events.told();
+    let peaks: Vec<(&str, Option<u64>)> = document
+        .programs
+        .iter()
+        .map(|program| (program.module.as_str(), program.peak_bytes))
+        .collect();
+    // What another allocator or the code between two regions takes is not theirs.
+    assert_eq!(
+        peaks,
+        [("Torch-Compiled Region: 0/0", Some(90)), ("Torch-Compiled Region: 1/0", Some(30))]
+    );
 }

@@ -64,7 +64,9 @@ fn other_count(before: &[Argument<'_>], after: &[Argument<'_>]) -> Cause {
         let only_here = named.filter(|own| there.iter().all(|other| other.name != own.name));
         only_here.take(SHOWN).map(|own| format!("`{}` {}", own.name, own.shape)).collect()
     };
-    for (verb, names) in [("now uses", missing(after, before)), ("no longer uses", missing(before, after))] {
+    for (verb, names) in
+        [("now uses", missing(after, before)), ("no longer uses", missing(before, after))]
+    {
         if !names.is_empty() {
             text.push_str(&format!("; it {verb} {}", names.join(", ")));
         }
@@ -138,7 +140,8 @@ mod tests {
         for (before, after, kind) in kinds {
             assert_eq!(diff(&unnamed(before), &unnamed(after)).kind, kind, "{before:?} {after:?}");
         }
-        let cause = diff(&unnamed(&["f32[1]", "f32[64,128]"]), &unnamed(&["f32[1]", "f32[65,128]"]));
+        let cause =
+            diff(&unnamed(&["f32[1]", "f32[64,128]"]), &unnamed(&["f32[1]", "f32[65,128]"]));
         assert_eq!(cause.text, "argument 1: f32[64,128] → f32[65,128]");
     }
 

@@ -179,7 +179,9 @@ const OTHER_COUNT: &str = "the cause is not in the recording; possible are an at
 fn with_possibilities(cause: Cause) -> Cause {
     match cause.kind {
         CauseKind::SameSignature => same(SAME),
-        CauseKind::ArgumentCount => Cause { text: format!("{}; {OTHER_COUNT}", cause.text), ..cause },
+        CauseKind::ArgumentCount => {
+            Cause { text: format!("{}; {OTHER_COUNT}", cause.text), ..cause }
+        }
         _ => cause,
     }
 }

@@ -184,7 +184,7 @@ pub(crate) struct Divider<'a> {
     owner: usize,
     known: &'a Known,
     host: Host,
-    layers: [Layer; 8],
+    layers: [Layer; 9],
 }
 
 impl<'a> Divider<'a> {
@@ -204,16 +204,18 @@ impl<'a> Divider<'a> {
             devices.compiled,
             devices.eager,
             devices.tried,
+            devices.tried_moves,
             devices.moved,
             devices.working,
         ];
         let mut layers = self.layers.iter_mut();
-        let [calls, blocked, fetching, compiled, eager, tried, moved, working] =
+        let [calls, blocked, fetching, compiled, eager, tried, tried_moves, moved, working] =
             spans.map(|own| layers.next().expect("as many layers as spans").of(own, span.1));
         let compiled = compiled.or(&known.running.within(span));
         let callback = known.called_back(span).without(&working);
         let busy = compiled.or(&eager).or(&tried).without(&callback);
-        let mut parts = vec![(Part::Autotune, tried.and(&known.compile))];
+        let autotune = tried.or(&tried_moves).and(&known.compile);
+        let mut parts = vec![(Part::Autotune, autotune)];
         parts.extend(known.parts.iter().map(|(part, set)| (*part, set.within(span))));
         parts.extend([
             (Part::Callback, callback),
