@@ -270,9 +270,8 @@ def test_eager_operators_of_torch_are_execution(tmp_path: Path, torch_python: Pa
     assert document["steady"][0]["median"]["n"] == STEPS
     # The matrix products of both directions are the longest operators, without those around them.
     [eager] = document["programs"]
-    assert (eager["module"], eager["operators"][0]["name"]) == ("eager", "aten::addmm")
-    names = [row["name"] for row in eager["operators"]]
-    assert "aten::mm" in names[:2]
+    assert eager["module"] == "eager"
+    assert {row["name"] for row in eager["operators"][:2]} == {"aten::addmm", "aten::mm"}
     assert sum(row["share"] for row in eager["operators"]) <= 1
 
 

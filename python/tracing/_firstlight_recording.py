@@ -88,7 +88,9 @@ class _Recorder:
         import shutil
 
         for handler in logging.getLogger("torch.__trace").handlers:
-            path = getattr(getattr(handler, "stream", None), "name", None)
+            # Some versions open the file by its number.
+            stream = getattr(handler, "stream", None)
+            path = getattr(handler, "_stream_path", None) or getattr(stream, "name", None)
             if isinstance(path, str) and os.path.dirname(os.path.abspath(path)) != own:
                 handler.flush()
                 os.makedirs(own, exist_ok=True)

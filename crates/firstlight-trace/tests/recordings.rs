@@ -204,8 +204,8 @@ fn covered(mut spans: Vec<(i64, i64)>) -> i64 {
 
 /// Every kernel of a device, with no regard to what launched it, cut to a step.
 fn kernels_within(trace: &Trace, step: &Step) -> Vec<(i64, i64)> {
-    let from = i64::try_from(step.start_ns.0).unwrap();
-    let to = from + i64::try_from(step.duration_ns.0).unwrap();
+    let from = i64::try_from(step.start_ns.0).expect("a time");
+    let to = from + i64::try_from(step.duration_ns.0).expect("a time");
     let moves = |name: &str| name.starts_with("Memcpy") || name.starts_with("Memset");
     let mut all = Vec::new();
     for line in trace.lines.iter().filter(|line| line.place == Place::Device) {

@@ -91,6 +91,7 @@ pub(crate) struct OpMetadata {
 }
 
 /// `BufferAllocationProto`: a stretch of the device's memory, and what lies in it.
+#[expect(clippy::struct_excessive_bools, reason = "the message has these fields")]
 #[derive(Clone, Copy, PartialEq, Message)]
 pub(crate) struct BufferAllocation {
     #[prost(int64, tag = "2")]

@@ -68,7 +68,7 @@ fn other_count(before: &[Argument<'_>], after: &[Argument<'_>]) -> Cause {
         [("now uses", missing(after, before)), ("no longer uses", missing(before, after))]
     {
         if !names.is_empty() {
-            text.push_str(&format!("; it {verb} {}", names.join(", ")));
+            text = format!("{text}; it {verb} {}", names.join(", "));
         }
     }
     Cause { kind: CauseKind::ArgumentCount, text, changes: Vec::new() }
