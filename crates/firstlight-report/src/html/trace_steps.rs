@@ -62,14 +62,14 @@ fn beside_steady(document: &TraceDocument, step: &Step) -> Markup {
         Head::Number(&other),
         Head::Number("difference"),
     ];
-    let longest = step.duration_ns.as_f64().max(steady.duration_ns.as_f64()).max(1.0);
     html! {
         h3 { "Step " (step.number) " beside a steady step" }
+        p class="note" { "The whole width of each bar is its own step." }
         ul class="rows" {
             @for (id, own) in [("ledger-one", step), ("ledger-steady", steady)] {
                 li {
                     div class="label" { "step " (own.number) ": " (duration(own.duration_ns.as_f64())) }
-                    (step_bar(id, own, longest))
+                    (step_bar(id, own, own.duration_ns.as_f64().max(1.0)))
                 }
             }
         }

@@ -7,7 +7,15 @@ use super::frame::{Picture, pc, px};
 use super::steps::{bucket_class, part_class};
 use crate::words::format::{bytes, duration};
 
+/// The columns, and the room for lengths above them and for numbers below.
 const COLUMNS: f64 = 120.0;
+const ABOVE: f64 = 16.0;
+const BELOW: f64 = 16.0;
+/// A step that is much shorter than the longest can still be seen.
+const LEAST: f64 = 2.0;
+/// More columns than these have no room for their lengths, or for their numbers.
+const MOST_LENGTHS: usize = 12;
+const MOST_NUMBERS: usize = 30;
 const STRIP: f64 = 28.0;
 const MEMORY: f64 = 60.0;
 /// Of more steps than these, the longest of each few is drawn.
@@ -30,11 +38,25 @@ pub(crate) fn step_columns(id: &str, steps: &[Step], marked: Option<usize>) -> M
     #[expect(clippy::cast_precision_loss, reason = "few columns")]
     let slot = 1.0 / drawn.len().max(1) as f64;
     let description = format!("{} steps; the longest takes {}", steps.len(), duration(longest));
-    let picture =
-        Picture { id, title: "Steps by their length", description: &description, height: COLUMNS };
+    let height = ABOVE + COLUMNS + BELOW;
+    let picture = Picture { id, title: "Steps by their length", description: &description, height };
     let mut x = 0.0;
     let columns = drawn.iter().map(|&place| {
-        let own = column(&steps[place], x + slot * 0.1, slot * 0.8, longest);
+        let (step, shown) = (&steps[place], Some(place) == marked);
+        let own = html! {
+            (column(step, x + slot * 0.1, slot * 0.8, longest))
+            @if drawn.len() <= MOST_NUMBERS || shown {
+                text class="tick" x=(pc(x + slot / 2.0)) y=(px(height - 3.0)) text-anchor="middle" {
+                    (step.number)
+                }
+            }
+            @if drawn.len() <= MOST_LENGTHS || shown {
+                text class="tick" x=(pc(x + slot / 2.0)) text-anchor="middle"
+                    y=(px(ABOVE + COLUMNS - tall(step, longest) - 4.0)) {
+                    (duration(step.duration_ns.as_f64()))
+                }
+            }
+        };
         x += slot;
         own
     });
@@ -42,13 +64,18 @@ pub(crate) fn step_columns(id: &str, steps: &[Step], marked: Option<usize>) -> M
     picture.draw("columns", &html! { @for column in &columns { (column) } })
 }
 
+fn tall(step: &Step, longest: f64) -> f64 {
+    (step.duration_ns.as_f64() / longest * COLUMNS).max(LEAST)
+}
+
 fn column(step: &Step, x: f64, width: f64, longest: f64) -> Markup {
-    let mut top = COLUMNS;
+    let whole = step.duration_ns.as_f64().max(1.0);
+    let mut top = ABOVE + COLUMNS;
     let rows: Vec<(Bucket, f64, f64)> = Bucket::ALL
         .into_iter()
         .filter(|bucket| step.bucket(*bucket).0 > 0)
         .map(|bucket| {
-            let height = step.bucket(bucket).as_f64() / longest * COLUMNS;
+            let height = step.bucket(bucket).as_f64() / whole * tall(step, longest);
             top -= height;
             (bucket, top, height)
         })
@@ -57,10 +84,9 @@ fn column(step: &Step, x: f64, width: f64, longest: f64) -> Markup {
         g class="column" {
             title { (in_words(step)) }
             // Something to point at, however short the step is.
-            rect class="behind" x=(pc(x)) width=(pc(width)) y="0" height=(px(COLUMNS)) {}
+            rect class="behind" x=(pc(x)) width=(pc(width)) y=(px(ABOVE)) height=(px(COLUMNS)) {}
             @for (bucket, y, height) in &rows {
-                rect class={ "part " (bucket_class(*bucket)) } x=(pc(x)) width=(pc(width))
-                    y=(px(*y)) height=(px(height.max(0.5))) {}
+                rect class=(bucket_class(*bucket)) x=(pc(x)) width=(pc(width)) y=(px(*y)) height=(px(*height)) {}
             }
         }
     }

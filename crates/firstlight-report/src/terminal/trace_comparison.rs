@@ -11,7 +11,7 @@ use crate::words::trace::sides;
 
 const CELLS: usize = 40;
 /// Names of files that are longer are cut.
-const LONGEST_NAME: usize = 24;
+const LONGEST_NAME: usize = 18;
 
 pub(super) fn trace_comparison(page: &mut Page, document: &TraceComparisonDocument, rows: usize) {
     let (first, second) = (&document.first, &document.second);

@@ -12,6 +12,18 @@ use super::format::{count, duration, share};
 /// Guards are as long as the code that they guard.
 const LONGEST_GUARD: usize = 160;
 
+/// What names of recordings end with, which tells nobody which is which.
+const ENDINGS: [&str; 8] = [
+    ".xplane.pb.gz",
+    ".xplane.pb",
+    ".pt.trace.json.gz",
+    ".pt.trace.json",
+    ".trace.json.gz",
+    ".trace.json",
+    ".json.gz",
+    ".json",
+];
+
 /// What a recording shows, and the step that shows it.
 pub(crate) struct Answer {
     pub(crate) text: String,
@@ -160,7 +172,11 @@ pub(crate) fn sides(document: &TraceComparisonDocument) -> (String, String) {
         parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
     };
     let (one, other) = (parts(first), parts(second));
-    let tail = |parts: &[String], n: usize| parts[parts.len().saturating_sub(n)..].join("/");
+    let tail = |parts: &[String], n: usize| {
+        let path = parts[parts.len().saturating_sub(n)..].join("/");
+        let stem = ENDINGS.iter().find_map(|ending| path.strip_suffix(ending));
+        stem.filter(|stem| !stem.is_empty()).map_or_else(|| path.clone(), str::to_owned)
+    };
     let enough = (1..=one.len().max(other.len())).find(|n| tail(&one, *n) != tail(&other, *n));
     match enough {
         Some(n) => (tail(&one, n), tail(&other, n)),
@@ -300,10 +316,11 @@ mod tests {
             sides(&serde_json::from_value(document).expect("a comparison"))
         };
         let pair = |one: &str, other: &str| (one.to_owned(), other.to_owned());
-        assert_eq!(compared("runs/a.json", "runs/b.json"), pair("a.json", "b.json"));
+        assert_eq!(compared("runs/a.json", "runs/b.json"), pair("a", "b"));
+        assert_eq!(compared("a/host/t.json", "a/python/t.json"), pair("host/t", "python/t"));
         assert_eq!(
-            compared("a/host/t.json", "a/python/t.json"),
-            pair("host/t.json", "python/t.json")
+            compared("a.json", "a.xplane.pb"),
+            pair("a.json (first)", "a.xplane.pb (second)")
         );
         assert_eq!(compared("t.json", "t.json"), pair("t.json (first)", "t.json (second)"));
     }
