@@ -2,8 +2,10 @@
 
 import json
 import os
+import statistics
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from test_suite import validate
 PROGRAMS = Path(__file__).with_name("trace_programs.py")
 PLANTED = 3
 STEPS = 6
+ATTEMPTS = 3
+TOLERANCE = 0.05
 # A step in which nothing is compiled and nothing sleeps is nothing but these.
 RUNNING = ("execute", "callback", "transfer", "dispatch", "wait")
 BUCKETS = {
@@ -26,54 +30,87 @@ BUCKETS = {
 }
 
 
-def told(folder: Path, name: str, python: str = sys.executable) -> tuple[Any, Any]:
+class OffTruthError(AssertionError):
+    """The times of a recording are further from the truth than they may be."""
+
+
+def record(folder: Path, name: str, python: str) -> tuple[Any, Any]:
     """The document of a program's recording, and the truth."""
-    out = folder / name
     environment = {key: value for key, value in os.environ.items() if not key.startswith("JAX_")}
     environment["JAX_PLATFORMS"] = "cpu"
-    command = [python, str(PROGRAMS), name, str(out)]
+    command = [python, str(PROGRAMS), name, str(folder)]
     subprocess.run(command, env=environment, check=True, capture_output=True, timeout=600)
-    recording = out / "worker.pt.trace.json"
-    path = recording if recording.exists() else out
+    recording = folder / "worker.pt.trace.json"
+    path = recording if recording.exists() else folder
     finished = start(folder, "trace", str(path), "--format", "json")
     assert finished.returncode == 0, finished.stderr
     document = json.loads(finished.stdout)
     validate(document, "trace")
     for step in document["steps"]:
         assert sum(part["ns"] for part in step["parts"]) == step["duration-ns"]
-    return document, json.loads((out / "truth.json").read_text())
+    return document, json.loads((folder / "truth.json").read_text())
+
+
+Check = Callable[[Any, Any], None]
+
+
+def recorded(folder: Path, name: str, check: Check, python: str = sys.executable) -> Any:
+    """The document of a recording whose times are the true ones.
+
+    Another process can take the core from a program for most of its steps. Such a recording is made
+    again, at most twice, and the output says so. Time that is booked wrongly is off in all three.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        document, truth = record(folder / f"{name}-{attempt}", name, python)
+        try:
+            check(document, truth)
+        except OffTruthError as off:
+            if attempt == ATTEMPTS:
+                raise
+            print(f"{name}: recording {attempt} is off the truth and made again: {off}")
+        else:
+            return document
+    raise AssertionError("the last attempt returns or raises")
 
 
 def bucket(step: Any, name: str) -> int:
     return sum(part["ns"] for part in step["parts"] if part["part"] in BUCKETS[name])
 
 
-def apart(pairs: list[tuple[float, float]]) -> float:
-    """How far what is told is from the truth, as a share of it, in the two steps that are closest.
-
-    A process that loses its core between two operators has that in its truth and not in its
-    recording, so some steps may be off on a busy machine. Time that is booked wrongly is off in
-    every step.
-    """
-    return sorted(abs(value - true) / true for value, true in pairs)[1]
+def assert_near(what: str, pairs: list[tuple[float, float]]) -> None:
+    """The median step is within a twentieth of the truth."""
+    apart = statistics.median(abs(value - true) / true for value, true in pairs)
+    if apart >= TOLERANCE:
+        raise OffTruthError(f"{what}: the median step is off by {apart:.1%}: {pairs}")
 
 
-def assert_true(document: Any, truth: Any, only: tuple[str, ...] = ("execute", "host")) -> None:
-    """Execution and host of steady steps are within a twentieth of the truth."""
+def assert_true(document: Any, truth: Any) -> None:
+    """Execution, host, and all that is not host are true in steady steps."""
     steady = [
         (step, true)
         for step, true in zip(document["steps"], truth)
         if not step["compiled"] and step["left-out"] is None
     ]
     assert len(steady) >= STEPS - 2
-    if "execute" in only:
-        pairs = [(bucket(s, "execute"), t["run"] - t["callback"]) for s, t in steady]
-        assert apart(pairs) < 0.05, pairs
-    if "host" in only:
-        pairs = [(bucket(step, "host"), true["asleep"]) for step, true in steady]
-        assert apart(pairs) < 0.05, pairs
-    pairs = [(sum(bucket(s, name) for name in RUNNING), t["run"]) for s, t in steady]
-    assert apart(pairs) < 0.05, pairs
+    assert_near("execute", [(bucket(s, "execute"), t["run"] - t["callback"]) for s, t in steady])
+    assert_near("host", [(bucket(step, "host"), true["asleep"]) for step, true in steady])
+    running = [(sum(bucket(s, name) for name in RUNNING), t["run"]) for s, t in steady]
+    assert_near("all but the host", running)
+
+
+def assert_host_true(document: Any, truth: Any) -> None:
+    """The host's time is true in every step, whatever was compiled in it."""
+    pairs = [(bucket(s, "host"), t["asleep"]) for s, t in zip(document["steps"], truth)]
+    assert_near("host", pairs)
+
+
+def assert_walls_true(document: Any, truth: Any) -> None:
+    """Guessed steps are as long as the true ones, and the last one has no end."""
+    left_out = [step["left-out"] for step in document["steps"]]
+    assert left_out == [None] * (STEPS - 1) + ["unended"]
+    pairs = [(s["duration-ns"], t["wall"]) for s, t in zip(document["steps"][:-1], truth)]
+    assert_near("wall", pairs)
+    assert_true(document, truth)
 
 
 def planted(document: Any) -> Any:
@@ -86,14 +123,9 @@ def planted(document: Any) -> Any:
 
 @pytest.mark.parametrize("name", ["matmul", "scan", "three", "donation", "pmap", "eager"])
 def test_execution_and_host_of_jax_are_what_they_were(tmp_path: Path, name: str) -> None:
-    document, truth = told(tmp_path, name)
+    document = recorded(tmp_path, name, assert_true)
     assert [step["number"] for step in document["steps"]] == list(range(STEPS))
     assert document["findings"] == []
-    only = ("execute", "host")
-    # The devices share the processor's cores, and what waits for one of them runs on no other.
-    assert_true(document, truth, only if name != "pmap" else ("host",))
-    for step, true in zip(document["steps"], truth):
-        assert bucket(step, "execute") > 0.5 * true["run"]
     assert not document["compilations"]
     devices = [len(step["devices"]) for step in document["steps"]]
     assert devices == [4 if name == "pmap" else 0] * STEPS
@@ -103,48 +135,48 @@ def test_execution_and_host_of_jax_are_what_they_were(tmp_path: Path, name: str)
 
 
 def test_host_code_that_is_called_back_is_a_bucket_of_its_own(tmp_path: Path) -> None:
-    document, truth = told(tmp_path, "callback")
-    assert_true(document, truth)
-    pairs = [(bucket(s, "callback"), t["callback"]) for s, t in zip(document["steps"], truth)]
-    assert apart(pairs) < 0.05, pairs
+    def check(document: Any, truth: Any) -> None:
+        assert_true(document, truth)
+        pairs = [(bucket(s, "callback"), t["callback"]) for s, t in zip(document["steps"], truth)]
+        assert_near("callback", pairs)
+
+    recorded(tmp_path, "callback", check)
 
 
 def test_steps_that_nobody_marked_are_those_of_the_program(tmp_path: Path) -> None:
-    document, truth = told(tmp_path, "unmarked")
+    document = recorded(tmp_path, "unmarked", assert_walls_true)
     assert (document["steps-by"], len(document["steps"])) == ("repeated-call", STEPS)
-    assert [step["left-out"] for step in document["steps"]] == [None] * (STEPS - 1) + ["unended"]
-    pairs = [(s["duration-ns"], t["wall"]) for s, t in zip(document["steps"][:-1], truth)]
-    assert apart(pairs) < 0.05, pairs
-    assert_true(document, truth)
 
 
 def test_a_lambda_has_a_cause_like_any_function(tmp_path: Path) -> None:
-    document, truth = told(tmp_path, "nameless")
-    cause = planted(document)
+    cause = planted(recorded(tmp_path, "nameless", assert_true))
     assert (cause["kind"], cause["changes"][0]["after"]) == ("shape", "f32[1204,1204]")
-    assert_true(document, truth)
 
 
 @pytest.mark.parametrize(
-    ("name", "possible"),
+    ("name", "kind", "possible"),
     [
-        ("weak", "a weak type"),
-        ("static", "a static argument"),
-        ("unused", "an argument that the code does not use"),
+        ("weak", "same-signature", "a weak type"),
+        ("static", "same-signature", "a static argument"),
+        ("unused", "same-signature", "an argument that the code does not use"),
+        ("flag", "argument-count", "a static argument"),
     ],
 )
-def test_what_a_recording_alone_cannot_tell_is_listed(
-    tmp_path: Path, name: str, possible: str
+def test_what_a_recording_alone_cannot_show_is_listed(
+    tmp_path: Path, name: str, kind: str, possible: str
 ) -> None:
-    document, _ = told(tmp_path, name)
-    cause = planted(document)
-    assert cause["kind"] == "same-signature"
+    cause = planted(recorded(tmp_path, name, assert_true))
+    assert (cause["kind"], cause["changes"]) == (kind, [])
     assert possible in cause["text"]
+    assert "`firstlight trace --record` names which" in cause["text"]
     assert "the arguments have the same types" not in cause["text"]
+    if name == "flag":
+        # The caller passed as many arguments as before: the code uses one less.
+        assert "uses 1 argument instead of 2; it no longer uses `bias` f32[1200]" in cause["text"]
 
 
 def test_a_function_that_is_made_again_is_among_the_possible_causes(tmp_path: Path) -> None:
-    document, _ = told(tmp_path, "closure")
+    document = recorded(tmp_path, "closure", assert_host_true)
     first, *others = document["compilations"]
     assert (first["turn"], len(others)) == ("first", STEPS - 1)
     for one in others:
@@ -231,12 +263,16 @@ def test_a_recorded_program_names_every_cause(tmp_path: Path) -> None:
 
 
 def test_eager_operators_of_torch_are_execution(tmp_path: Path, torch_python: Path) -> None:
-    document, truth = told(tmp_path, "torch-eager", str(torch_python))
+    document = recorded(tmp_path, "torch-eager", assert_true, str(torch_python))
     assert document["steps-by"] == "annotation"
-    assert_true(document, truth)
     # The profiler's last step is empty, and in no median.
     assert [step["left-out"] for step in document["steps"]] == [None] * STEPS + ["empty"]
     assert document["steady"][0]["median"]["n"] == STEPS
+    # The matrix products of both directions are the longest operators, without those around them.
+    [eager] = document["programs"]
+    assert eager["module"] == "eager"
+    assert {row["name"] for row in eager["operators"][:2]} == {"aten::addmm", "aten::mm"}
+    assert sum(row["share"] for row in eager["operators"]) <= 1
 
 
 @pytest.mark.parametrize("marked", ["", "-unmarked"])
@@ -246,19 +282,21 @@ def test_eager_operators_of_torch_are_execution(tmp_path: Path, torch_python: Pa
         ("dynamic", "shape", "float[512,1024] → float[768,1024]"),
         ("dtype", "type", "float[1024,1024] → double[1024,1024]"),
         ("attribute", "same-signature", "possible are an attribute"),
+        ("weights", "argument-count", "possible are an attribute"),
     ],
 )
 def test_torch_names_what_changed(
     tmp_path: Path, torch_python: Path, name: str, kind: str, words: str, marked: str
 ) -> None:
-    document, truth = told(tmp_path, f"torch-{name}{marked}", str(torch_python))
+    check = assert_walls_true if marked else assert_true
+    document = recorded(tmp_path, f"torch-{name}{marked}", check, str(torch_python))
     steps = [step for step in document["steps"] if step["left-out"] != "empty"]
     assert [step["number"] for step in steps] == list(range(STEPS))
     cause = planted(document)
     assert cause["kind"] == kind
     assert words in cause["text"]
-    if not marked:
-        assert_true(document, truth)
+    if name == "weights":
+        assert cause["changes"] == []
 
 
 TORCH_RECORDED = """
@@ -295,13 +333,17 @@ for i in range(8):
 """
 
 
+@pytest.mark.parametrize("own", [False, True])
 def test_a_recorded_torch_program_names_guards_and_graph_breaks(
-    tmp_path: Path, torch_python: Path
+    tmp_path: Path, torch_python: Path, own: bool
 ) -> None:
     script = tmp_path / "train.py"
     script.write_text(TORCH_RECORDED)
     command = ["trace", "--record", "--format", "json", "--", str(torch_python), str(script)]
-    finished = start(tmp_path, *command)
+    # A log that the user asked for is written where it was asked for, and read there.
+    variables = {"TORCH_TRACE": str(tmp_path / "theirs")} if own else {}
+    finished = start(tmp_path, *command, **variables)
+    assert any((tmp_path / "theirs").glob("*.log")) == own
     assert finished.returncode == 0, finished.stderr
     document = json.loads(finished.stdout)
     validate(document, "trace")

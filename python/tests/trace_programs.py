@@ -168,7 +168,9 @@ class Jax:
         self.simple(call)
 
     def pmap(self):
-        self.simple(self.jax.pmap(multiply), self.jnp.full((4, 800, 800), 1e-3))
+        # An array that lies on one device would be spread over all of them in every call.
+        spread = self.jax.pmap(lambda x: x)(self.jnp.full((4, 1200, 1200), 1e-3))
+        self.simple(self.jax.pmap(multiply), spread)
 
     def eager(self):
         self.simple(lambda x: self.jnp.sin(x @ x) @ x, self.x)
@@ -184,6 +186,13 @@ class Jax:
     def static(self):
         function = self.jax.jit(scaled, static_argnums=1)
         self.changing(function, (self.x, 2), (self.x, 3))
+
+    def flag(self):
+        function = self.jax.jit(
+            lambda x, bias, used: x @ x + bias if used else x @ x, static_argnums=2
+        )
+        bias = self.jnp.ones(1200)
+        self.changing(function, (self.x, bias, True), (self.x, bias, False))
 
     def unused(self):
         zeros = functools.partial(self.np.zeros, dtype=self.np.float32)
@@ -255,6 +264,17 @@ def torch_program():
         model.flag = index != PLANTED
         return (torch.ones(768, size),)
 
+    class Gated(Model):
+        def forward(self, x):
+            y = torch.relu(self.first(x))
+            return (self.last(y) if self.flag else y @ y.T).sum()
+
+    gated = Gated()
+
+    def weights(index):
+        gated.flag = index != PLANTED
+        return (torch.ones(768, size),)
+
     def product(x):
         return (x @ x).relu().sum()
 
@@ -267,6 +287,7 @@ def torch_program():
         "dynamic": (compiled, lambda index: (torch.ones(768 if index >= PLANTED else 512, size),)),
         "dtype": (torch.compile(product, backend="aot_eager"), typed),
         "attribute": (compiled, attribute),
+        "weights": (torch.compile(gated, backend="aot_eager"), weights),
     }
     stepping(*programs[NAME.removeprefix("torch-").removesuffix("-unmarked")], marked)
 

@@ -9,7 +9,8 @@ can run at a time, and the untraced run is to be untraced.
   go to ``explanations.jsonl``, and so does a call of ``jax.clear_caches``.
 - PyTorch: a step ends with ``step()`` of the program's own ``torch.profiler.profile``. A program
   without one has a step from the end of one ``optimizer.step()`` to the end of the next. Its log of
-  compilations (``TORCH_TRACE``) goes to ``torch-trace``, unless the program has one of its own.
+  compilations (``TORCH_TRACE``) goes to ``torch-trace``. Where the program has a log of its own, a
+  copy of it does.
 """
 
 import importlib.machinery
@@ -74,8 +75,26 @@ class _Recorder:
         import json
 
         self.stop()
+        self.copy_torch_log()
         with open(os.path.join(self.folder, "steps.json"), "w", encoding="utf-8") as file:
             json.dump([[start, end] for start, end in self.steps], file)
+
+    def copy_torch_log(self):
+        """Copies the log that the program's own ``TORCH_TRACE`` led elsewhere."""
+        own = os.path.join(self.folder, "torch-trace")
+        if self.tracing == "none" or "torch" not in sys.modules:
+            return
+        import logging
+        import shutil
+
+        for handler in logging.getLogger("torch.__trace").handlers:
+            # Some versions open the file by its number.
+            stream = getattr(handler, "stream", None)
+            path = getattr(handler, "_stream_path", None) or getattr(stream, "name", None)
+            if isinstance(path, str) and os.path.dirname(os.path.abspath(path)) != own:
+                handler.flush()
+                os.makedirs(own, exist_ok=True)
+                shutil.copy(path, own)
 
     def patch_jax(self, module):
         start_trace, stop_trace = module.start_trace, module.stop_trace

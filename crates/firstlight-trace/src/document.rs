@@ -54,8 +54,9 @@ pub(crate) fn tell(
     document.notices = notices(trace, &found);
     document.frames = swept.frames.finish(&trace.names, &found.frames);
     document.frames.truncate(MOST_FRAMES);
-    document.programs = swept.operators.finish(&trace.names);
+    document.programs = swept.operators.finish(trace);
     document.steps = several_devices(swept.steps);
+    attribute::keep_empty_alone(&mut document.steps);
     document.memory = memory(trace, &mut document.steps);
     document.skew = skew(&document.steps);
     document.steady = steady_rows(&document.steps);
@@ -106,7 +107,7 @@ enum Explained {
 
 struct Swept<'a> {
     steps: Vec<Step>,
-    operators: Operators,
+    operators: Operators<'a>,
     frames: Frames,
     explainer: Explainer<'a>,
 }
@@ -120,7 +121,7 @@ fn sweep<'a>(
     let (mut divider, mut books) = (found.divider(), Booker::default());
     let mut swept = Swept {
         steps: Vec::new(),
-        operators: Operators::default(),
+        operators: Operators::new(found),
         frames: Frames::default(),
         explainer: Explainer::new(found),
     };

@@ -1,6 +1,8 @@
 //! Memory over time, where a recording has it: what each allocator had handed out, its peak, and the peak
 //! of each step.
 
+use std::collections::BTreeMap;
+
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{MemoryPoint, MemoryRow, Step};
 
@@ -12,18 +14,13 @@ const MOST_POINTS: u64 = 200;
 
 /// Each allocator by its peak, the highest first; the peaks of the first one go into the steps.
 pub(crate) fn memory(trace: &Trace, steps: &mut [Step]) -> Vec<MemoryRow> {
-    let mut allocators: Vec<NameId> = trace.memory.iter().map(|sample| sample.allocator).collect();
-    allocators.sort_unstable();
-    allocators.dedup();
-    let of = |allocator: &NameId| -> Vec<MemorySample> {
-        trace.memory.iter().filter(|sample| sample.allocator == *allocator).copied().collect()
-    };
-    let mut all: Vec<(NameId, Vec<MemorySample>)> =
-        allocators.iter().map(|allocator| (*allocator, of(allocator))).collect();
-    let peak = |samples: &[MemorySample]| samples.iter().map(|sample| sample.bytes).max();
-    all.sort_by_key(|(name, samples)| (std::cmp::Reverse(peak(samples)), *name));
+    let all = by_allocator(trace);
     if let Some((_, samples)) = all.first() {
-        peaks(samples, steps);
+        for step in steps.iter_mut() {
+            let (from, to) = (step.start_ns, step.start_ns + step.duration_ns);
+            let time = |at: Nanos| i64::try_from(at.0).unwrap_or(i64::MAX);
+            step.peak_bytes = peak_within(samples, (time(from), time(to)));
+        }
     }
     let row = |(name, samples): &(NameId, Vec<MemorySample>)| {
         let highest =
@@ -41,16 +38,29 @@ pub(crate) fn memory(trace: &Trace, steps: &mut [Step]) -> Vec<MemoryRow> {
     all.iter().filter_map(row).collect()
 }
 
-/// The peak of each step, with what was in use when it began.
-fn peaks(samples: &[MemorySample], steps: &mut [Step]) {
-    for step in steps {
-        let (from, to) = (step.start_ns, step.start_ns + step.duration_ns);
-        let first = samples.partition_point(|sample| nanos(sample.at) < from);
-        let last = samples.partition_point(|sample| nanos(sample.at) < to);
-        let before = first.checked_sub(1).map(|index| samples[index].bytes);
-        let inside = samples[first..last].iter().map(|sample| sample.bytes);
-        step.peak_bytes = inside.chain(before).max();
+/// The samples of the allocator with the highest peak, in the order of time.
+pub(crate) fn samples_of_largest(trace: &Trace) -> Vec<MemorySample> {
+    by_allocator(trace).into_iter().next().map(|(_, samples)| samples).unwrap_or_default()
+}
+
+/// The most that was in use in a stretch of time, with what was in use when it began.
+pub(crate) fn peak_within(samples: &[MemorySample], (from, to): (i64, i64)) -> Option<u64> {
+    let first = samples.partition_point(|sample| sample.at < from);
+    let last = samples.partition_point(|sample| sample.at < to).max(first);
+    let before = first.checked_sub(1).map(|index| samples[index].bytes);
+    samples[first..last].iter().map(|sample| sample.bytes).chain(before).max()
+}
+
+/// The allocator with the highest peak first.
+fn by_allocator(trace: &Trace) -> Vec<(NameId, Vec<MemorySample>)> {
+    let mut all: BTreeMap<NameId, Vec<MemorySample>> = BTreeMap::new();
+    for sample in &trace.memory {
+        all.entry(sample.allocator).or_default().push(*sample);
     }
+    let peak = |samples: &[MemorySample]| samples.iter().map(|sample| sample.bytes).max();
+    let mut all: Vec<(NameId, Vec<MemorySample>)> = all.into_iter().collect();
+    all.sort_by_key(|(name, samples)| (std::cmp::Reverse(peak(samples)), *name));
+    all
 }
 
 fn timeline(samples: &[MemorySample]) -> Vec<MemoryPoint> {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use firstlight_schema::trace::{Notice, NoticeName, TraceFormat, TracerLevels};
+use firstlight_schema::trace::{Notice, NoticeName, ProgramMemory, TraceFormat, TracerLevels};
 
 use crate::names::{NameId, Names};
 use crate::read::FOREVER;
@@ -282,6 +282,8 @@ pub struct Program {
     pub callbacks: Vec<String>,
     /// Of the code without names and places in sources: programs that do the same have the same.
     pub digest: u64,
+    /// None where the recording does not hold it.
+    pub memory: Option<ProgramMemory>,
 }
 
 /// A parameter of a program.

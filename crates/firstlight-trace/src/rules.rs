@@ -18,7 +18,7 @@ pub(crate) enum Is {
 }
 
 impl Is {
-    fn of(self, name: &str) -> bool {
+    fn matches(self, name: &str) -> bool {
         match self {
             Self::Exactly(text) => name == text,
             Self::Begins(text) => name.starts_with(text),
@@ -67,7 +67,8 @@ pub(crate) struct JaxRules {
     /// The first version that they hold for.
     since: (u32, u32),
     pub(crate) name: &'static str,
-    roles: &'static [(JaxRole, Is)],
+    /// Names that only these versions have.
+    own: &'static [(JaxRole, Is)],
 }
 
 const CALL: &str = "PjitFunction(";
@@ -77,65 +78,44 @@ const JAX: [JaxRules; 2] = [
     JaxRules {
         since: (0, 10),
         name: "jax from 0.10",
-        roles: &[
-            (JaxRole::Call, Is::Begins(CALL)),
-            (JaxRole::Lower, Is::Exactly("lower_sharding_computation")),
-            (JaxRole::Compile, Is::Exactly("backend_compile_and_load")),
-            (JaxRole::Compile, Is::Both("PjRt", "Client::Compile")),
-            (JaxRole::FirstRun, Is::Exactly("ExecuteReplicated.__call__")),
-            (JaxRole::Run, Is::Exactly("ThunkExecutor::Execute")),
-            (JaxRole::Completion, Is::Exactly("ThunkExecutor::Execute (wait for completion)")),
-            (JaxRole::Blocked, Is::Begins("block_until_ready")),
-            (JaxRole::Blocked, Is::Exactly("BlockHostUntilReady")),
-            (JaxRole::Blocked, Is::Begins("Wait for ")),
-            (JaxRole::Blocked, Is::Both("cu", "Synchronize")),
-            (JaxRole::Blocked, Is::Both("hip", "Synchronize")),
-            (JaxRole::Blocked, Is::Frame("api.py", "try_to_block")),
-            (JaxRole::Blocked, Is::Frame("api.py", "block_until_ready")),
-            (JaxRole::Blocked, Is::Frame("array.py", "block_until_ready")),
-            (JaxRole::Callback, Is::Begins("pure_callback")),
-            (JaxRole::Callback, Is::Begins("io_callback")),
-            (JaxRole::Callback, Is::Begins("debug_callback")),
-            (JaxRole::Callback, Is::Begins("debug_print")),
-            (JaxRole::Callback, Is::Holds("_python_cpu_callback")),
-            (JaxRole::Callback, Is::Holds("_python_gpu_callback")),
-            (JaxRole::Fetch, Is::Begins("np.asarray(jax.Array)")),
-            (JaxRole::Clear, Is::Frame("api.py", "clear_caches")),
-            (JaxRole::Python, Is::Begins("$")),
-        ],
+        own: &[(JaxRole::Compile, Is::Exactly("backend_compile_and_load"))],
     },
     JaxRules {
         since: (0, 0),
         name: "jax before 0.10",
-        roles: &[
-            (JaxRole::Call, Is::Begins(CALL)),
-            (JaxRole::Lower, Is::Exactly("lower_sharding_computation")),
+        own: &[
             (JaxRole::Compile, Is::Begins("backend_compile")),
-            (JaxRole::Compile, Is::Both("PjRt", "Client::Compile")),
             (JaxRole::Compile, Is::Both("TfrtCpuClient::", "Compile")),
-            (JaxRole::FirstRun, Is::Exactly("ExecuteReplicated.__call__")),
-            (JaxRole::Run, Is::Exactly("ThunkExecutor::Execute")),
-            (JaxRole::Completion, Is::Exactly("ThunkExecutor::Execute (wait for completion)")),
             (JaxRole::Run, Is::Begins("TfrtCpuExecutable::Execute")),
-            (JaxRole::Blocked, Is::Begins("block_until_ready")),
-            (JaxRole::Blocked, Is::Exactly("BlockHostUntilReady")),
-            (JaxRole::Blocked, Is::Begins("Wait for ")),
-            (JaxRole::Blocked, Is::Both("cu", "Synchronize")),
-            (JaxRole::Blocked, Is::Both("hip", "Synchronize")),
-            (JaxRole::Blocked, Is::Frame("api.py", "try_to_block")),
-            (JaxRole::Blocked, Is::Frame("api.py", "block_until_ready")),
-            (JaxRole::Blocked, Is::Frame("array.py", "block_until_ready")),
-            (JaxRole::Callback, Is::Begins("pure_callback")),
-            (JaxRole::Callback, Is::Begins("io_callback")),
-            (JaxRole::Callback, Is::Begins("debug_callback")),
-            (JaxRole::Callback, Is::Begins("debug_print")),
-            (JaxRole::Callback, Is::Holds("_python_cpu_callback")),
-            (JaxRole::Callback, Is::Holds("_python_gpu_callback")),
-            (JaxRole::Fetch, Is::Begins("np.asarray(jax.Array)")),
-            (JaxRole::Clear, Is::Frame("api.py", "clear_caches")),
-            (JaxRole::Python, Is::Begins("$")),
         ],
     },
+];
+
+/// Names that all versions share.
+const SHARED: [(JaxRole, Is); 23] = [
+    (JaxRole::Call, Is::Begins(CALL)),
+    (JaxRole::Lower, Is::Exactly("lower_sharding_computation")),
+    (JaxRole::Compile, Is::Both("PjRt", "Client::Compile")),
+    (JaxRole::FirstRun, Is::Exactly("ExecuteReplicated.__call__")),
+    (JaxRole::Run, Is::Exactly("ThunkExecutor::Execute")),
+    (JaxRole::Completion, Is::Exactly("ThunkExecutor::Execute (wait for completion)")),
+    (JaxRole::Blocked, Is::Begins("block_until_ready")),
+    (JaxRole::Blocked, Is::Exactly("BlockHostUntilReady")),
+    (JaxRole::Blocked, Is::Begins("Wait for ")),
+    (JaxRole::Blocked, Is::Both("cu", "Synchronize")),
+    (JaxRole::Blocked, Is::Both("hip", "Synchronize")),
+    (JaxRole::Blocked, Is::Frame("api.py", "try_to_block")),
+    (JaxRole::Blocked, Is::Frame("api.py", "block_until_ready")),
+    (JaxRole::Blocked, Is::Frame("array.py", "block_until_ready")),
+    (JaxRole::Callback, Is::Begins("pure_callback")),
+    (JaxRole::Callback, Is::Begins("io_callback")),
+    (JaxRole::Callback, Is::Begins("debug_callback")),
+    (JaxRole::Callback, Is::Begins("debug_print")),
+    (JaxRole::Callback, Is::Holds("_python_cpu_callback")),
+    (JaxRole::Callback, Is::Holds("_python_gpu_callback")),
+    (JaxRole::Fetch, Is::Begins("np.asarray(jax.Array)")),
+    (JaxRole::Clear, Is::Frame("api.py", "clear_caches")),
+    (JaxRole::Python, Is::Begins("$")),
 ];
 
 impl JaxRules {
@@ -147,7 +127,7 @@ impl JaxRules {
     }
 
     pub(crate) fn role(&self, name: &str) -> JaxRole {
-        let fits = self.roles.iter().find(|(_, is)| is.of(name));
+        let fits = self.own.iter().chain(&SHARED).find(|(_, is)| is.matches(name));
         fits.map_or(JaxRole::Other, |(role, _)| *role)
     }
 }
@@ -249,7 +229,7 @@ pub(crate) fn torch_role(category: Category, name: &str) -> TorchRole {
         Category::CudaRuntime if name.contains("Launch") => return TorchRole::Launch,
         Category::None | Category::CpuOp | Category::UserAnnotation | Category::CudaRuntime => {}
     }
-    if let Some((role, _)) = TORCH_ROLES.iter().find(|(_, is)| is.of(name)) {
+    if let Some((role, _)) = TORCH_ROLES.iter().find(|(_, is)| is.matches(name)) {
         return *role;
     }
     match category {

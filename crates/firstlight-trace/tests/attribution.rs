@@ -1,105 +1,12 @@
-//! Small recordings written by hand, whose truth is known: what ran, what waited, which step is which, and
-//! why something was compiled.
+//! Small recordings written by hand, whose truth is known: what ran, what waited, and which step is which.
 
-use std::fmt::Write as _;
+mod made;
 
 use firstlight_schema::finding::Finding;
 use firstlight_schema::trace::{
-    Bucket, CauseKind, LeftOut, NoticeName, Part, Step, StepsBy, TraceDocument, Turn,
+    Bucket, LeftOut, NoticeName, Part, Step, StepsBy, TraceDocument, Turn,
 };
-use firstlight_schema::version::Build;
-use firstlight_trace::{Limits, Logs, TorchTrace, document, open_bytes, read_bytes};
-
-const US: u64 = 1_000;
-
-/// Events of a Chrome trace; times are whole microseconds.
-#[derive(Default)]
-struct Events(String);
-
-impl Events {
-    /// A recording of JAX, as its converter writes it.
-    fn jax() -> Self {
-        let mut events = Self::default();
-        events.0.push_str(
-            r#"{"ph":"M","pid":1,"name":"process_name","args":{"name":"/host:CPU"}},
-               {"ph":"M","pid":9,"name":"process_name","args":{"name":"/device:GPU:0"}},"#,
-        );
-        events
-    }
-
-    fn push(
-        mut self,
-        (pid, tid): (u32, u32),
-        cat: &str,
-        name: &str,
-        at: (u32, u32),
-        args: &str,
-    ) -> Self {
-        let (ts, dur) = (at.0, at.1 - at.0);
-        writeln!(
-            self.0,
-            r#"{{"ph":"X","pid":{pid},"tid":{tid},"cat":"{cat}","name":"{name}","ts":{ts},"dur":{dur},"args":{{{args}}}}},"#
-        )
-        .expect("a text can be written to");
-        self
-    }
-
-    /// On the thread of the steps.
-    fn main(self, name: &str, from: u32, to: u32) -> Self {
-        self.push((1, 1), "", name, (from, to), "")
-    }
-
-    fn step(self, number: u32, from: u32, to: u32) -> Self {
-        let args = format!(r#""step_num":"{number}""#);
-        self.push((1, 1), "", "train", (from, to), &args)
-    }
-
-    /// An operator of a program on a thread of the processor.
-    fn operator(self, tid: u32, name: &str, run: u32, from: u32, to: u32) -> Self {
-        let args = format!(
-            r#""hlo_op":"{name}","hlo_module":"jit_step","run_id":"{run}","device_ordinal":"0""#
-        );
-        self.push((1, tid), "", name, (from, to), &args)
-    }
-
-    fn torch(self, cat: &str, name: &str, from: u32, to: u32) -> Self {
-        self.push((1, 1), cat, name, (from, to), "")
-    }
-
-    fn bytes(&self, head: &str) -> Vec<u8> {
-        format!("{{{head}\"traceEvents\":[{}{{}}]}}", self.0).into_bytes()
-    }
-
-    fn told(&self) -> TraceDocument {
-        self.told_with("", None)
-    }
-
-    /// The same whether it is read at once or in pieces.
-    fn told_with(&self, head: &str, logs: Option<&Logs>) -> TraceDocument {
-        let bytes = self.bytes(head);
-        let build = || Build::new("0", None);
-        let whole = document(
-            &read_bytes(&bytes, &Limits::default()).expect("a trace"),
-            "trace",
-            logs,
-            build(),
-        );
-        for step in &whole.steps {
-            assert_eq!(step.parts.iter().map(|row| row.ns.0).sum::<u64>(), step.duration_ns.0);
-        }
-        let limits = Limits { memory: 4_000, ..Limits::default() };
-        if let Ok(mut opened) = open_bytes(bytes, &limits)
-            && let Ok(pieces) = opened.document("trace", logs, build())
-        {
-            assert_eq!(pieces.steps, whole.steps);
-        }
-        whole
-    }
-}
-
-fn us(step: &Step, part: Part) -> u64 {
-    step.part(part).0 / US
-}
+use made::chrome::{Events, US, call, us};
 
 #[test]
 fn operators_on_a_thread_of_the_processor_are_execution() {
@@ -191,29 +98,6 @@ fn waits_are_waits_even_inside_a_call() {
     }
 }
 
-/// A call of a compiled function of torch, `turn` times compiled.
-fn call(events: Events, turn: u32, from: u32, compiled: u32) -> Events {
-    let mut events = events.torch("cpu_op", "TorchDynamo Cache Lookup", from, from + 5);
-    let mut at = from + 5;
-    if compiled > 0 {
-        let id = format!("compile_fx.x: compile_id=0/{turn}");
-        events = events.torch("cpu_op", "dynamo", at, at + compiled).torch(
-            "cpu_op",
-            &id,
-            at + 1,
-            at + compiled,
-        );
-        at += compiled;
-    }
-    let region = format!("Torch-Compiled Region: 0/{turn}");
-    events.torch("cpu_op", &region, at, at + 90).torch(
-        "user_annotation",
-        "## Call CompiledFxGraph f ##",
-        at + 5,
-        at + 85,
-    )
-}
-
 #[test]
 fn a_function_that_is_compiled_again_goes_on_making_steps() {
     let mut events = Events::default();
@@ -270,6 +154,67 @@ fn an_empty_last_step_is_in_no_median() {
 }
 
 #[test]
+fn empty_steps_between_others_are_in_no_median() {
+    let mut events = Events::default();
+    for number in 0..6 {
+        let from = number * 1000;
+        events =
+            events.torch("user_annotation", &format!("ProfilerStep#{number}"), from, from + 1000);
+        // The first one, and one in the middle.
+        if number != 0 && number != 3 {
+            events = events.torch("cpu_op", "aten::mm", from + 10, from + 600);
+        }
+    }
+    let document = events.told();
+    let empty: Vec<i64> = document
+        .steps
+        .iter()
+        .filter(|step| step.left_out == Some(LeftOut::Empty))
+        .map(|step| step.number)
+        .collect();
+    assert_eq!((empty, document.steady[0].median.n), (vec![0, 3], 4));
+    assert!((document.steady[0].median.point - 590e3).abs() < 1.0);
+    // What the host did is that of the same steps: 410 of each 1000.
+    let host: f64 = document.frames.iter().map(|frame| frame.exclusive_ns).sum();
+    assert!((host - 410e3).abs() < 1.0, "{host}");
+    // Where no step works, none is set apart.
+    let mut idle = Events::default();
+    for number in 0..3 {
+        let (from, name) = (number * 1000, format!("ProfilerStep#{number}"));
+        idle = idle.torch("user_annotation", &name, from, from + 1000);
+    }
+    assert!(idle.told().steps.iter().all(Step::is_steady));
+}
+
+#[test]
+fn a_compilation_before_a_run_belongs_to_that_runs_step() {
+    // No call is recorded: steps are from one run of the program to the next.
+    let mut events = Events::jax();
+    for number in 0..5 {
+        let from = number * 1000;
+        if number == 3 {
+            events = events.main("lower_sharding_computation", from - 200, from - 150).main(
+                "backend_compile_and_load",
+                from - 150,
+                from - 50,
+            );
+        }
+        events = events
+            .operator(2, "dot.1", number, from, from + 400)
+            .main("load", from + 410, from + 420)
+            .main("log", from + 430, from + 440);
+    }
+    let document = events.told();
+    assert_eq!(document.steps_by, StepsBy::RepeatedModule);
+    let compiled: Vec<bool> = document.steps.iter().map(|step| step.compiled).collect();
+    assert_eq!(compiled, [false, false, false, true, false]);
+    assert_eq!(document.compilations[0].step, Some(3));
+    assert_eq!(document.steps[3].bucket(Bucket::Compile).0 / US, 150);
+    let spans: Vec<u64> = document.steps.iter().map(|step| step.duration_ns.0 / US).collect();
+    assert_eq!(spans, [1000, 1000, 800, 1200, 440]);
+}
+
+#[test]
 fn eager_operators_on_the_processor_are_execution() {
     let events = Events::default()
         .torch("user_annotation", "ProfilerStep#1", 0, 1000)
@@ -322,150 +267,4 @@ fn the_whole_recording_ends_with_the_last_event_of_any_device() {
     assert_eq!((of.steps_by, of.steps.len()), (StepsBy::WholeTrace, 1));
     assert_eq!(of.steps[0].duration_ns.0 / US, 412);
     assert_eq!(us(&of.steps[0], Part::Eager), 372);
-}
-
-/// A call whose operators have inputs.
-fn shaped(events: Events, turn: u32, from: u32, args: &str) -> Events {
-    let at = if turn > 0 { from + 105 } else { from + 5 };
-    let name = if args.contains("Scalar") || !args.contains("double") {
-        "CompiledFunction"
-    } else {
-        "aten::mm"
-    };
-    call(events, turn, from, if turn > 0 { 100 } else { 0 }).push(
-        (1, 1),
-        "cpu_op",
-        name,
-        (at + 2, at + 88),
-        args,
-    )
-}
-
-fn why(before: &str, after: &str, logs: Option<&Logs>) -> (CauseKind, String) {
-    let mut events = Events::default();
-    for (turn, from, args) in [(0, 0, before), (0, 200, before), (0, 400, before), (1, 600, after)]
-    {
-        events = shaped(events, turn, from, args);
-    }
-    let of = events.told_with("\"record_shapes\": 1,", logs);
-    let [only] = of.compilations.as_slice() else { panic!("{:?}", of.compilations) };
-    (only.cause.kind, only.cause.text.clone())
-}
-
-#[test]
-fn a_size_that_became_dynamic_is_the_argument_that_changed_and_not_their_number() {
-    let before = r#""Input Dims":[[600],[32,600]],"Input type":["float","float"]"#;
-    let after = r#""Input Dims":[[600],[],[48,600]],"Input type":["float","Scalar","float"]"#;
-    let (kind, text) = why(before, after, None);
-    assert_eq!(
-        (kind, text.as_str()),
-        (CauseKind::Shape, "argument 1: float[32,600] → float[48,600]")
-    );
-}
-
-#[test]
-fn a_changed_type_is_told_by_the_operators_where_no_function_has_inputs() {
-    let mut events = Events::default();
-    for (turn, from, of) in
-        [(0, 0, "float"), (0, 200, "float"), (1, 400, "double"), (0, 700, "float")]
-    {
-        let args = format!(r#""Input Dims":[[6,6],[6,6]],"Input type":["{of}","{of}"]"#);
-        let at = if turn > 0 { from + 105 } else { from + 5 };
-        events = call(events, turn, from, if turn > 0 { 100 } else { 0 }).push(
-            (1, 1),
-            "cpu_op",
-            "aten::mm",
-            (at + 10, at + 80),
-            &args,
-        );
-    }
-    let of = events.told_with("\"record_shapes\": 1,", None);
-    let cause = &of.compilations[0].cause;
-    assert_eq!(cause.kind, CauseKind::Type);
-    assert!(
-        cause.text.starts_with("in `aten::mm`, argument 0: float[6,6] → double[6,6]"),
-        "{}",
-        cause.text
-    );
-}
-
-#[test]
-fn the_same_tensors_leave_possibilities_and_the_log_names_the_guard() {
-    let same = r#""Input Dims":[[600],[32,600]],"Input type":["float","float"]"#;
-    let (kind, text) = why(same, same, None);
-    assert_eq!(kind, CauseKind::SameSignature);
-    assert!(
-        text.contains("possible are an attribute") && !text.contains("record_shapes"),
-        "{text}"
-    );
-    let log = "V1115 10:00:01.1 9 torch/_dynamo/guards.py:1] {\"artifact\": {\"name\": \
-               \"recompile_reasons\"}, \"frame_id\": 0, \"frame_compile_id\": 1}\n\t0/0: self.flag == True\n";
-    let logs = Logs { torch: TorchTrace::parse(log), ..Logs::default() };
-    let (kind, text) = why(same, same, Some(&logs));
-    assert_eq!((kind, text.as_str()), (CauseKind::Guard, "0/0: self.flag == True"));
-}
-
-#[test]
-fn the_longest_operators_of_a_program_are_without_those_inside_them() {
-    let events = Events::jax()
-        .step(0, 0, 1000)
-        .operator(2, "while.1", 7, 100, 900)
-        .operator(2, "dot.1", 7, 150, 450)
-        .operator(2, "dot.1", 7, 500, 800);
-    let of = events.told();
-    let [program] = of.programs.as_slice() else { panic!("{:?}", of.programs) };
-    assert_eq!((program.module.as_str(), program.total_ns.0 / US), ("jit_step", 800));
-    let rows: Vec<(&str, u64, u64)> = program
-        .operators
-        .iter()
-        .map(|row| (row.name.as_str(), row.count, row.total_ns.0 / US))
-        .collect();
-    assert_eq!(rows, [("dot.1", 2, 600), ("while.1", 1, 200)]);
-    assert!((program.operators[0].share - 0.75).abs() < 1e-9);
-}
-
-#[test]
-fn devices_that_finish_apart_have_a_skew() {
-    let operator = |events: Events, device: u32, from: u32, to: u32| {
-        let args = format!(r#""hlo_module":"jit_step","run_id":"7","device_ordinal":"{device}""#);
-        events.push((1, 2 + device), "", "dot.1", (from, to), &args)
-    };
-    let mut events = Events::jax();
-    for number in 0..3 {
-        let from = number * 1000;
-        events = events.step(number, from, from + 1000);
-        events = operator(events, 0, from + 100, from + 400);
-        events = operator(events, 1, from + 150, from + 700);
-    }
-    let of = events.told();
-    let skew = of.skew.as_ref().expect("two devices");
-    assert!((skew.median.point - 300e3).abs() < 1.0);
-    assert_eq!((skew.last.as_str(), skew.last_in), ("cpu:1", 3));
-    assert_eq!(of.steps[0].devices[1].busy_ns.0 / US, 550);
-    // One device has none.
-    let alone = Events::jax().step(0, 0, 1000).operator(2, "dot.1", 7, 100, 200).told();
-    assert!(alone.skew.is_none() && alone.steps[0].devices.is_empty());
-}
-
-#[test]
-fn memory_has_its_peak_and_the_peaks_of_the_steps() {
-    let mut events = Events::default();
-    for (number, from) in [(1, 0), (2, 1000)] {
-        events = events
-            .torch("user_annotation", &format!("ProfilerStep#{number}"), from, from + 1000)
-            .torch("cpu_op", "aten::mm", from + 10, from + 600);
-    }
-    for (at, bytes) in [(100, 40), (300, 90), (700, 20), (1500, 60)] {
-        writeln!(
-            events.0,
-            r#"{{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":{at},"args":{{"Total Allocated":{bytes},"Device Type":0,"Device Id":-1}}}},"#
-        )
-        .unwrap();
-    }
-    let of = events.told();
-    let [cpu] = of.memory.as_slice() else { panic!("{:?}", of.memory) };
-    assert_eq!((cpu.allocator.as_str(), cpu.peak_bytes, cpu.peak_step), ("CPU", 90, Some(1)));
-    assert_eq!(cpu.peak_at_ns.0 / US, 300);
-    let peaks: Vec<Option<u64>> = of.steps.iter().map(|step| step.peak_bytes).collect();
-    assert_eq!(peaks, [Some(90), Some(60)]);
 }

@@ -11,10 +11,11 @@ mod made;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use firstlight_schema::trace::TraceDocument;
+use firstlight_schema::trace::{CauseKind, TraceDocument};
 use firstlight_schema::version::Build;
 use firstlight_trace::{
-    Limits, Problem, TorchTrace, Trace, document, open, open_bytes, read_bytes, speedscope,
+    JaxLog, Limits, Logs, Problem, TorchTrace, Trace, document, open, open_bytes, read_bytes,
+    speedscope,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -23,7 +24,7 @@ use rand_pcg::Pcg64Mcg;
 
 const ROUNDS: u32 = 150;
 /// An hour is divided among so many.
-const READERS: u64 = 5;
+const READERS: u64 = 6;
 /// Reading in pieces takes many passes, so it is tried less often.
 const PIECES_EVERY: u32 = 8;
 /// A length that is enough to hold every kind of field, and short enough for many rounds.
@@ -68,12 +69,43 @@ fn corpus(of: &str) -> Vec<Vec<u8>> {
               \"x\"}, \"frame_id\": 0, \"frame_compile_id\": 1}\n] {broken\n"
                 .to_vec(),
         ],
+        "explanations" => explanations(),
         _ => vec![
             head("jax-gpu.trace.json.gz"),
             br#"[{"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},{"ph":"X","pid":701,"tid":1,"ts":1,"dur":2,"name":"train","args":{"step_num":"0"}},{}]"#.to_vec(),
             br#"[{"ph":"M","pid":1,"name":"process_name","args":{"name":"/host:CPU"}},{"ph":"X","pid":1,"tid":1,"ts":0,"dur":90,"name":"train","args":{"step_num":"0"}},{"ph":"X","pid":1,"tid":2,"ts":10,"dur":50,"name":"while.1","args":{"hlo_module":"jit_f","run_id":"7","device_ordinal":"0"}},{"ph":"X","pid":1,"tid":2,"ts":20,"dur":20,"name":"pure_callback.1","args":{"hlo_module":"jit_f","run_id":"7","device_ordinal":"0"}},{"ph":"X","pid":1,"tid":3,"ts":25,"dur":10,"name":"dot.1","args":{"hlo_module":"jit_f","run_id":"7","device_ordinal":"1"}},{}]"#.to_vec(),
         ],
     }
+}
+
+/// A recording that compiles something again, whose log is looked at.
+const COMPILING: &str = "jax-cpu-filter-jit.xplane.pb.gz";
+
+/// What JAX says about the function that is compiled in the recording, at the time of its compilation.
+fn explanations() -> Vec<Vec<u8>> {
+    let trace = read_bytes(&made::fixture(COMPILING), &Limits::default()).expect("a fixture");
+    let began = trace.facts.began.expect("the recording has its time");
+    let compiled = document(&trace, "fuzz", None, Build::new("0", None)).compilations.remove(0);
+    let time = began + i64::try_from(compiled.start_ns.0).expect("a time") + 1_000;
+    let known = "TRACING CACHE MISS at train.py:8:14 (<module>):\n  for step defined at train.py:6\n  all \
+                 previously seen cache keys differ. For the closest previous key:\n";
+    let messages = [
+        format!("{known}  * at x, now f32[5,5] and before f32[4,4]"),
+        format!("{known}  * at s, now f32[]{{weak_type=True}} and before f32[]{{weak_type=False}}"),
+        format!(
+            "{known}  * at input path [1]['n'], now Static(val=3) and before Static(val=2), so it differs"
+        ),
+        format!("{known}  * jax_default_matmul_precision differs: now float32 and before None"),
+        "TRACING CACHE MISS at a.py:1:1 (f):\n  never seen function:\n    step id=13 defined at a.py:9"
+            .to_owned(),
+    ];
+    let line = |at: i64, text: Option<&String>| {
+        let line = serde_json::json!({ "time-ns": at, "text": text });
+        format!("{line}\n")
+    };
+    // The caches were cleared before that.
+    let cleared = line(time - 2_000, None);
+    messages.iter().map(|text| (cleared.clone() + &line(time, Some(text))).into_bytes()).collect()
 }
 
 #[expect(clippy::print_stdout, reason = "how far it came is for whoever let it run for an hour")]
@@ -105,6 +137,14 @@ fn check(of: &str, input: &[u8], pieces: bool) {
     let limits = Limits { memory: 64 << 20, ..Limits::default() };
     match of {
         "log" => drop(TorchTrace::parse(&String::from_utf8_lossy(input))),
+        "explanations" => {
+            let jax = JaxLog::parse(&String::from_utf8_lossy(input));
+            let logs = Logs { jax, ..Logs::default() };
+            COMPILED.with(|trace| {
+                let told = document(trace, "fuzz", Some(&logs), Build::new("0", None));
+                serde_json::to_string(&told).expect("every document is JSON");
+            });
+        }
         "packed" => {
             let file = tempfile::NamedTempFile::new().expect("a temporary file");
             std::fs::write(file.path(), input).expect("a temporary file");
@@ -123,6 +163,11 @@ fn check(of: &str, input: &[u8], pieces: bool) {
             Err(_) => {}
         },
     }
+}
+
+thread_local! {
+    static COMPILED: Trace =
+        read_bytes(&made::fixture(COMPILING), &Limits::default()).expect("a fixture");
 }
 
 /// What was read can be attributed, written and exported, and every step is the sum of its parts.
@@ -217,6 +262,29 @@ fn the_reader_of_converted_json_survives() {
 #[test]
 fn unpacking_survives() {
     fuzz("packed");
+}
+
+#[test]
+fn the_reader_of_what_jax_explains_survives() {
+    let kind = |seed: &Vec<u8>| {
+        let jax = JaxLog::parse(&String::from_utf8_lossy(seed));
+        let logs = Logs { jax, ..Logs::default() };
+        let build = Build::new("0", None);
+        COMPILED
+            .with(|trace| document(trace, "fuzz", Some(&logs), build).compilations[0].cause.kind)
+    };
+    // Every seed is understood; what the program itself shows stays.
+    assert_eq!(
+        corpus("explanations").iter().map(kind).collect::<Vec<CauseKind>>(),
+        [
+            CauseKind::Shape,
+            CauseKind::WeakType,
+            CauseKind::StaticArgument,
+            CauseKind::Setting,
+            CauseKind::ClearedCache
+        ]
+    );
+    fuzz("explanations");
 }
 
 #[test]

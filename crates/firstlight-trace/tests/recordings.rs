@@ -16,7 +16,7 @@ use firstlight_schema::trace::{
     TraceFormat, Turn,
 };
 use firstlight_schema::version::Build;
-use firstlight_trace::{Events, Limits, Place, Trace, check_cache, document, open};
+use firstlight_trace::{Category, Events, Limits, Place, Trace, check_cache, document, open};
 
 fn read(path: &Path) -> TraceDocument {
     let opened = open(path, &Limits::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -182,6 +182,91 @@ fn a_device_that_tries_kernels_while_it_compiles() {
         GPU_COMPILE.matches(one.duration_ns.as_f64() / 1e6);
         assert!(of.notices.iter().any(|notice| notice.name == NoticeName::CudaGraphs));
         assert_eq!(of.recording.devices, ["NVIDIA H200"]);
+    }
+}
+
+/// How long any of several stretches is open, found by walking over their ends.
+fn covered(mut spans: Vec<(i64, i64)>) -> i64 {
+    let mut edges: Vec<(i64, i32)> = Vec::new();
+    for (start, duration) in spans.drain(..) {
+        edges.extend([(start, 1), (start + duration, -1)]);
+    }
+    edges.sort_unstable();
+    let (mut open, mut since, mut total) = (0, 0, 0);
+    for (at, by) in edges {
+        if open > 0 {
+            total += at - since;
+        }
+        (open, since) = (open + by, at);
+    }
+    total
+}
+
+/// Every kernel of a device, with no regard to what launched it, cut to a step.
+fn kernels_within(trace: &Trace, step: &Step) -> Vec<(i64, i64)> {
+    let from = i64::try_from(step.start_ns.0).expect("a time");
+    let to = from + i64::try_from(step.duration_ns.0).expect("a time");
+    let moves = |name: &str| name.starts_with("Memcpy") || name.starts_with("Memset");
+    let mut all = Vec::new();
+    for line in trace.lines.iter().filter(|line| line.place == Place::Device) {
+        for index in 0..line.events.len() {
+            let (start, name) = (line.events.start[index], line.events.name[index]);
+            let end = (start + line.events.duration[index]).min(to);
+            let runs = matches!(trace.names.category(name), Category::None | Category::Kernel);
+            if runs && !moves(trace.names.text(name)) && start.max(from) < end {
+                all.push((start.max(from), end - start.max(from)));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn a_device_is_busy_while_any_of_its_kernels_runs() {
+    for fixture in ["jax-gpu.xplane.pb.gz", "torch-gpu.json.gz"] {
+        let path = made::fixtures().join(fixture);
+        let (document, trace) = (read(&path), open(&path, &Limits::default()).unwrap().trace);
+        for step in &document.steps {
+            let kernels = kernels_within(&trace, step);
+            assert!(!kernels.is_empty(), "{fixture}, step {}", step.number);
+            let busy = i64::try_from(step.device_busy_ns.0).unwrap();
+            assert_eq!(busy, covered(kernels), "{fixture}, step {}", step.number);
+        }
+    }
+}
+
+#[test]
+fn the_memory_of_a_device_has_the_peaks_that_its_allocator_reports() {
+    for of in both("jax-gpu.xplane.pb.gz", "jax-gpu-recompile.xplane.pb.gz") {
+        let device = &of.memory[0];
+        assert_eq!(
+            (device.allocator.as_str(), device.peak_bytes, device.peak_step),
+            ("GPU_0_bfc", 180_388_608, Some(5))
+        );
+        for step in &of.steps {
+            let peak = if step.number == 5 { 180_388_608 } else { 130_026_496 };
+            assert_eq!(step.peak_bytes, Some(peak), "step {}", step.number);
+        }
+        let highest = device.timeline.iter().map(|point| point.bytes).max();
+        assert_eq!(highest, Some(device.peak_bytes));
+        // The sizes of the buffers in the program, which the batch of 520 makes larger.
+        let programs: Vec<(&str, u64, u64, u64)> = of
+            .programs
+            .iter()
+            .filter(|program| program.module == "jit_step")
+            .map(|program| {
+                let memory = program.memory.expect("the program is in the recording");
+                let id = program.program.as_deref().unwrap_or_default();
+                (id, memory.arguments_bytes, memory.outputs_bytes, memory.temporaries_bytes)
+            })
+            .collect();
+        assert_eq!(
+            programs,
+            [
+                ("4640", 35_651_584, 33_554_508, 56_624_912),
+                ("86661", 35_684_352, 33_554_508, 39_948_048)
+            ]
+        );
     }
 }
 

@@ -18,6 +18,8 @@ mod sweeps;
 pub(crate) mod table;
 mod trace;
 mod trace_comparison;
+mod trace_steps;
+mod trace_tables;
 pub(crate) mod verdicts;
 mod warm;
 
@@ -69,29 +71,34 @@ pub fn page(document: &RunDocument, around: Around<'_>) -> String {
 
 /// What every page shares: the policy, the style, the script, and a way past the contents.
 pub(crate) fn frame(title: &str, body: &Markup) -> String {
+    frame_with(title, body, &STYLE, SCRIPT)
+}
+
+/// The same with another style and script.
+fn frame_with(title: &str, body: &Markup, style: &str, script: &str) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(title))
+            (head(title, style, script))
             body {
                 a class="skip" href="#main" { "Skip to the results" }
                 (body)
-                script { (PreEscaped(SCRIPT)) }
+                script { (PreEscaped(script)) }
             }
         }
     }
     .into_string()
 }
 
-fn head(title: &str) -> Markup {
+fn head(title: &str, style: &str, script: &str) -> Markup {
     html! {
         head {
             meta charset="utf-8";
-            meta http-equiv="Content-Security-Policy" content=(policy::policy(&STYLE, SCRIPT));
+            meta http-equiv="Content-Security-Policy" content=(policy::policy(style, script));
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="referrer" content="no-referrer";
             title { (title.replace(is_invisible, " ")) }
-            style { (PreEscaped(STYLE.as_str())) }
+            style { (PreEscaped(style)) }
         }
     }
 }

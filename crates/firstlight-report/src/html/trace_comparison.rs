@@ -9,18 +9,25 @@ use super::table::{Cell, Head, Order, table};
 use super::{frame, name};
 use crate::svg::Fall;
 use crate::words::format::{bytes, count, difference, duration};
+use crate::words::trace::sides;
 
 /// Frames beyond these differ by next to nothing.
 const MOST_FRAMES: usize = 200;
 
 /// The whole page.
 pub fn trace_comparison_page(document: &TraceComparisonDocument) -> String {
+    let (first, second) = sides(document);
     let body = html! {
         header {
-            h1 { "Where two recordings differ" }
+            h1 { (answer(document)) }
             dl class="facts" {
-                dt { "first" } dd { (side(&document.first)) }
-                dt { "second" } dd { (side(&document.second)) }
+                dt { (name(&first)) } dd { (side(&document.first)) }
+                dt { (name(&second)) } dd { (side(&document.second)) }
+            }
+            @if let Some(aligned) = document.aligned_steps {
+                p class="note" {
+                    (count(aligned.into(), "step")) " with the same number on both sides, compared in pairs."
+                }
             }
         }
         nav aria-label="Contents" {
@@ -43,6 +50,21 @@ pub fn trace_comparison_page(document: &TraceComparisonDocument) -> String {
         }
     };
     frame("Where two recordings differ", &body)
+}
+
+/// The difference of a steady step, with its interval.
+fn answer(document: &TraceComparisonDocument) -> Markup {
+    let Some(wall) = &document.wall else {
+        return html! { "A side has no steady step, so there is nothing to compare" };
+    };
+    let (first, second) = sides(document);
+    let interval = wall.difference.interval.map(|interval| {
+        format!(" ({} to {})", difference(interval.low), difference(interval.high))
+    });
+    html! {
+        "A steady step of " (name(&second)) " takes " (duration(wall.second_ns)) ": "
+        (difference(wall.second_ns - wall.first_ns)) (interval.unwrap_or_default()) " against " (name(&first))
+    }
 }
 
 fn side(of: &ComparedTrace) -> Markup {
@@ -81,29 +103,29 @@ fn waterfall(document: &TraceComparisonDocument) -> Markup {
             }
         };
     };
+    let (first, second) = sides(document);
     let of = |fall: &firstlight_schema::trace_comparison::Fall| {
         let label = fall.bucket.map_or("rest: medians do not add up", Bucket::name);
         (label, Fall::By { bucket: fall.bucket, from: fall.from_ns, by: fall.by_ns })
     };
-    let rows: Vec<(&str, Fall)> = std::iter::once(("first", Fall::Wall(wall.first_ns)))
+    let rows: Vec<(&str, Fall)> = std::iter::once((first.as_str(), Fall::Wall(wall.first_ns)))
         .chain(document.waterfall.iter().map(of))
-        .chain([("second", Fall::Wall(wall.second_ns))])
+        .chain([(second.as_str(), Fall::Wall(wall.second_ns))])
         .collect();
     let most = Fall::farthest(&rows.iter().map(|(_, fall)| *fall).collect::<Vec<Fall>>());
     html! {
         section aria-labelledby="waterfall" {
             h2 id="waterfall" { "Waterfall" }
             p {
-                "A steady step takes " strong { (duration(wall.second_ns)) } " in the second recording and "
-                strong { (duration(wall.first_ns)) } " in the first: "
-                strong { (difference(wall.second_ns - wall.first_ns)) } ", the sum of the rows between them."
+                "From " (name(&first)) " to " (name(&second)) ": the rows between them sum to "
+                strong { (difference(wall.second_ns - wall.first_ns)) } "."
             }
             p class="note" { "Medians over steady steps; the whole width is " (duration(most)) "." }
             ul class="rows" {
                 @for (index, (label, fall)) in rows.iter().enumerate() {
                     li {
                         div class="label" {
-                            (label) ": "
+                            (name(label)) ": "
                             @match fall {
                                 Fall::Wall(ns) => { (duration(*ns)) },
                                 Fall::By { by, .. } => { (difference(*by)) },
@@ -147,10 +169,11 @@ fn buckets(document: &TraceComparisonDocument) -> Markup {
         .map(|of| row(label(of), of))
         .chain(outside)
         .collect();
+    let (first, second) = sides(document);
     let heads = [
         Head::Text("bucket"),
-        Head::Number("first"),
-        Head::Number("second"),
+        Head::Number(&first),
+        Head::Number(&second),
         Head::Number("difference"),
         Head::Text("95 % interval"),
     ];
@@ -180,10 +203,11 @@ fn host(document: &TraceComparisonDocument) -> Markup {
             ]
         })
         .collect();
+    let (first, second) = sides(document);
     let heads = [
         Head::Text("event"),
-        Head::Number("first"),
-        Head::Number("second"),
+        Head::Number(&first),
+        Head::Number(&second),
         Head::Number("difference"),
     ];
     html! {

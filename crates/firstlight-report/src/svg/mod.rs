@@ -18,6 +18,7 @@ mod series;
 mod steps;
 mod sweep;
 mod totals;
+mod trace;
 mod waterfall;
 
 pub(crate) use break_even::break_even;
@@ -34,4 +35,5 @@ pub(crate) use series::{series, series_scale};
 pub(crate) use steps::{step_bar, step_swatch};
 pub(crate) use sweep::sweep;
 pub(crate) use totals::totals;
+pub(crate) use trace::{Extent, memory_line, recording_strip, step_columns};
 pub(crate) use waterfall::Fall;

@@ -62,7 +62,7 @@ pub(super) fn bucket_class(bucket: Bucket) -> &'static str {
 }
 
 /// The class that gives a part its colour.
-fn part_class(part: Part) -> &'static str {
+pub(super) fn part_class(part: Part) -> &'static str {
     match part {
         Part::Autotune | Part::Callback => "p-setup",
         Part::Trace => "p-trace",

@@ -3,14 +3,15 @@
 
 use anstyle::{AnsiColor, Color, Style};
 use firstlight_schema::trace::{
-    Bucket, Compilation, Frame, FrameKind, Framework, GraphBreak, LeftOut, Recording, Served, Step,
-    StepsBy, TraceDocument, Turn,
+    Bucket, Compilation, Frame, FrameKind, Framework, GraphBreak, Recording, Served, Step, StepsBy,
+    TraceDocument, Turn,
 };
 
 use super::page::{BOLD, Page};
 use crate::words::format::{bytes, count, duration, fit, share};
 use crate::words::table::Align;
 use crate::words::tables;
+use crate::words::trace::{answer, left_out};
 use unicode_width::UnicodeWidthStr;
 
 /// More steps than these are shown as the first, the last and all that compiled.
@@ -35,7 +36,8 @@ pub(super) fn trace(page: &mut Page, document: &TraceDocument, rows: usize) {
 
 fn head(page: &mut Page, document: &TraceDocument) {
     let of = &document.recording;
-    page.line(&format!("{BOLD}{}{BOLD:#}", fit(&of.file, page.width())));
+    page.sentence(&format!("{BOLD}{}{BOLD:#}", answer(document).text));
+    page.line(&fit(&of.file, page.width()));
     let mut facts = vec![framework(of)];
     facts.extend(of.devices.iter().cloned());
     facts.push(format!("{} of {}", of.format.name(), bytes(of.bytes)));
@@ -78,7 +80,7 @@ fn steps(page: &mut Page, document: &TraceDocument) {
         steps_by(document.steps_by),
         document.thread
     ));
-    let left_out: Vec<String> = document.steps.iter().filter_map(left_out).collect();
+    let has_memory = document.steps.iter().any(|step| step.peak_bytes.is_some());
     let shown = shown(&document.steps);
     let used: Vec<Bucket> = Bucket::ALL
         .into_iter()
@@ -87,10 +89,12 @@ fn steps(page: &mut Page, document: &TraceDocument) {
     let mut header = vec!["step".to_owned(), "wall".to_owned()];
     header.extend(used.iter().map(|bucket| bucket.name().to_owned()));
     header.push("(hidden)".to_owned());
+    header.extend(has_memory.then(|| "peak memory".to_owned()));
+    let columns = header.len();
     let mut lines = vec![header];
     for index in &shown {
         let Some(index) = *index else {
-            let rest = vec![String::new(); used.len() + 2];
+            let rest = vec![String::new(); columns - 1];
             lines.push(std::iter::once("…".to_owned()).chain(rest).collect());
             continue;
         };
@@ -98,9 +102,10 @@ fn steps(page: &mut Page, document: &TraceDocument) {
         let mut line = vec![step.number.to_string(), duration(step.duration_ns.as_f64())];
         line.extend(used.iter().map(|bucket| duration(step.bucket(*bucket).as_f64())));
         line.push(duration(step.overlapped_host_ns.as_f64()));
+        line.extend(has_memory.then(|| step.peak_bytes.map_or_else(String::new, bytes)));
         lines.push(line);
     }
-    let align = vec![Align::Right; used.len() + 3];
+    let align = vec![Align::Right; columns];
     let lines = crate::words::table::columns(&align, &lines, page.width() - 2);
     // The bars get what room is left.
     let widest = lines.iter().map(|line| line.width()).max().unwrap_or(0);
@@ -116,18 +121,9 @@ fn steps(page: &mut Page, document: &TraceDocument) {
     page.sentence(
         "  wall is the sum of the columns behind it; (hidden) is host time while the program ran, in no sum",
     );
-    for words in left_out {
+    for words in left_out(document) {
         page.sentence(&format!("  {words}"));
     }
-}
-
-/// Why a step is no part of the medians.
-fn left_out(step: &Step) -> Option<String> {
-    let why = match step.left_out? {
-        LeftOut::Unended => "nothing shows where it ends",
-        LeftOut::Empty => "nothing was called or ran in it",
-    };
-    Some(format!("step {} is not in the medians: {why}", step.number))
 }
 
 /// The steps to show; a gap where some are left out.

@@ -7,8 +7,11 @@ use firstlight_schema::trace_comparison::{Fall, Row, TraceComparisonDocument};
 use super::page::{BOLD, Page};
 use crate::words::format::{count, difference, duration, fit};
 use crate::words::table::Align;
+use crate::words::trace::sides;
 
 const CELLS: usize = 40;
+/// Names of files that are longer are cut.
+const LONGEST_NAME: usize = 18;
 
 pub(super) fn trace_comparison(page: &mut Page, document: &TraceComparisonDocument, rows: usize) {
     let (first, second) = (&document.first, &document.second);
@@ -31,19 +34,22 @@ pub(super) fn trace_comparison(page: &mut Page, document: &TraceComparisonDocume
         page.sentence("A side has no steady step, so there is nothing to compare.");
         return;
     };
-    table(page, wall, document);
-    waterfall(page, wall, &document.waterfall);
-    frames(page, document, rows);
+    let (first, second) = sides(document);
+    let names = [first, second].map(|name| fit(&name, LONGEST_NAME));
+    table(page, wall, document, &names);
+    waterfall(page, wall, &document.waterfall, &names);
+    frames(page, document, rows, &names);
     for finding in &document.findings {
         page.gap();
         page.sentence(&format!("{BOLD}{}{BOLD:#}: {}", finding.finding, finding.text));
     }
 }
 
-fn table(page: &mut Page, wall: &Row, document: &TraceComparisonDocument) {
+fn table(page: &mut Page, wall: &Row, document: &TraceComparisonDocument, names: &[String; 2]) {
     page.gap();
     page.line(&format!("{BOLD}a steady step{BOLD:#}, medians"));
-    let header = ["", "first", "second", "difference", "95 % interval"].map(str::to_owned).to_vec();
+    let [first, second] = names.each_ref().map(String::as_str);
+    let header = ["", first, second, "difference", "95 % interval"].map(str::to_owned).to_vec();
     let line = |name: String, row: &Row| {
         let interval = row.difference.interval.map_or_else(
             || "too few steps".to_owned(),
@@ -73,19 +79,16 @@ fn name(row: &Row) -> String {
     }
 }
 
-fn waterfall(page: &mut Page, wall: &Row, falls: &[Fall]) {
+fn waterfall(page: &mut Page, wall: &Row, falls: &[Fall], [first, second]: &[String; 2]) {
     page.gap();
-    page.line(&format!("{BOLD}from the first to the second{BOLD:#}"));
+    page.line(&format!("{BOLD}from {first} to {second}{BOLD:#}"));
     let most = falls
         .iter()
         .flat_map(|fall| [fall.from_ns, fall.from_ns + fall.by_ns])
         .chain([wall.first_ns, wall.second_ns])
         .fold(1.0, f64::max);
-    let mut lines = vec![vec![
-        "first".to_owned(),
-        duration(wall.first_ns),
-        filled(0.0, wall.first_ns, most, '█'),
-    ]];
+    let mut lines =
+        vec![vec![first.clone(), duration(wall.first_ns), filled(0.0, wall.first_ns, most, '█')]];
     for fall in falls {
         let (low, high) = match fall.by_ns {
             by if by < 0.0 => (fall.from_ns + by, fall.from_ns),
@@ -99,7 +102,7 @@ fn waterfall(page: &mut Page, wall: &Row, falls: &[Fall]) {
         ]);
     }
     lines.push(vec![
-        "second".to_owned(),
+        second.clone(),
         duration(wall.second_ns),
         filled(0.0, wall.second_ns, most, '█'),
     ]);
@@ -120,7 +123,7 @@ fn filled(low: f64, high: f64, most: f64, mark: char) -> String {
     format!("{}{}", " ".repeat(from.min(CELLS - 1)), mark.to_string().repeat(cells))
 }
 
-fn frames(page: &mut Page, document: &TraceComparisonDocument, rows: usize) {
+fn frames(page: &mut Page, document: &TraceComparisonDocument, rows: usize, names: &[String; 2]) {
     if document.frames.is_empty() || rows == 0 {
         return;
     }
@@ -128,7 +131,8 @@ fn frames(page: &mut Page, document: &TraceComparisonDocument, rows: usize) {
     page.line(&format!(
         "{BOLD}what the host did{BOLD:#} outside of the compiled program, per steady step"
     ));
-    let header = ["first", "second", "difference", "event"].map(str::to_owned).to_vec();
+    let [first, second] = names.each_ref().map(String::as_str);
+    let header = [first, second, "difference", "event"].map(str::to_owned).to_vec();
     let lines = document.frames.iter().take(rows).map(|row| {
         vec![
             duration(row.first_ns),

@@ -52,6 +52,21 @@ fn memory(page: &mut Page, all: &[MemoryRow]) {
     page.columns(&[Align::Right, Align::Right, Align::Right, Align::Left], &lines);
 }
 
+/// What the compiler reserved for a run, or what was in use in a region.
+fn program_memory(program: &ProgramRow) -> Option<String> {
+    if let Some(peak) = program.peak_bytes {
+        return Some(format!("  memory: at most {} in use inside it", bytes(peak)));
+    }
+    let memory = program.memory?;
+    Some(format!(
+        "  memory: {} of arguments, {} of outputs, {} of constants, {} of temporaries",
+        bytes(memory.arguments_bytes),
+        bytes(memory.outputs_bytes),
+        bytes(memory.constants_bytes),
+        bytes(memory.temporaries_bytes)
+    ))
+}
+
 fn operators(page: &mut Page, program: &ProgramRow, rows: usize) {
     page.gap();
     let number = program.program.as_ref().map_or_else(String::new, |id| format!(" ({id})"));
@@ -71,4 +86,7 @@ fn operators(page: &mut Page, program: &ProgramRow, rows: usize) {
     });
     let lines: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
     page.columns(&[Align::Right, Align::Right, Align::Right, Align::Left], &lines);
+    if let Some(words) = program_memory(program) {
+        page.sentence(&words);
+    }
 }

@@ -10,4 +10,5 @@ pub(crate) mod regime;
 pub(crate) mod row;
 pub(crate) mod table;
 pub mod tables;
+pub(crate) mod trace;
 pub(crate) mod verdict;

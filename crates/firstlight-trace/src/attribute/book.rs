@@ -21,8 +21,6 @@ pub(crate) struct Booked {
 pub(crate) struct Booker {
     /// Where the step before ended.
     before: Option<i64>,
-    /// Whether anything was called or ran in the steps so far.
-    worked: bool,
 }
 
 impl Booker {
@@ -30,17 +28,15 @@ impl Booker {
     pub(crate) fn book(&mut self, found: &Attribution, layers: &Layers, span: Span) -> Vec<Booked> {
         let from = found.steps.partition_point(|mark| mark.span.0 < span.0);
         let to = found.steps.partition_point(|mark| mark.span.0 < span.1);
-        let of = |mark: &Mark| {
+        let book = |mark: &Mark| {
             let mut booked = one(layers, mark, self.before);
             self.before = Some(mark.span.1);
-            let works = works(&booked.step);
-            if !works && self.worked && found.steps.last() == Some(mark) {
+            if !works(&booked.step) {
                 booked.step.left_out.get_or_insert(LeftOut::Empty);
             }
-            self.worked |= works;
             booked
         };
-        found.steps[from..to].iter().map(of).collect()
+        found.steps[from..to].iter().map(book).collect()
     }
 }
 
@@ -84,6 +80,15 @@ fn one(found: &Layers, mark: &Mark, before: Option<i64>) -> Booked {
         timeline: timeline(&taken, mark.span),
     };
     Booked { step, host: left }
+}
+
+/// Where no step of a recording works, nothing sets the empty ones apart.
+pub(crate) fn keep_empty_alone(steps: &mut [Step]) {
+    if !steps.iter().any(works) {
+        for step in steps {
+            step.left_out = step.left_out.filter(|why| *why != LeftOut::Empty);
+        }
+    }
 }
 
 /// Whether anything was called or ran in a step.

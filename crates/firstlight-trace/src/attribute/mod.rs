@@ -17,7 +17,7 @@ mod totals;
 
 use firstlight_schema::trace::{FrameKind, Framework, Part, StepsBy};
 
-pub(crate) use book::Booker;
+pub(crate) use book::{Booker, keep_empty_alone};
 pub(crate) use devices::device_times;
 pub(crate) use frames::Frames;
 pub(crate) use operators::Operators;

@@ -45,17 +45,32 @@ pub(super) fn by_repetition<'a>(
         most.max_by_key(|(name, count)| (count.1, std::cmp::Reverse(**name)))?;
     let as_often = counts.iter().filter(|(_, count)| count.0 == times);
     let (&name, _) = as_often.min_by_key(|(name, count)| (count.2, **name))?;
-    let own: Vec<&Repeated> = calls.iter().filter(|call| text(call.name) == name).collect();
+    let own = apart(calls.iter().filter(|call| text(call.name) == name));
+    if own.len() < FEWEST {
+        return None;
+    }
     let ends = own[1..].iter().map(|next| next.from).chain([end]);
     let steps = own.iter().zip(ends).zip(0..).map(|((call, end), number)| Mark {
         name: name.to_owned(),
         number,
-        span: (call.from, end.max(call.span.1)),
+        span: (call.from, end),
         ended: true,
     });
     let mut steps: Vec<Mark> = steps.collect();
     steps.last_mut()?.ended = false;
     Some((by, steps))
+}
+
+/// Runs that overlap, as those of several devices do, are one.
+fn apart<'a>(calls: impl Iterator<Item = &'a Repeated>) -> Vec<Repeated> {
+    let mut kept: Vec<Repeated> = Vec::new();
+    for call in calls {
+        match kept.last_mut() {
+            Some(last) if call.span.0 < last.span.1 => last.span.1 = last.span.1.max(call.span.1),
+            _ => kept.push(*call),
+        }
+    }
+    kept
 }
 
 /// One step from the first event to the end of the last, on whatever device that is.

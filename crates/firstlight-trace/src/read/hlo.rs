@@ -1,13 +1,14 @@
 //! The signature of a compiled program from its `HloProto`: the parameters' shapes and names, the
-//! operators that call code of the host, and a digest of the code.
+//! operators that call code of the host, a digest of the code, and the memory that it takes.
 
 use std::hash::{BuildHasher, Hasher};
 
+use firstlight_schema::trace::ProgramMemory;
 use memchr::memmem;
 use prost::Message;
 use rustc_hash::FxBuildHasher;
 
-use super::messages::{Instruction, ProgramShape, Shape};
+use super::messages::{BufferAllocation, Instruction, ProgramShape, Shape};
 use super::wire::{Field, Fields, signed};
 use crate::error::Result;
 use crate::model::Parameter;
@@ -19,17 +20,49 @@ pub(crate) struct Signature {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) callbacks: Vec<String>,
     pub(crate) digest: u64,
+    /// None where the recording was made without it.
+    pub(crate) memory: Option<ProgramMemory>,
 }
 
 /// A module's signature; nothing if the bytes hold no module.
 pub(crate) fn signature(proto: &[u8], base: u64) -> Result<Option<Signature>> {
+    let (mut found, mut assignment) = (None, None);
     let mut fields = Fields::new(proto, base);
     while let Some(field) = fields.next_field()? {
-        if let Field::Bytes(1, module) = field {
-            return module_signature(module, base).map(Some);
+        match field {
+            Field::Bytes(1, module) => found = Some(module_signature(module, base)?),
+            Field::Bytes(3, bytes) => assignment = Some(bytes),
+            Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
         }
     }
-    Ok(None)
+    if let (Some(found), Some(bytes)) = (&mut found, assignment) {
+        found.memory = memory(bytes, base)?;
+    }
+    Ok(found)
+}
+
+/// The buffers of a `BufferAssignmentProto` by what they hold. Buffers of one thread lie on its stack.
+fn memory(assignment: &[u8], base: u64) -> Result<Option<ProgramMemory>> {
+    let mut memory = None;
+    let mut fields = Fields::new(assignment, base);
+    while let Some(field) = fields.next_field()? {
+        let Field::Bytes(3, bytes) = field else { continue };
+        let Ok(buffer) = BufferAllocation::decode(bytes) else { continue };
+        let sums: &mut ProgramMemory = memory.get_or_insert_default();
+        let sum = if buffer.is_parameter {
+            &mut sums.arguments_bytes
+        } else if buffer.is_constant {
+            &mut sums.constants_bytes
+        } else if buffer.may_outlive {
+            &mut sums.outputs_bytes
+        } else if buffer.is_thread_local {
+            continue;
+        } else {
+            &mut sums.temporaries_bytes
+        };
+        *sum = sum.saturating_add(u64::try_from(buffer.size).unwrap_or(0));
+    }
+    Ok(memory)
 }
 
 fn module_signature(module: &[u8], base: u64) -> Result<Signature> {

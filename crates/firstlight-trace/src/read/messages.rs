@@ -89,3 +89,20 @@ pub(crate) struct OpMetadata {
     #[prost(bytes = "vec", tag = "2")]
     pub(crate) op_name: Vec<u8>,
 }
+
+/// `BufferAllocationProto`: a stretch of the device's memory, and what lies in it.
+#[expect(clippy::struct_excessive_bools, reason = "the message has these fields")]
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct BufferAllocation {
+    #[prost(int64, tag = "2")]
+    pub(crate) size: i64,
+    #[prost(bool, tag = "3")]
+    pub(crate) is_thread_local: bool,
+    #[prost(bool, tag = "5")]
+    pub(crate) is_parameter: bool,
+    /// A result of the program may lie in it.
+    #[prost(bool, tag = "7")]
+    pub(crate) may_outlive: bool,
+    #[prost(bool, tag = "12")]
+    pub(crate) is_constant: bool,
+}

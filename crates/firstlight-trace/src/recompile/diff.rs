@@ -10,33 +10,76 @@ pub(super) struct Argument<'a> {
 
 const SHOWN: usize = 3;
 
+/// Compares by position where both sides have as many arguments. Where they do not, positions shift:
+/// only arguments of the same name are compared, and another number alone is no cause.
 pub(super) fn diff(before: &[Argument<'_>], after: &[Argument<'_>]) -> Cause {
-    let changes: Vec<Change> = before
+    let counts_match = before.len() == after.len();
+    let changes: Vec<Change> = after
         .iter()
-        .zip(after)
-        .zip(0..)
-        .filter(|((old, new), _)| old.shape != new.shape)
-        .map(|((old, new), parameter)| Change {
-            parameter,
-            name: (!new.name.is_empty()).then(|| new.name.to_owned()),
-            before: old.shape.to_owned(),
-            after: new.shape.to_owned(),
+        .enumerate()
+        .filter_map(|(index, new)| {
+            let old = if counts_match { before.get(index) } else { same_name(before, after, new) };
+            let old = old.filter(|old| old.shape != new.shape)?;
+            Some(Change {
+                parameter: u32::try_from(index).unwrap_or(u32::MAX),
+                name: (!new.name.is_empty()).then(|| new.name.to_owned()),
+                before: old.shape.to_owned(),
+                after: new.shape.to_owned(),
+            })
         })
         .collect();
-    if before.len() != after.len() {
-        let text = format!("{} arguments instead of {}", after.len(), before.len());
-        return Cause { kind: CauseKind::ArgumentCount, text, changes };
-    }
-    let Some(first) = changes.first() else { return same(SAME) };
+    let Some(first) = changes.first() else {
+        return if counts_match { same(SAME) } else { other_count(before, after) };
+    };
     let kind = kind(&first.before, &first.after);
-    let mut text: Vec<String> = changes.iter().take(SHOWN).map(told).collect();
+    let mut text: Vec<String> = changes.iter().take(SHOWN).map(describe).collect();
     if changes.len() > SHOWN {
         text.push(format!("and {} more", changes.len() - SHOWN));
     }
     Cause { kind, text: text.join("; "), changes }
 }
 
-fn told(change: &Change) -> String {
+/// The argument of that name, where the name is used once on either side.
+fn same_name<'a, 'b>(
+    before: &'b [Argument<'a>],
+    after: &[Argument<'_>],
+    wanted: &Argument<'_>,
+) -> Option<&'b Argument<'a>> {
+    let is_wanted = |one: &&Argument<'_>| !one.name.is_empty() && one.name == wanted.name;
+    let mut found = before.iter().filter(is_wanted);
+    let only = found.next().filter(|_| found.next().is_none())?;
+    (after.iter().filter(is_wanted).count() == 1).then_some(only)
+}
+
+/// How many arguments the compiled program uses now, and which came or went.
+fn other_count(before: &[Argument<'_>], after: &[Argument<'_>]) -> Cause {
+    let plural = if after.len() == 1 { "" } else { "s" };
+    let mut text = format!(
+        "the compiled program uses {} argument{plural} instead of {}",
+        after.len(),
+        before.len()
+    );
+    let missing = |here: &[Argument<'_>], there: &[Argument<'_>]| -> Vec<String> {
+        let named = here.iter().filter(|own| !own.name.is_empty());
+        let only_here = named.filter(|own| there.iter().all(|other| other.name != own.name));
+        only_here.take(SHOWN).map(|own| format!("`{}` {}", own.name, own.shape)).collect()
+    };
+    for (verb, names) in
+        [("now uses", missing(after, before)), ("no longer uses", missing(before, after))]
+    {
+        if !names.is_empty() {
+            text = format!("{text}; it {verb} {}", names.join(", "));
+        }
+    }
+    Cause { kind: CauseKind::ArgumentCount, text, changes: Vec::new() }
+}
+
+/// Whether the recording alone leaves several causes possible.
+pub(super) fn is_open(kind: CauseKind) -> bool {
+    matches!(kind, CauseKind::SameSignature | CauseKind::ArgumentCount)
+}
+
+fn describe(change: &Change) -> String {
     let name = change.name.as_ref().map_or_else(String::new, |name| format!(" `{name}`"));
     format!("argument {}{name}: {} → {}", change.parameter, change.before, change.after)
 }
@@ -81,7 +124,7 @@ mod tests {
 
     use super::{Argument, diff};
 
-    fn of<'a>(shapes: &'a [&'a str]) -> Vec<Argument<'a>> {
+    fn unnamed<'a>(shapes: &'a [&'a str]) -> Vec<Argument<'a>> {
         shapes.iter().map(|shape| Argument { name: "", shape }).collect()
     }
 
@@ -95,9 +138,33 @@ mod tests {
             (&["f32[]"], &["f32[]"], CauseKind::SameSignature),
         ];
         for (before, after, kind) in kinds {
-            assert_eq!(diff(&of(before), &of(after)).kind, kind, "{before:?} {after:?}");
+            assert_eq!(diff(&unnamed(before), &unnamed(after)).kind, kind, "{before:?} {after:?}");
         }
-        let cause = diff(&of(&["f32[1]", "f32[64,128]"]), &of(&["f32[1]", "f32[65,128]"]));
+        let cause =
+            diff(&unnamed(&["f32[1]", "f32[64,128]"]), &unnamed(&["f32[1]", "f32[65,128]"]));
         assert_eq!(cause.text, "argument 1: f32[64,128] → f32[65,128]");
+    }
+
+    fn named<'a>(arguments: &[(&'a str, &'a str)]) -> Vec<Argument<'a>> {
+        arguments.iter().map(|&(name, shape)| Argument { name, shape }).collect()
+    }
+
+    #[test]
+    fn another_number_of_arguments_shifts_no_shapes_onto_others() {
+        let before = named(&[("bias", "f32[8]"), ("x", "f32[4,8]")]);
+        let after = named(&[("x", "f32[4,8]")]);
+        let cause = diff(&before, &after);
+        assert_eq!((cause.kind, cause.changes.len()), (CauseKind::ArgumentCount, 0));
+        assert_eq!(
+            cause.text,
+            "the compiled program uses 1 argument instead of 2; it no longer uses `bias` f32[8]"
+        );
+        assert!(diff(&after, &before).text.ends_with("it now uses `bias` f32[8]"));
+        // An argument of the same name with another shape is the cause, whatever else came or went.
+        let cause = diff(&before, &named(&[("x", "f32[5,8]")]));
+        assert_eq!(cause.text, "argument 0 `x`: f32[4,8] → f32[5,8]");
+        // Without names nothing can be compared.
+        let cause = diff(&unnamed(&["f32[8]", "f32[4]"]), &unnamed(&["f32[4]"]));
+        assert_eq!((cause.kind, cause.changes.len()), (CauseKind::ArgumentCount, 0));
     }
 }

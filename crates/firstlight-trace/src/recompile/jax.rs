@@ -7,7 +7,7 @@ use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{Cause, CauseKind, Compilation, Turn};
 use rustc_hash::FxHashMap;
 
-use super::diff::{Argument, diff, first_use, same, unknown};
+use super::diff::{Argument, diff, first_use, is_open, same, unknown};
 use super::jax_log::JaxLog;
 use super::{Timed, served};
 use crate::attribute::{Attribution, Compile};
@@ -81,7 +81,7 @@ pub(super) fn explain(
             && let Some(log) = log.filter(|log| !log.is_empty())
             && let Some(began) = trace.facts.began
         {
-            told(&mut compilation, log, (since, compile.span), began);
+            explain_from_log(&mut compilation, log, (since, compile.span), began);
         } else if compilation.cause.kind == CauseKind::SameSignature
             && found.cleared.iter().any(|&at| since < at && at < compile.span.0)
         {
@@ -93,17 +93,23 @@ pub(super) fn explain(
 }
 
 /// Takes the cause from what JAX itself says, where it says any.
-fn told(compilation: &mut Compilation, log: &JaxLog, (since, span): (i64, (i64, i64)), began: i64) {
+fn explain_from_log(
+    compilation: &mut Compilation,
+    log: &JaxLog,
+    (since, span): (i64, (i64, i64)),
+    began: i64,
+) {
     let Some(explained) = log.about(&compilation.function, span, began) else { return };
+    let open = is_open(compilation.cause.kind);
     let unchanged = compilation.cause.kind == CauseKind::SameSignature;
     if let Some(cause) = explained.cause(unchanged) {
         // The program knows the argument's number.
-        if unchanged || compilation.cause.kind != cause.kind {
+        if open || compilation.cause.kind != cause.kind {
             compilation.cause = cause;
         }
     } else if explained.new && log.cleared(since, span.0, began) {
         compilation.cause = cleared();
-    } else if explained.new && unchanged {
+    } else if explained.new && open {
         compilation.cause = explained.new_function();
     }
 }
@@ -150,6 +156,9 @@ fn one(
     let cause = match (old.and_then(program), new.and_then(program)) {
         (Some(old), Some(new)) => match diff(&arguments(old), &arguments(new)) {
             cause if cause.kind == CauseKind::SameSignature => same(remaining(old, new)),
+            cause if cause.kind == CauseKind::ArgumentCount => {
+                Cause { text: format!("{}; {OTHER_COUNT}", cause.text), ..cause }
+            }
             cause => cause,
         },
         _ if turn == Turn::First => first_use(),
@@ -179,16 +188,22 @@ fn arguments(program: &Code) -> Vec<Argument<'_>> {
     arguments.map(|parameter| Argument { name: &parameter.name, shape: &parameter.shape }).collect()
 }
 
+/// What remains possible where the programs use another number of arguments: a program holds only those
+/// that its code uses, so the caller may have passed as many as before.
+const OTHER_COUNT: &str = "the cause is not in the recording; possible are a static argument or another value \
+                           that decides which arguments the code uses, another number of arguments, a value \
+                           that a closure holds, or a setting; `firstlight trace --record` names which";
+
 /// What remains possible where the arguments that both programs use are the same.
 fn remaining(old: &Code, new: &Code) -> &'static str {
     if old.digest == new.digest {
         "not in the recording: the code and the arguments it uses are the same; possible are a new function \
          object (a closure, partial or lambda that is made again), an argument that the code does not use, a \
-         weak type, a setting, or a cleared cache; `firstlight trace --record` tells which"
+         weak type, a setting, or a cleared cache; `firstlight trace --record` names which"
     } else {
         "not in the recording: the arguments that the code uses are the same and the code differs; possible \
          are a static argument, a value that a closure holds, a weak type, a setting, or a sharding; \
-         `firstlight trace --record` tells which"
+         `firstlight trace --record` names which"
     }
 }
 

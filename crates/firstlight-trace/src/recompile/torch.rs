@@ -167,13 +167,29 @@ fn one(
 /// What remains possible where all tensors are the same.
 const SAME: &str = "the tensors have the same types and shapes; possible are an attribute, a global or another \
                     Python value that the code depends on, a grad mode or a setting; `firstlight trace --record` \
-                    or the TORCH_TRACE log tells which";
+                    or the TORCH_TRACE log names which";
+
+/// What remains possible where the compiled code takes another number of tensors: it takes those that it
+/// uses, so the caller may have passed as many as before.
+const OTHER_COUNT: &str = "the cause is not in the recording; possible are an attribute, a global or another \
+                           Python value that decides which tensors the code uses, or another number of \
+                           arguments; `firstlight trace --record` or the TORCH_TRACE log names which";
+
+/// Lists what remains possible where the tensors alone do not show the cause.
+fn with_possibilities(cause: Cause) -> Cause {
+    match cause.kind {
+        CauseKind::SameSignature => same(SAME),
+        CauseKind::ArgumentCount => {
+            Cause { text: format!("{}; {OTHER_COUNT}", cause.text), ..cause }
+        }
+        _ => cause,
+    }
+}
 
 /// Two calls, by the tensors that they were given, or else by those of their first operators.
 fn compared(trace: &Trace, before: &Call, after: &Call) -> Cause {
     if !before.inputs.is_empty() && !after.inputs.is_empty() {
-        let cause = diff(&arguments(&before.inputs), &arguments(&after.inputs));
-        return if cause.kind == CauseKind::SameSignature { same(SAME) } else { cause };
+        return with_possibilities(diff(&arguments(&before.inputs), &arguments(&after.inputs)));
     }
     if before.operators.is_empty() || after.operators.is_empty() {
         let text = if trace.facts.shapes == Some(true) {
@@ -188,7 +204,7 @@ fn compared(trace: &Trace, before: &Call, after: &Call) -> Cause {
         let mut cause = diff(&arguments(old), &arguments(new));
         if cause.kind != CauseKind::SameSignature {
             cause.text = format!("in `{}`, {}", trace.names.text(*name), cause.text);
-            return cause;
+            return with_possibilities(cause);
         }
     }
     same(SAME)

@@ -2,6 +2,8 @@
 //! written by hand.
 #![allow(dead_code, clippy::allow_attributes, reason = "each test takes what it needs")]
 
+pub(crate) mod chrome;
+
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read;

@@ -25,8 +25,13 @@ fn a_recording_shows_its_steps_and_why_it_compiled_again() {
     let sandbox = Sandbox::new();
     let finished = trace(&sandbox, &[&fixture("jax-gpu.xplane.pb.gz")]);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
+    let answer = "Step 5 took 2.52 s: `step` recompiled because `x` changed from f32[512,1024] to \
+                  f32[520,1024]";
+    assert!(finished.stdout.starts_with(answer), "{}", finished.stdout);
     for words in [
         "8 steps, marked in the program",
+        "peak memory",
+        "memory: 35.7 MB of arguments, 33.6 MB of outputs, 0 B of constants, 56.6 MB of temporaries",
         "step 5: `step` again, by the compiler",
         "why: argument 8 `x`: f32[512,1024] → f32[520,1024]",
         "host outside of the compiled program (w + h): 836 µs",
@@ -89,7 +94,11 @@ fn two_recordings_are_compared_and_what_differs_is_said() {
     let html = fs::read_to_string(page).unwrap();
     assert!(html.contains("Waterfall") && html.contains("rest: medians do not add up"));
     assert!(text.contains("not comparable: tracer levels"), "{text}");
-    assert!(text.contains("from the first to the second"), "{text}");
+    assert!(text.contains("from jax-cpu-manual-py… to jax-cpu-filter-jit"), "{text}");
+    assert!(!text.contains("second"), "files are named: {text}");
+    for name in ["jax-cpu-manual-python", "jax-cpu-filter-jit"] {
+        assert!(html.matches(name).count() >= 5, "the heading, the waterfall and both tables");
+    }
     let same = trace(&sandbox, &[&first, "--against", &first]).stdout;
     assert!(!same.contains("not comparable"), "{same}");
 }

@@ -8,7 +8,7 @@ use firstlight_schema::trace::{FrameKind, Part, StepsBy};
 
 use super::layer::Layer;
 use super::steps::{Repeated, by_repetition, outermost, whole};
-use super::{Attribution, Layers, Mark, Own, Totals};
+use super::{Attribution, Compile, Layers, Mark, Own, Totals};
 use crate::error::Result;
 use crate::intervals::{Set, Span};
 use crate::model::{Detail, Place, Program, Tally, Trace};
@@ -71,7 +71,9 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
         by_repetition(&repeated(&host.calls), called, StepsBy::RepeatedCall, end)
             .or_else(|| {
                 let ran = |name| names.text(name);
-                by_repetition(&repeated(&runs.0), ran, StepsBy::RepeatedModule, end)
+                let mut runs = repeated(&runs.0);
+                lead(&mut runs, &host.compiles);
+                by_repetition(&runs, ran, StepsBy::RepeatedModule, end)
             })
             .unwrap_or_else(|| whole(end))
     } else {
@@ -93,6 +95,16 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
         totals,
         own,
     })
+}
+
+/// A compilation leads to the first run after it, and begins that run's step.
+fn lead(runs: &mut [Repeated], compiles: &[Compile]) {
+    for compile in compiles {
+        let next = runs.partition_point(|run| run.span.0 < compile.span.1);
+        if let Some(run) = runs.get_mut(next) {
+            run.from = run.from.min(compile.span.0);
+        }
+    }
 }
 
 /// What names mean, and what is known of the whole recording.
@@ -172,7 +184,7 @@ pub(crate) struct Divider<'a> {
     owner: usize,
     known: &'a Known,
     host: Host,
-    layers: [Layer; 8],
+    layers: [Layer; 9],
 }
 
 impl<'a> Divider<'a> {
@@ -192,16 +204,18 @@ impl<'a> Divider<'a> {
             devices.compiled,
             devices.eager,
             devices.tried,
+            devices.tried_moves,
             devices.moved,
             devices.working,
         ];
         let mut layers = self.layers.iter_mut();
-        let [calls, blocked, fetching, compiled, eager, tried, moved, working] =
+        let [calls, blocked, fetching, compiled, eager, tried, tried_moves, moved, working] =
             spans.map(|own| layers.next().expect("as many layers as spans").of(own, span.1));
         let compiled = compiled.or(&known.running.within(span));
         let callback = known.called_back(span).without(&working);
         let busy = compiled.or(&eager).or(&tried).without(&callback);
-        let mut parts = vec![(Part::Autotune, tried.and(&known.compile))];
+        let autotune = tried.or(&tried_moves).and(&known.compile);
+        let mut parts = vec![(Part::Autotune, autotune)];
         parts.extend(known.parts.iter().map(|(part, set)| (*part, set.within(span))));
         parts.extend([
             (Part::Callback, callback),

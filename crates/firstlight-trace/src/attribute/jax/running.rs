@@ -116,8 +116,9 @@ fn module(piece: &Trace, line: &Line, index: usize) -> Option<NameId> {
 pub(super) struct Devices {
     pub(super) compiled: Vec<Span>,
     pub(super) eager: Vec<Span>,
-    /// Without a program, while something was compiled.
+    /// Kernels without a program, while something was compiled, and what is moved for them.
     pub(super) tried: Vec<Span>,
+    pub(super) tried_moves: Vec<Span>,
     pub(super) moved: Vec<Span>,
     /// Operators on the processor that are at work themselves, where any operator calls back.
     pub(super) working: Vec<Span>,
@@ -173,7 +174,8 @@ impl Devices {
                 self.compiled.push(span);
                 self.runs.push((module.unwrap_or(name), span));
             } else if compile.contains(span.0) {
-                self.tried.push(span);
+                let own = if known.moving[name] { &mut self.tried_moves } else { &mut self.tried };
+                own.push(span);
             } else if known.moving[name] {
                 self.moved.push(span);
             } else {

@@ -5,26 +5,27 @@ use crate::intervals::{Set, Span};
 use crate::model::{Detail, Place, Trace};
 use crate::names::Category;
 
-/// What ran on devices, by who launched it: compiled, eager, tried out, moved.
+/// What ran on devices, by who launched it: compiled, eager, tried out, moved for what is tried out, moved.
 pub(super) fn kernels(
     piece: &Trace,
     known: &Known,
     compiling: &Set,
     region: &Set,
-) -> [Vec<Span>; 4] {
-    let (mut compiled, mut eager, mut tried, mut moved) = (vec![], vec![], vec![], vec![]);
+) -> [Vec<Span>; 5] {
+    let (mut compiled, mut eager, mut tried) = (vec![], vec![], vec![]);
+    let (mut tried_moves, mut moved) = (vec![], vec![]);
     for line in piece.lines.iter().filter(|line| line.place == Place::Device) {
         let events = &line.events;
         for index in 0..events.len() {
             let span = (events.start[index], events.end(index));
             let launched = match *piece.detail(line, index) {
-                Detail::Correlation(id) => known.launches.get(&id).map(|(_, place)| *place),
+                Detail::Correlation(id) => known.launches.get(&id).map(|launch| launch.place),
                 _ => None,
             };
             let launched = || launched.unwrap_or_else(|| Launched::at(span.0, compiling, region));
             match piece.names.category(events.name[index]) {
                 Category::Memcpy | Category::Memset => match launched() {
-                    Launched::Compiling => tried.push(span),
+                    Launched::Compiling => tried_moves.push(span),
                     Launched::Region | Launched::Outside => moved.push(span),
                 },
                 Category::Kernel => match launched() {
@@ -44,5 +45,5 @@ pub(super) fn kernels(
             }
         }
     }
-    [compiled, eager, tried, moved]
+    [compiled, eager, tried, tried_moves, moved]
 }

@@ -3,6 +3,7 @@
 
 mod compiles;
 mod kernels;
+mod operators;
 mod threads;
 
 use firstlight_schema::trace::{FrameKind, Framework, Part, StepsBy};
@@ -20,6 +21,7 @@ use crate::rules::{TORCH, TorchRole, torch_role};
 
 use compiles::{Compiles, Regions, function};
 use kernels::kernels;
+pub(crate) use operators::Operators;
 use threads::Threads;
 
 pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
@@ -52,12 +54,13 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
         let region = region.of(done.region, span.1);
         known.kernels |= has_kernels(piece);
         known.launching |= launches(piece, &known.roles);
-        for (id, line, at) in done.launches {
-            let place = Launched::at(at, &compiling, &region);
-            let own = known.launches.entry(id).or_insert((line, place));
+        for found in done.launches {
+            let place = Launched::at(found.at, &compiling, &region);
+            let launch = Launch { line: found.line, place, region: found.region };
+            let known = known.launches.entry(found.id).or_insert(launch);
             // Of two with one number it is the later one of the last line that has it.
-            if own.0 <= line {
-                *own = (line, place);
+            if known.line <= launch.line {
+                *known = launch;
             }
         }
         marks.extend(marked(piece, owner, &known.roles));
@@ -94,8 +97,8 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
 /// What names mean, and what is known of the whole recording.
 pub(crate) struct Known {
     roles: ByName<TorchRole>,
-    /// From where something was launched, by its number; and on which line that was.
-    launches: FxHashMap<u64, (u32, Launched)>,
+    /// From where something was launched, by its number.
+    launches: FxHashMap<u64, Launch>,
     /// Whether anything ran on a device, or was launched on one.
     kernels: bool,
     launching: bool,
@@ -108,8 +111,17 @@ impl Known {
     }
 
     pub(super) fn held(&self) -> u64 {
-        (self.launches.len() * size_of::<(u64, (u32, Launched))>()) as u64
+        (self.launches.len() * size_of::<(u64, Launch)>()) as u64
     }
+}
+
+/// The launch of a kernel.
+#[derive(Clone, Copy, Debug)]
+struct Launch {
+    line: u32,
+    place: Launched,
+    /// The outermost compiled region that was open on its line.
+    region: Option<NameId>,
 }
 
 /// From where a kernel was launched.
@@ -139,7 +151,7 @@ pub(crate) struct Divider<'a> {
     known: &'a Known,
     threads: Threads,
     layers: [Layer; 6],
-    devices: [Layer; 4],
+    devices: [Layer; 5],
 }
 
 impl<'a> Divider<'a> {
@@ -175,13 +187,14 @@ impl<'a> Divider<'a> {
             (Set::default(), Set::default())
         };
         let mut devices = self.devices.iter_mut();
-        let [compiled, eager, tried, moved] = kernels(piece, known, &compiling, &region)
-            .map(|own| devices.next().expect("as many layers as spans").of(own, span.1));
+        let [compiled, eager, tried, tried_moves, moved] =
+            kernels(piece, known, &compiling, &region)
+                .map(|own| devices.next().expect("as many layers as spans").of(own, span.1));
         let eager = eager.or(&operators.without(&compiling));
         let busy = compiled.or(&eager).or(&tried).or(&graph);
         Layers {
             parts: vec![
-                (Part::Autotune, autotune.or(&tried.and(&compiling))),
+                (Part::Autotune, autotune.or(&tried.or(&tried_moves).and(&compiling))),
                 (Part::Compile, compile),
                 (Part::Lower, lower),
                 (Part::Trace, trace),

@@ -4,7 +4,7 @@ use firstlight_schema::trace::Part;
 
 use crate::intervals::Span;
 use crate::model::{Detail, Line, Place, Trace};
-use crate::names::ByName;
+use crate::names::{ByName, NameId};
 use crate::rules::TorchRole;
 
 /// What all threads do, piece by piece.
@@ -18,6 +18,16 @@ struct Thread {
     at: i64,
     /// Where the last operator ends that lies in no other.
     operating: i64,
+    /// The outermost region, and where it ends.
+    region: Option<(NameId, i64)>,
+}
+
+/// Something was launched, by its number: on which line, when, and in which region.
+pub(super) struct FoundLaunch {
+    pub(super) id: u64,
+    pub(super) line: u32,
+    pub(super) at: i64,
+    pub(super) region: Option<NameId>,
 }
 
 /// What the threads did in a piece.
@@ -31,8 +41,7 @@ pub(super) struct Done {
     pub(super) prologue: Vec<Span>,
     /// Operators that lie in no other.
     pub(super) operators: Vec<Span>,
-    /// When something was launched, by its number, and on which line.
-    pub(super) launches: Vec<(u64, u32, i64)>,
+    pub(super) launches: Vec<FoundLaunch>,
 }
 
 impl Threads {
@@ -62,10 +71,16 @@ impl Thread {
         for index in 0..events.len() {
             let span = (events.start[index], events.end(index));
             if let Detail::Correlation(id) = *piece.detail(line, index) {
-                done.launches.push((id, own, span.0));
+                let region = self.region.filter(|(_, end)| span.0 < *end).map(|(name, _)| name);
+                done.launches.push(FoundLaunch { id, line: own, at: span.0, region });
             }
             match roles[events.name[index]] {
-                TorchRole::Region => done.region.push(span),
+                TorchRole::Region => {
+                    done.region.push(span);
+                    if self.region.is_none_or(|(_, end)| end <= span.0) {
+                        self.region = Some((events.name[index], span.1));
+                    }
+                }
                 TorchRole::Graph => {
                     done.region.push(span);
                     done.graph.push(span);

@@ -196,14 +196,15 @@ impl<R: Read + Seek> Reader<R> {
             return Ok(());
         }
         // A program that cannot be understood costs its explanation, not the trace.
-        if let Ok(Some(hlo::Signature { module, parameters, callbacks, digest })) =
+        if let Ok(Some(hlo::Signature { module, parameters, callbacks, digest, memory })) =
             hlo::signature(proto, base)
         {
             let kept: usize = parameters.iter().map(|p| p.name.len() + p.shape.len() + 64).sum();
             let names: usize = callbacks.iter().map(|name| name.len() + 24).sum();
             self.sieve.bytes((kept + names) as u64, base)?;
             let id = id.unwrap_or(-1);
-            self.trace.programs.push(Program { id, module, parameters, callbacks, digest });
+            let program = Program { id, module, parameters, callbacks, digest, memory };
+            self.trace.programs.push(program);
         }
         Ok(())
     }

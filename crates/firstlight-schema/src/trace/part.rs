@@ -1,0 +1,159 @@
+//! Where an instant of a step went.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::nanos::Nanos;
+
+/// Where an instant of a step went; the first that applies.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum Bucket {
+    Compile,
+    Callback,
+    Execute,
+    Transfer,
+    Dispatch,
+    Wait,
+    Host,
+}
+
+impl Bucket {
+    pub const ALL: [Self; 7] = [
+        Self::Compile,
+        Self::Callback,
+        Self::Execute,
+        Self::Transfer,
+        Self::Dispatch,
+        Self::Wait,
+        Self::Host,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compile => "compile",
+            Self::Callback => "callback",
+            Self::Execute => "execute",
+            Self::Transfer => "transfer",
+            Self::Dispatch => "dispatch",
+            Self::Wait => "wait",
+            Self::Host => "host",
+        }
+    }
+}
+
+impl fmt::Display for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A part of a bucket.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum Part {
+    /// Kernels that the compiler tries out.
+    Autotune,
+    /// Python to the framework's own representation.
+    Trace,
+    /// That representation to the compiler's input.
+    Lower,
+    /// The compiler.
+    Compile,
+    /// Host code that a running program calls back.
+    Callback,
+    /// The compiled program runs.
+    Compiled,
+    /// Kernels launched outside of any compiled program.
+    Eager,
+    Transfer,
+    /// Inside a call of a compiled function, and nothing of it runs yet.
+    Call,
+    /// torch: looking for the compiled code that fits the arguments.
+    Guards,
+    /// torch: what runs before and after the compiled graph, in the compiled region.
+    Prologue,
+    /// The host waits for the device.
+    Blocked,
+    /// The host waits for a result to be copied to it.
+    Fetch,
+    /// The host outside of compiled calls: before the step's first call …
+    Before,
+    Between,
+    After,
+}
+
+impl Part {
+    pub const ALL: [Self; 16] = [
+        Self::Autotune,
+        Self::Trace,
+        Self::Lower,
+        Self::Compile,
+        Self::Callback,
+        Self::Compiled,
+        Self::Eager,
+        Self::Transfer,
+        Self::Call,
+        Self::Guards,
+        Self::Prologue,
+        Self::Blocked,
+        Self::Fetch,
+        Self::Before,
+        Self::Between,
+        Self::After,
+    ];
+
+    pub fn bucket(self) -> Bucket {
+        match self {
+            Self::Autotune | Self::Trace | Self::Lower | Self::Compile => Bucket::Compile,
+            Self::Callback => Bucket::Callback,
+            Self::Compiled | Self::Eager => Bucket::Execute,
+            Self::Transfer => Bucket::Transfer,
+            Self::Call | Self::Guards | Self::Prologue => Bucket::Dispatch,
+            Self::Blocked | Self::Fetch => Bucket::Wait,
+            Self::Before | Self::Between | Self::After => Bucket::Host,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Autotune => "autotune",
+            Self::Trace => "trace",
+            Self::Lower => "lower",
+            Self::Compile => "compile",
+            Self::Callback => "callback",
+            Self::Compiled => "compiled",
+            Self::Eager => "eager",
+            Self::Transfer => "transfer",
+            Self::Call => "call",
+            Self::Guards => "guards",
+            Self::Prologue => "prologue",
+            Self::Blocked => "blocked",
+            Self::Fetch => "fetch",
+            Self::Before => "before",
+            Self::Between => "between",
+            Self::After => "after",
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct PartTime {
+    pub part: Part,
+    pub ns: Nanos,
+}

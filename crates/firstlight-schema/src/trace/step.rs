@@ -1,0 +1,155 @@
+//! Steps, and what is summed up over them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::part::{Bucket, Part, PartTime};
+use crate::estimate::Estimate;
+use crate::nanos::Nanos;
+
+/// How steps were told from one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum StepsBy {
+    /// The program marked them.
+    Annotation,
+    /// From one call of the most called compiled function to the next.
+    RepeatedCall,
+    /// From one run of the most run program to the next.
+    RepeatedModule,
+    /// There is but one: the whole recording.
+    WholeTrace,
+}
+
+impl StepsBy {
+    /// How the steps were found.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Annotation => "annotated",
+            Self::RepeatedCall => "from call to call",
+            Self::RepeatedModule => "from program to program",
+            Self::WholeTrace => "the whole recording",
+        }
+    }
+}
+
+/// One step: its parts sum to its duration, to the nanosecond.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Step {
+    pub name: String,
+    pub number: i64,
+    /// From the recording's first event.
+    pub start_ns: Nanos,
+    pub duration_ns: Nanos,
+    /// Between the step before and this one.
+    pub gap_ns: Nanos,
+    /// Whether something was traced, lowered or compiled in it.
+    pub compiled: bool,
+    /// Why it is no part of medians although nothing was compiled in it; none where it is.
+    #[serde(default)]
+    pub left_out: Option<LeftOut>,
+    /// Only parts that took any time.
+    pub parts: Vec<PartTime>,
+    /// Outside of the compiled program and of its calls: `wait` and `host` together.
+    pub host_outside_ns: Nanos,
+    /// What the host did outside of compiled calls while the program ran or data moved: part of no sum.
+    pub overlapped_host_ns: Nanos,
+    /// While any kernel or program ran, whatever the host did: part of no sum.
+    pub device_busy_ns: Nanos,
+    /// Inside calls of compiled functions on any thread: part of no sum.
+    pub region_ns: Nanos,
+    pub calls: u32,
+    /// The most that the largest allocator had handed out in it; none where the recording does not tell.
+    #[serde(default)]
+    pub peak_bytes: Option<u64>,
+    /// When each device was at work in it, where there are several.
+    #[serde(default)]
+    pub devices: Vec<DeviceTime>,
+    /// For drawing: stretches too short to be seen are left out.
+    pub timeline: Vec<Stretch>,
+}
+
+impl Step {
+    /// Whether medians are taken over it: nothing was compiled in it, and it is a whole step.
+    pub fn is_steady(&self) -> bool {
+        !self.compiled && self.left_out.is_none()
+    }
+
+    pub fn part(&self, part: Part) -> Nanos {
+        self.parts.iter().filter(|row| row.part == part).map(|row| row.ns).sum()
+    }
+
+    /// From the first device that finishes to the last one.
+    pub fn skew(&self) -> Option<Nanos> {
+        let ends = || self.devices.iter().map(|device| device.end_ns.0);
+        let (first, last) = (ends().min()?, ends().max()?);
+        (self.devices.len() > 1).then(|| Nanos(last - first))
+    }
+
+    /// Outside of the compiled program and of its calls.
+    pub fn outside(parts: &[PartTime]) -> Nanos {
+        let outside = |row: &&PartTime| matches!(row.part.bucket(), Bucket::Wait | Bucket::Host);
+        parts.iter().filter(outside).map(|row| row.ns).sum()
+    }
+
+    pub fn bucket(&self, bucket: Bucket) -> Nanos {
+        self.parts.iter().filter(|row| row.part.bucket() == bucket).map(|row| row.ns).sum()
+    }
+}
+
+/// A device in a step; times are from the step's start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct DeviceTime {
+    /// `/device:GPU:0`, `cpu:3`
+    pub device: String,
+    pub busy_ns: Nanos,
+    /// When it began, and when it was done.
+    pub start_ns: Nanos,
+    pub end_ns: Nanos,
+}
+
+/// How far apart devices finish.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Skew {
+    /// From the first device that finishes a steady step to the last one.
+    pub median: Estimate,
+    /// The device that is most often the last, and in how many steady steps.
+    pub last: String,
+    pub last_in: u32,
+}
+
+/// Why a step is no part of medians.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum LeftOut {
+    /// The steps were guessed, and no step follows that would show where it ends.
+    Unended,
+    /// Nothing was called or ran in it, while other steps worked.
+    Empty,
+}
+
+/// A stretch of a step, from the step's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Stretch {
+    pub part: Part,
+    pub start_ns: Nanos,
+    pub duration_ns: Nanos,
+}
+
+/// A bucket, or a part of one, over the steady steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SteadyRow {
+    pub bucket: Bucket,
+    /// Nothing for the whole bucket.
+    pub part: Option<Part>,
+    pub median: Estimate,
+    /// Of the mean step.
+    pub share: f64,
+}
