@@ -56,11 +56,20 @@ CONTRAST = """
       poor.add(`${element.tagName}.${element.getAttribute('class')} ${front} on ${back}`);
     }
   }
-  for (const mark of document.querySelectorAll('.point, .curve, .dots, .ecdf, .cross, .event')) {
+  const marks = '.point, .curve, .dots, .ecdf, .cross, .event, .interval, .estimate, .fitted, .joined';
+  for (const mark of document.querySelectorAll(marks)) {
     const style = getComputedStyle(mark);
-    const colour = mark.matches('.point, .cross') ? style.fill : style.stroke;
+    const colour = mark.matches('.point:not(.elsewhere), .cross') ? style.fill : style.stroke;
     const back = behind(mark.closest('svg'));
-    if (ratio(parse(colour).rgb, back) < 3) poor.add(mark.outerHTML.slice(0, 80));
+    if (colour === 'none') {
+      poor.add(`not drawn: ${mark.outerHTML.slice(0, 80)}`);
+      continue;
+    }
+    const shown = parse(colour).rgb.map((v, i) => v * style.opacity + back[i] * (1 - style.opacity));
+    if (ratio(shown, back) < 3) poor.add(mark.outerHTML.slice(0, 80));
+  }
+  for (const area of document.querySelectorAll('.spread, .band, .margin, .steady')) {
+    if (getComputedStyle(area).fill === 'none') poor.add(`not filled: ${area.outerHTML.slice(0, 80)}`);
   }
   return [...poor];
 })()
@@ -72,7 +81,7 @@ def assert_fits(browser: Browser) -> None:
     browser.run(UNFOLD)
     wide = browser.run(
         "[...document.body.querySelectorAll('*')]"
-        ".filter(one => !one.closest('.scroll, svg, #tip, .skip'))"
+        ".filter(one => !one.closest('.scroll, nav ul, svg, #tip, .skip'))"
         ".filter(one => one.getBoundingClientRect().right > innerWidth + 1)"
         ".map(one => one.outerHTML.slice(0, 200))"
     )

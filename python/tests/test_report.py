@@ -221,6 +221,58 @@ def test_a_point_tells_what_it_is_to_the_mouse_and_to_the_keyboard(
     assert browser.run(tip) == ""
 
 
+def test_a_tap_shows_words_that_stay_until_the_next_tap(browser: Browser, page: Path) -> None:
+    browser.open(page, width=390, height=800)
+    tip = "document.getElementById('tip').textContent"
+    browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    place = (
+        "(() => { const point = document.querySelector('svg.points .point');"
+        "point.scrollIntoView({block: 'center', behavior: 'instant'});"
+        "const box = point.getBoundingClientRect();"
+        "return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+    )
+    x, y = browser.run(place)
+    browser.run("new Promise(done => setTimeout(done, 100))")
+    browser.tap(x + 6, y + 6)
+    assert browser.run(tip).startswith("process ")
+    browser.run("new Promise(done => setTimeout(done, 100))")
+    assert browser.run(tip).startswith("process ")
+    browser.tap(2, 2)
+    assert browser.run(tip) == ""
+
+
+def test_a_heading_is_not_hidden_below_the_contents(browser: Browser, page: Path) -> None:
+    for width in (390, 1280):
+        browser.open(page, width=width, height=700)
+        for anchor in browser.run("[...document.querySelectorAll('nav a')].map(a => a.hash)"):
+            hidden = (
+                f"(() => {{ const one = document.querySelector('{anchor}');"
+                "one.scrollIntoView({behavior: 'instant'});"
+                "return one.getBoundingClientRect().top"
+                " - document.querySelector('nav').getBoundingClientRect().bottom; })()"
+            )
+            assert browser.run(hidden) >= 0, anchor
+        bar = browser.run("document.querySelector('nav').getBoundingClientRect().height")
+        assert bar < 60, width
+
+
+def test_facts_on_paper_keep_a_gap_between_name_and_value(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    glued = (
+        "[...document.querySelectorAll('dl.facts dd')].filter(dd => {"
+        "const [a, b] = [dd.previousElementSibling, dd].map(one => {"
+        "const range = document.createRange(); range.selectNodeContents(one);"
+        "return range.getBoundingClientRect(); });"
+        "return a.width && b.width && b.top < a.bottom && b.left - a.right < 4; })"
+        ".map(dd => dd.previousElementSibling.textContent)"
+    )
+    found = browser.run(glued)
+    assert browser.run("document.querySelectorAll('dl.facts dd').length") > 10
+    browser.call("Emulation.setEmulatedMedia", media="")
+    assert found == []
+
+
 def test_without_its_script_the_page_is_complete(browser: Browser, page: Path) -> None:
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     browser.open(page)

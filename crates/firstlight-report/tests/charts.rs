@@ -54,7 +54,7 @@ fn every_process_is_a_point_and_the_invalid_ones_are_crosses() {
     let model = Model::new(&document);
     let page = page(&document, Around::default());
     let arms: Vec<_> = model.cases[0].points.iter().flat_map(|(_, arms)| arms).collect();
-    let charts = charts(&page, "points");
+    let charts = charts(&page, "above points");
     assert_eq!(charts.len(), arms.len());
     for (chart, of) in charts.iter().zip(arms) {
         assert_eq!(of.points.len(), 7);
@@ -64,11 +64,37 @@ fn every_process_is_a_point_and_the_invalid_ones_are_crosses() {
 }
 
 #[test]
+fn the_typical_process_and_those_that_stand_out_are_drawn() {
+    let mut document = run();
+    let typical = |document: &RunDocument| {
+        let model = Model::new(document);
+        model.cases[0].warm[0].shown().typical.map(|of| of.sample.number)
+    };
+    let first = typical(&document);
+    assert!(first.is_some());
+    let warm = |document: &mut RunDocument, place: usize, factor: f64| {
+        let regimes = &mut document.cases[0].arms[0].regimes;
+        let warm = regimes.iter_mut().find(|of| of.regime == Regime::Warm).unwrap();
+        let steady = warm.samples[place].window.as_mut().unwrap().steady.as_mut().unwrap();
+        steady.mean_ns *= factor;
+    };
+    warm(&mut document, 1, 3.0);
+    document.cases[0].arms[0].regimes.last_mut().unwrap().samples[2].valid = false;
+    let model = Model::new(&document);
+    let shown = model.cases[0].warm[0].shown();
+    let words: Vec<&str> = shown.standing_out.iter().map(|(_, what)| *what).collect();
+    assert_eq!(words, ["slower than the others", "invalid"]);
+    assert_eq!((shown.more, shown.alike), (0, 4), "seven processes, one of them typical");
+    assert_eq!(charts(&page(&document, Around::default()), "beside series").len(), 3 + 1);
+}
+
+#[test]
 fn every_call_of_a_short_series_is_drawn() {
     let document = run();
     let model = Model::new(&document);
     let page = page(&document, Around::default());
-    let processes: Vec<_> = model.cases[0].warm.iter().flat_map(|arm| &arm.processes).collect();
+    let arms = &model.cases[0].warm;
+    let processes: Vec<_> = arms.iter().filter_map(|arm| arm.shown().typical).collect();
     let charts = charts(&page, "beside series");
     assert_eq!(charts.len(), processes.len());
     for (chart, of) in charts.iter().zip(processes) {
@@ -91,7 +117,10 @@ fn a_long_series_keeps_its_extremes() {
             block.spans = (0..5_000).map(span).collect();
         }
     }
-    assert!(page(&document, Around::default()).contains("data-columns=\"600\""));
+    let regimes = &mut document.cases[0].arms[0].regimes;
+    let warm = regimes.iter_mut().find(|of| of.regime == Regime::Warm).unwrap();
+    warm.samples[0].valid = false;
+    assert!(page(&document, Around::default()).contains("data-columns=\"240\""));
     let model = Model::new(&document);
     let series = &model.cases[0].warm[0].processes[0];
     assert_eq!((series.low, series.high), (1_000.0, 78_000.0));
@@ -152,7 +181,7 @@ fn the_phases_of_a_bar_reach_as_far_as_their_ledger() {
 #[test]
 fn a_point_chart_as_svg() {
     let page = page(&run(), Around::default());
-    insta::assert_snapshot!(charts(&page, "points")[0].replace("><", ">\n<"));
+    insta::assert_snapshot!(charts(&page, "above points")[0].replace("><", ">\n<"));
 }
 
 #[test]
@@ -165,7 +194,7 @@ fn a_forest_row_and_a_break_even_as_svg() {
 #[test]
 fn a_sweep_has_a_point_for_each_value_and_a_line() {
     let page = page(&swept(), Around::default());
-    let charts = charts(&page, "beside sweep");
+    let charts = charts(&page, "beside labelled sweep");
     assert_eq!(charts.len(), 1);
     assert_eq!(charts[0].matches("class=\"point\"").count(), 3);
     assert!(charts[0].contains("class=\"fitted\" d=\"M"));

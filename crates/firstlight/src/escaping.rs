@@ -5,24 +5,15 @@
 //! holds the same strings. Of the styles only those that the reports write pass, each legible alone.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use firstlight_report::terminal::cell_styles;
 
 const RESET: &str = "\x1b[0m";
 const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
-/// Letters on a coloured cell: foreground, background.
-const CELLS: [&str; 11] = [
-    "\x1b[30m\x1b[47m",
-    "\x1b[97m\x1b[100m",
-    "\x1b[97m\x1b[44m",
-    "\x1b[30m\x1b[46m",
-    "\x1b[30m\x1b[103m",
-    "\x1b[30m\x1b[43m",
-    "\x1b[97m\x1b[41m",
-    "\x1b[97m\x1b[45m",
-    "\x1b[30m\x1b[42m",
-    "\x1b[30m\x1b[106m",
-    "\x1b[30m\x1b[107m",
-];
+/// Letters on a coloured cell, as the bars of the reports write them: no second list can lag behind.
+static CELLS: LazyLock<Vec<String>> = LazyLock::new(cell_styles);
 const COLOURS: [&str; 7] =
     ["\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m", "\x1b[36m", "\x1b[90m"];
 
@@ -57,8 +48,9 @@ fn style(text: &str, coloured: bool) -> Option<&'static str> {
     if !text.starts_with('\x1b') {
         return None;
     }
-    let colours = CELLS.iter().chain(&COLOURS).filter(|_| !coloured);
-    [RESET, BOLD, DIM].iter().chain(colours).copied().find(|style| text.starts_with(style))
+    let cells = CELLS.iter().map(String::as_str);
+    let colours = cells.chain(COLOURS).filter(|_| !coloured);
+    [RESET, BOLD, DIM].into_iter().chain(colours).find(|style| text.starts_with(style))
 }
 
 fn push_escape(text: &mut String, c: char) {
@@ -75,6 +67,8 @@ fn is_control(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use firstlight_report::terminal::cell_styles;
+
     use super::escaped;
 
     #[test]
@@ -93,9 +87,24 @@ mod tests {
 
     #[test]
     fn our_own_styles_pass_and_cannot_be_combined_into_one_that_hides() {
-        let own = "\x1b[1mbold\x1b[0m \x1b[30m\x1b[42mR\x1b[0m\x1b[97m\x1b[41mC\x1b[0m\n\tend";
+        let own = "\x1b[1mbold\x1b[0m \x1b[30m\x1b[42mR\x1b[0m\x1b[97m\x1b[45mC\x1b[0m\n\tend";
         assert_eq!(escaped(own), own);
-        assert_eq!(escaped("\x1b[97m\x1b[41m\x1b[31mred"), "\x1b[97m\x1b[41m\\u001b[31mred");
+        assert_eq!(escaped("\x1b[97m\x1b[45m\x1b[31mred"), "\x1b[97m\x1b[45m\\u001b[31mred");
+    }
+
+    #[test]
+    fn every_cell_of_a_bar_passes_and_none_hides_its_letters() {
+        for cell in cell_styles() {
+            let bar = format!("{cell}[teardown]\x1b[0m");
+            assert_eq!(escaped(&bar), bar);
+            let codes: Vec<u8> = cell
+                .split(['\x1b', '[', 'm'])
+                .filter(|code| !code.is_empty())
+                .map(|code| code.parse().unwrap())
+                .collect();
+            let [front, back] = codes[..] else { panic!("{cell:?} is not two colours") };
+            assert_ne!(front + 10, back, "{cell:?} hides its letters");
+        }
     }
 
     #[test]

@@ -8,9 +8,13 @@ use maud::{Markup, html};
 
 use super::name;
 use super::table::{Cell, Head, Order, table};
-use crate::words::format::{bytes, duration};
+use crate::words::format::{bytes, count, duration, fit};
 
-const SHOWN_PACKAGES: usize = 25;
+const SHOWN_PACKAGES: usize = 12;
+/// Programs that cost less than these are in result.json.
+const SHOWN_PROGRAMS: usize = 12;
+/// Shapes of many arguments fill a page and say nothing more.
+const LONGEST_ARGUMENTS: usize = 200;
 /// Failing processes mostly say the same.
 const SHOWN_FAILURES: usize = 3;
 
@@ -21,7 +25,9 @@ pub(super) fn arms(case: &CaseResult) -> Markup {
             details {
                 summary { (name(&arm.name)) ": results, caches, programs, imports" }
                 p { "Its results " bdi { (agreement(&arm.agreement)) } "." }
-                @for regime in &arm.regimes { (evidence(arm, regime)) }
+                @for (index, regime) in arm.regimes.iter().enumerate() {
+                    (evidence(arm, regime, index == 0))
+                }
             }
         }
     }
@@ -42,7 +48,8 @@ fn agreement(of: &Agreed) -> String {
     }
 }
 
-fn evidence(arm: &ArmResult, of: &RegimeResult) -> Markup {
+/// All regimes of an arm import the same packages, so that only the first one lists them.
+fn evidence(arm: &ArmResult, of: &RegimeResult, is_first: bool) -> Markup {
     let about = |what: &str| format!("{what} of {} in the regime {}", arm.name, of.regime);
     let policy = &of.policy;
     html! {
@@ -61,9 +68,9 @@ fn evidence(arm: &ArmResult, of: &RegimeResult) -> Markup {
             p { strong { "INVALID" } ": no process counts. What follows is for reading only." }
         }
         @if let Some(summary) = of.summary.as_ref().or(of.invalid_summary.as_deref()) {
-            @if !summary.caches.is_empty() { (caches(&about("Caches"), &summary.caches)) }
+            (caches(&about("Caches"), &summary.caches))
             @if !summary.programs.is_empty() { (programs(&about("Compiled programs"), &summary.programs)) }
-            @if !summary.packages.is_empty() { (packages(&about("Imports"), &summary.packages)) }
+            @if is_first && !summary.packages.is_empty() { (packages(&about("Imports"), &summary.packages)) }
         }
         @for sample in of.samples.iter().filter(|sample| !sample.valid).take(SHOWN_FAILURES) {
             (said(sample))
@@ -87,7 +94,9 @@ fn caches(caption: &str, layers: &[LayerEvidence]) -> Markup {
         )
     };
     let count = |of: Option<u64>| of.map_or_else(|| "unknown".to_owned(), |of| of.to_string());
-    let rows: Vec<Vec<Cell>> = layers
+    let (used, idle): (Vec<&LayerEvidence>, Vec<_>) = layers.iter().partition(|of| was_used(of));
+    let idle: Vec<&str> = idle.iter().map(|layer| layer.layer.name()).collect();
+    let rows: Vec<Vec<Cell>> = used
         .iter()
         .map(|layer| {
             vec![
@@ -100,7 +109,15 @@ fn caches(caption: &str, layers: &[LayerEvidence]) -> Markup {
             ]
         })
         .collect();
-    table(caption, Order::Fixed, &heads, &rows)
+    html! {
+        @if !rows.is_empty() { (table(caption, Order::Fixed, &heads, &rows)) }
+        @if !idle.is_empty() { p class="note" { "Caches without files and requests: " (idle.join(", ")) "." } }
+    }
+}
+
+fn was_used(layer: &LayerEvidence) -> bool {
+    let has_files = |files: Option<Inventory>| files.is_some_and(|files| files.entries > 0);
+    layer.requests.unwrap_or(0) > 0 || has_files(layer.before) || has_files(layer.after)
 }
 
 fn programs(caption: &str, programs: &[Program]) -> Markup {
@@ -115,8 +132,12 @@ fn programs(caption: &str, programs: &[Program]) -> Markup {
         Head::Text("source"),
         Head::Text("compiled again because"),
     ];
-    let rows: Vec<Vec<Cell>> = programs
-        .iter()
+    let cost = |of: &Program| of.trace_ns + of.lower_ns + of.compile_ns;
+    let mut costly: Vec<&Program> = programs.iter().collect();
+    costly.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+    let rest = costly.split_off(costly.len().min(SHOWN_PROGRAMS));
+    let rows: Vec<Vec<Cell>> = costly
+        .into_iter()
         .map(|of| {
             let time = |ns: f64| Cell::number(duration(ns), ns);
             vec![
@@ -132,11 +153,19 @@ fn programs(caption: &str, programs: &[Program]) -> Markup {
             ]
         })
         .collect();
-    table(caption, Order::Sortable, &heads, &rows)
+    html! {
+        (table(caption, Order::Sortable, &heads, &rows))
+        @if !rest.is_empty() {
+            p class="note" {
+                (count(rest.len() as u64, "more program")) ", "
+                (duration(rest.iter().map(|of| cost(of)).sum())) " together, in result.json."
+            }
+        }
+    }
 }
 
 fn long(text: Option<&str>) -> Cell {
-    Cell::Long(html! { bdi { (text.unwrap_or_default()) } })
+    Cell::Long(html! { bdi { (fit(text.unwrap_or_default(), LONGEST_ARGUMENTS)) } })
 }
 
 fn packages(caption: &str, packages: &[PackageMean]) -> Markup {

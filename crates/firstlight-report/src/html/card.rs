@@ -4,7 +4,6 @@ use firstlight_schema::run::CaseResult;
 use firstlight_schema::suite::Regime;
 use maud::{Markup, html};
 
-use super::case::place;
 use super::name;
 use crate::model::Case;
 use crate::svg::{arm_class, break_even, totals};
@@ -28,7 +27,7 @@ pub(super) fn card(id: &str, case: &Case<'_>) -> Markup {
                     }
                 }
             }
-            @if let Some(picture) = picture(id, case.of) { (picture) }
+            @if let Some(picture) = picture(id, case) { (picture) }
         }
     }
 }
@@ -45,12 +44,12 @@ fn sentence(text: &str) -> String {
 }
 
 /// Where the arms' costs cross: the pair with its interval, or all arms where there are more.
-fn picture(id: &str, case: &CaseResult) -> Option<Markup> {
-    let picture = if has_many_pairs(case) {
-        totals(&format!("{id}-totals"), case, Regime::ColdClean)?
+fn picture(id: &str, case: &Case<'_>) -> Option<Markup> {
+    let picture = if has_many_pairs(case.of) {
+        totals(&format!("{id}-totals"), case.of, Regime::ColdClean, &case.cast)?
     } else {
-        let even = case.break_evens.first()?;
-        let classes = [&even.arm, &even.against].map(|arm| arm_class(place(case, arm)));
+        let even = case.of.break_evens.first()?;
+        let classes = [&even.arm, &even.against].map(|arm| arm_class(&case.cast, arm));
         break_even(&format!("{id}-card"), even, [&classes[0], &classes[1]])?
     };
     Some(html! {

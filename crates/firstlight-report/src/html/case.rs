@@ -30,7 +30,7 @@ pub(super) fn case(of: &Case<'_>) -> Markup {
                     (answer(&format!("Which arm for how many calls, {cold}"), "The cheapest arm, start-up included", tables::cheapest(of.of, cold)))
                 }
             }
-            (break_even::break_evens(id, of.of))
+            (break_even::break_evens(id, of))
             div id={ (id) "-findings" } { (findings::findings("Findings", &of.findings)) }
             (imports::imports(id, of.of))
             (warm::warm(id, of))
@@ -75,9 +75,4 @@ fn row(of: &Row<'_>) -> Vec<Cell> {
         Cell::number(of.processes.clone(), crate::svg::real(of.valid)),
         Cell::Long(html! { (of.what) }),
     ]
-}
-
-/// Where an arm stands among its case's arms, which gives it its colour.
-pub(super) fn place(of: &firstlight_schema::run::CaseResult, arm: &str) -> usize {
-    of.arms.iter().position(|known| known.name == arm).unwrap_or(0)
 }

@@ -154,7 +154,7 @@ fn results(model: &Model<'_>, traced: Option<&SuiteTraceDocument>) -> Markup {
     html! {
         @for case in &model.cases { (case::case(case)) }
         (verdicts::overview(model))
-        (sweeps::sweeps(model.document))
+        (sweeps::sweeps(model))
         @if let Some(traced) = traced { (recording::recording(traced)) }
         (manifest::manifest(model))
         (glossary::glossary())

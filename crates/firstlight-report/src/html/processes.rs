@@ -3,7 +3,6 @@
 use firstlight_schema::suite::Regime;
 use maud::{Markup, html};
 
-use super::case::place;
 use super::name;
 use super::table::{Cell, Head, Order, table};
 use crate::model::{Case, Points};
@@ -38,7 +37,7 @@ fn of_regime(id: &str, case: &Case<'_>, regime: Regime, arms: &[Points<'_>]) -> 
             figure {
                 figcaption { (name(&of.name())) span class="soft" { (counted(of)) } }
                 @if let Some(scale) = &scale {
-                    @let class = arm_class(place(case.of, of.arm));
+                    @let class = arm_class(&case.cast, of.arm);
                     (picture(&format!("{id}-points-{regime}-{index}"), of, scale, &class))
                 }
             }

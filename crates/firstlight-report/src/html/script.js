@@ -61,10 +61,23 @@
       words.set(part, title.textContent);
       title.remove();
       parts.push(part);
-      part.addEventListener('pointerenter', () => show(part));
-      part.addEventListener('pointerleave', hide);
+      part.addEventListener('pointerenter', (event) => { if (event.pointerType !== 'touch') show(part); });
+      part.addEventListener('pointerleave', (event) => { if (event.pointerType !== 'touch') hide(); });
     }
     if (!parts.length) continue;
+    // A finger covers what it points at and leaves at once: the words of the nearest part stay.
+    chart.addEventListener('pointerup', (event) => {
+      if (event.pointerType !== 'touch') return;
+      const away = (part) => {
+        const box = part.getBoundingClientRect();
+        const beyond = (at, from, to) => Math.max(from - at, 0, at - to);
+        return Math.hypot(
+          beyond(event.clientX, box.left, box.right),
+          beyond(event.clientY, box.top, box.bottom),
+        );
+      };
+      show(parts.reduce((best, part) => (away(part) < away(best) ? part : best)));
+    });
     chart.tabIndex = 0;
     chart.addEventListener('focus', () => { if (chart.matches(':focus-visible')) show(parts[0]); });
     chart.addEventListener('blur', hide);
@@ -80,6 +93,7 @@
   // A chart that takes the focus is scrolled into view, and its words go with it.
   const follow = () => (told && told.closest('svg') === document.activeElement ? show(told) : hide());
   addEventListener('scroll', follow, { passive: true });
+  addEventListener('pointerdown', (event) => { if (event.pointerType === 'touch') hide(); });
   addEventListener('beforeprint', () => {
     for (const details of document.querySelectorAll('details')) details.open = true;
   });

@@ -75,7 +75,8 @@ fn cell(index: usize, of: &Cell) -> Markup {
         Cell::Text(text) => html! { td class="name" { (text) } },
         Cell::Word(text) => html! { td class="word" { (text) } },
         Cell::Number(text, key) => {
-            let key = key.map_or_else(String::new, |key| key.to_string());
+            // Five digits sort as well as seventeen.
+            let key = key.map_or_else(String::new, |key| format!("{key:.4e}"));
             html! { td class="n" data-key=(key) { (text) } }
         }
         Cell::Long(text) => html! { td class="long" { (text) } },

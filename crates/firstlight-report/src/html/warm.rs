@@ -2,12 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::case::place;
 use super::name;
 use super::table::{Cell, Head, Order, table};
 use crate::model::{Case, Drawn, Series, WarmArm};
-use crate::svg::{arm_class, calls, series as picture, series_scale};
-use crate::words::format::{duration, share};
+use crate::svg::{arm_class, calls, key, series as picture, series_scale};
+use crate::words::format::{count, duration, share};
 
 pub(super) fn warm(id: &str, case: &Case<'_>) -> Markup {
     if case.warm.iter().all(|arm| arm.processes.is_empty()) {
@@ -16,7 +15,7 @@ pub(super) fn warm(id: &str, case: &Case<'_>) -> Markup {
     html! {
         h3 { "Warm calls in order" }
         p class="note" {
-            "One picture for each process, its calls from left to right. The field is the steady part, thin lines are the means of stretches of one level, dashed lines are things that happened in the window and do not belong there."
+            "The process closest to the median, and those that stand out, with their calls from left to right. The shaded field is the steady part. Thin lines are the means of stretches of one level. Dashed lines mark a compilation or another disturbance in the window."
         }
         @for (index, arm) in case.warm.iter().enumerate().filter(|(_, arm)| !arm.processes.is_empty()) {
             (of_arm(&format!("{id}-warm-{index}"), case, arm))
@@ -24,13 +23,11 @@ pub(super) fn warm(id: &str, case: &Case<'_>) -> Markup {
         @if let Some(of) = &case.calls {
             h4 { "Single calls of the steady parts" }
             p class="note" { "The share of calls that took no longer, valid processes together." }
-            (calls(&format!("{id}-calls"), of, |arm| place(case.of, arm)))
+            (calls(&format!("{id}-calls"), of, &case.cast))
             ul class="legend" {
                 @for (arm, n, _) in &of.arms {
                     li {
-                        svg class={ "swatch " (arm_class(place(case.of, arm))) } width="28" height="10" aria-hidden="true" {
-                            path class="curve" d="M0 5H28" {}
-                        }
+                        (key(&case.cast, arm))
                         span { (name(arm)) ", " (n) " calls" }
                     }
                 }
@@ -41,7 +38,7 @@ pub(super) fn warm(id: &str, case: &Case<'_>) -> Markup {
 
 fn of_arm(id: &str, case: &Case<'_>, arm: &WarmArm<'_>) -> Markup {
     let scale = series_scale(arm);
-    let class = arm_class(place(case.of, arm.arm));
+    let class = arm_class(&case.cast, arm.arm);
     html! {
         h4 { (name(arm.arm)) }
         @if let Some(of) = &arm.regime.warm {
@@ -53,14 +50,27 @@ fn of_arm(id: &str, case: &Case<'_>, arm: &WarmArm<'_>) -> Markup {
                 "."
             }
         }
-        div class="grid-2" {
-            @for (index, of) in arm.processes.iter().enumerate() {
-                figure {
-                    figcaption { (caption(of)) }
-                    @if let Some(scale) = scale.as_ref().filter(|_| of.high > 0.0) {
-                        (picture(&format!("{id}-{index}"), arm.arm, of, scale, &class))
-                    }
+        @let shown = arm.shown();
+        @let draw = |index: usize, of: &Series<'_>, what: &str| html! {
+            figure {
+                figcaption { strong { (what) } ": " (caption(of)) }
+                @if let Some(scale) = scale.as_ref().filter(|_| of.high > 0.0) {
+                    (picture(&format!("{id}-{index}"), arm.arm, of, scale, &class))
                 }
+            }
+        };
+        div class="grid-2" {
+            @if let Some(of) = shown.typical { (draw(0, of, "Typical")) }
+            @for (index, (of, what)) in shown.standing_out.iter().enumerate() {
+                (draw(index + 1, of, what))
+            }
+        }
+        @if shown.alike + shown.more > 0 {
+            p class="note" {
+                @if shown.alike > 0 { (count(shown.alike as u64, "process")) " like the typical one" }
+                @if shown.alike > 0 && shown.more > 0 { " and " }
+                @if shown.more > 0 { (shown.more) " more that stand out" }
+                " are not drawn; the table lists all."
             }
         }
         details { summary { "Numbers of these processes" } (numbers(arm)) }

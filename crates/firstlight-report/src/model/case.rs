@@ -1,5 +1,8 @@
 //! One case: its rows, its processes as points, its warm series, its findings.
 
+use std::rc::Rc;
+
+use firstlight_plot::palette::Cast;
 use firstlight_schema::diagnosis::Diagnosis;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
@@ -32,6 +35,8 @@ pub struct Case<'a> {
     pub memory: Vec<MemoryOf<'a>>,
     /// The command that measures this case again.
     pub rerun: String,
+    /// How the arms are drawn.
+    pub cast: Rc<Cast>,
 }
 
 /// The phases up to the first result, of one arm in one cold regime.
@@ -47,7 +52,12 @@ pub struct Ledger<'a> {
 }
 
 impl<'a> Case<'a> {
-    pub(super) fn new(document: &RunDocument, of: &'a CaseResult, anchor: String) -> Self {
+    pub(super) fn new(
+        document: &RunDocument,
+        of: &'a CaseResult,
+        anchor: String,
+        cast: &Rc<Cast>,
+    ) -> Self {
         let all = || of.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |one| (arm, one)));
         let warm: Vec<WarmArm<'a>> =
             all().filter(|(_, of)| !of.regime.is_cold()).map(WarmArm::new).collect();
@@ -63,6 +73,7 @@ impl<'a> Case<'a> {
             findings: of_the_case(of),
             memory: all().filter_map(MemoryOf::new).collect(),
             rerun: rerun(document, of),
+            cast: Rc::clone(cast),
         }
     }
 }

@@ -8,11 +8,16 @@ mod memory;
 mod points;
 mod rerun;
 mod series;
+mod shown;
 mod typical;
 
+use std::rc::Rc;
+
+use firstlight_plot::palette::Cast;
 use firstlight_schema::run::RunDocument;
 
 use crate::words::findings::{Told, of_the_machine};
+use crate::words::slug::unique;
 
 pub use crate::words::row::Row;
 pub use calls::{BINS, Distribution};
@@ -22,6 +27,7 @@ pub use manifest::{Fact, Group};
 pub use memory::{MemoryOf, PhaseRow};
 pub use points::{Point, Points};
 pub use series::{COLUMNS, Column, Drawn, Series, WarmArm};
+pub use shown::Shown;
 pub(crate) use typical::typical;
 
 /// A run as a reader wants to see it.
@@ -32,20 +38,30 @@ pub struct Model<'a> {
     /// Findings about the machine as a whole.
     pub machine: Vec<Told>,
     pub manifest: Vec<Group>,
+    /// How the arms are drawn.
+    pub cast: Rc<Cast>,
 }
 
 impl<'a> Model<'a> {
     pub fn new(document: &'a RunDocument) -> Self {
+        Self::beside(document, &[])
+    }
+
+    /// The same, drawn as beside all arms that its suite declares, chosen or not.
+    pub fn beside(document: &'a RunDocument, declared: &[String]) -> Self {
+        let arms = document.cases.iter().flat_map(|case| &case.arms).map(|arm| &arm.name);
+        let cast = Rc::new(Cast::new(arms.chain(declared).map(String::as_str)));
         Self {
             document,
             cases: document
                 .cases
                 .iter()
                 .zip(anchors(document))
-                .map(|(case, anchor)| Case::new(document, case, anchor))
+                .map(|(case, anchor)| Case::new(document, case, anchor, &cast))
                 .collect(),
             machine: of_the_machine(document),
             manifest: manifest::manifest(document),
+            cast,
         }
     }
 
@@ -65,18 +81,5 @@ impl<'a> Model<'a> {
 
 /// `case-mlp`, `case-mlp-2`: names as addresses of places in a page.
 fn anchors(document: &RunDocument) -> Vec<String> {
-    let mut seen: Vec<String> = Vec::new();
-    for case in &document.cases {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-        let name: String = case.name.chars().take(60).map(plain).collect();
-        let first = format!("case-{name}");
-        let mut anchor = first.clone();
-        let mut number = 2;
-        while seen.contains(&anchor) {
-            anchor = format!("{first}-{number}");
-            number += 1;
-        }
-        seen.push(anchor);
-    }
-    seen
+    unique(document.cases.iter().map(|case| format!("case-{}", case.name)))
 }

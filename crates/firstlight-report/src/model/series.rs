@@ -9,8 +9,8 @@ use firstlight_schema::warm::Window;
 
 use super::events::{Mark, marks};
 
-/// As many columns as a picture has; a series with fewer calls is drawn call by call.
-pub const COLUMNS: usize = 600;
+/// About as many columns as a picture has; a series with fewer calls is drawn call by call.
+pub const COLUMNS: usize = 240;
 
 /// One arm's warm processes, and the range that holds all their calls.
 #[derive(Debug)]

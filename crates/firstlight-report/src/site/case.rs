@@ -1,5 +1,6 @@
 //! A case's page: its history in every regime, then every snapshot with its verdict.
 
+use firstlight_plot::palette::Cast;
 use firstlight_schema::site::Figure;
 use firstlight_schema::suite::Regime;
 use maud::{Markup, html};
@@ -9,7 +10,7 @@ use super::{Site, links, machine, time, when};
 use crate::html::table::{Cell, Head, Order, table};
 use crate::html::verdicts::badge;
 use crate::html::{frame, name};
-use crate::svg::{Break, HistoryChart, arm_class};
+use crate::svg::{Break, HistoryChart, key};
 use crate::words::verdict::times;
 
 const HEADS: [Head<'static>; 10] = [
@@ -27,6 +28,7 @@ const HEADS: [Head<'static>; 10] = [
 
 pub(super) fn page(all: &Site<'_>, suite: &str, case: &str) -> String {
     let timeline = Timeline::new(all, suite, case);
+    let cast = all.cast(suite);
     let breaks = timeline.breaks();
     let body = html! {
         header {
@@ -42,7 +44,7 @@ pub(super) fn page(all: &Site<'_>, suite: &str, case: &str) -> String {
             }
         }
         main id="main" {
-            (history(&timeline, &breaks))
+            (history(&timeline, &breaks, &cast))
             (machines(&timeline))
             (snapshots(all, &timeline))
         }
@@ -51,7 +53,7 @@ pub(super) fn page(all: &Site<'_>, suite: &str, case: &str) -> String {
     frame(&format!("{case}, {suite}"), &body)
 }
 
-fn history(timeline: &Timeline<'_>, breaks: &[Break]) -> Markup {
+fn history(timeline: &Timeline<'_>, breaks: &[Break], cast: &Cast) -> Markup {
     let days = timeline.days();
     html! {
         section aria-labelledby="history" {
@@ -60,15 +62,15 @@ fn history(timeline: &Timeline<'_>, breaks: &[Break]) -> Markup {
                 "Each point is a snapshot with its interval. Points are joined while the machine, the suite's files and firstlight's version stay the same. Hollow points are of other machines than the first."
             }
             ul class="legend" {
-                @for (index, arm) in timeline.arms.iter().enumerate() {
-                    li { span class=(arm_class(index)) { "●" } (name(arm)) }
-                }
+                @for arm in &timeline.arms { li { (key(cast, arm)) (name(arm)) } }
             }
             @for regime in Regime::ALL {
                 @let lines = timeline.lines(regime);
                 @let id = format!("history-{}", regime.name());
                 @let title = format!("Time in the regime {regime}, over snapshots");
-                @let chart = HistoryChart { id: &id, title: &title, lines: &lines, breaks, days: &days };
+                @let chart = HistoryChart {
+                    id: &id, title: &title, lines: &lines, cast, what: what(regime), breaks, days: &days,
+                };
                 @if let Some(picture) = chart.draw() {
                     figure { figcaption { strong { (regime) } } (picture) }
                 }
@@ -78,6 +80,14 @@ fn history(timeline: &Timeline<'_>, breaks: &[Break]) -> Markup {
                 ul { @for one in breaks { li { bdi { (one.why) } } } }
             }
         }
+    }
+}
+
+fn what(regime: Regime) -> &'static str {
+    match regime {
+        Regime::Warm => "time per call",
+        Regime::ColdClean | Regime::ColdPrimed => "time to first result",
+        Regime::Fresh => "wall time",
     }
 }
 

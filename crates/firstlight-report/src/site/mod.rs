@@ -8,6 +8,7 @@ mod timeline;
 
 use std::collections::HashMap;
 
+use firstlight_plot::palette::Cast;
 use firstlight_schema::comparison::Verdict;
 use firstlight_schema::site::{Figure, Published, Step};
 use maud::{Markup, html};
@@ -50,6 +51,13 @@ impl<'a> Site<'a> {
         cases.sort_unstable();
         cases.dedup();
         cases
+    }
+
+    /// How the arms of a suite are drawn, on the pages of all its cases.
+    fn cast(&self, suite: &str) -> Cast {
+        let of_suite = self.snapshots.iter().filter(|one| one.suite == suite);
+        let figures = of_suite.flat_map(|one| &one.cases).flat_map(|case| &case.figures);
+        Cast::new(figures.map(|figure| figure.arm.as_str()))
     }
 
     /// What is slower than before it, the newest first.

@@ -63,12 +63,12 @@ impl<'a> Timeline<'a> {
     }
 
     /// Lines of one regime, each within one machine and one part of its history.
-    pub(super) fn lines(&self, regime: Regime) -> Vec<Line> {
-        let mut found: Vec<((usize, usize, usize), Line)> = Vec::new();
+    pub(super) fn lines(&self, regime: Regime) -> Vec<Line<'a>> {
+        let mut found: Vec<((&str, usize, usize), Line<'a>)> = Vec::new();
         for entry in &self.entries {
             for figure in entry.case.figures.iter().filter(|figure| figure.regime == regime) {
                 let Some(estimate) = figure.estimate else { continue };
-                let arm = self.arms.iter().position(|arm| *arm == figure.arm).unwrap_or(0);
+                let arm = figure.arm.as_str();
                 let key = (arm, entry.machine, entry.part);
                 let moment = Moment { at: entry.snapshot.at, estimate, told: told(entry, figure) };
                 let known = found.iter_mut().rev().find(|(known, _)| *known == key);

@@ -3,7 +3,7 @@
 use firstlight_schema::comparison::{BreakEven, Total};
 use maud::{Markup, html};
 
-use super::frame::{AXIS, Picture, below, beside, line, pc, px, stretched, up};
+use super::frame::{AXIS, Picture, TITLE, below, beside, line, pc, px, stretched, titles, up};
 use crate::words::format::{calls, duration};
 use crate::words::verdict::answer;
 use firstlight_plot::scale::{Scale, real};
@@ -32,7 +32,7 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
     let above = ends[0].1 <= ends[1].1;
     let title = format!("Total time of {} and {} against calls, {}", of.arm, of.against, of.cold);
     let picture =
-        Picture { id, title: &title, description: &answer(of), height: PLOT + AXIS + 14.0 };
+        Picture { id, title: &title, description: &answer(of), height: PLOT + AXIS + TITLE };
     Some(picture.draw(
         "beside break-even",
         &html! {
@@ -41,7 +41,7 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
             (beside(&y.durations(4), &y, PLOT))
             (stretched(PLOT, &html! {
                 @if let Some(area) = area(&curve, &x, &y) {
-                    path class={ "interval " (classes[0]) } d=(area) {}
+                    path class={ "spread " (classes[0]) } d=(area) {}
                 }
                 path class={ "curve " (classes[1]) } d=(path(|total| total.against_ns)) {}
                 path class={ "curve " (classes[0]) } d=(path(|total| total.arm_ns)) {}
@@ -53,7 +53,7 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
                     (name)
                 }
             }
-            text class="axis" x="50%" y=(px(PLOT + AXIS + 12.0)) text-anchor="middle" { "calls" }
+            (titles("calls", "total time from the start of the process", PLOT))
             @for total in of.curve.iter().step_by(of.curve.len().div_ceil(TOLD)) {
                 rect class="hover" x=(pc(x.at(total.calls) - 0.012)) y="0" width="2.4%"
                     height=(px(PLOT)) {

@@ -3,15 +3,16 @@
 use maud::{Markup, html};
 
 use super::arm_class;
-use super::frame::{AXIS, Picture, below, line, stretched, up};
+use super::frame::{AXIS, Picture, TITLE, below, line, stretched, titles, up};
 use crate::model::Distribution;
 use crate::words::format::duration;
+use firstlight_plot::palette::Cast;
 use firstlight_plot::scale::{Scale, real};
 
 const PLOT: f64 = 130.0;
 
-/// One curve for each arm, coloured as `index` numbers it.
-pub(crate) fn calls(id: &str, of: &Distribution<'_>, index: impl Fn(&str) -> usize) -> Markup {
+/// One curve for each arm.
+pub(crate) fn calls(id: &str, of: &Distribution<'_>, cast: &Cast) -> Markup {
     let scale = Scale::exact(of.low, of.high, of.logarithmic);
     let description = format!(
         "empirical distribution of single calls, from {} to {}; {}",
@@ -24,14 +25,15 @@ pub(crate) fn calls(id: &str, of: &Distribution<'_>, index: impl Fn(&str) -> usi
             .join(", ")
     );
     let title = "Every call of the steady parts";
-    let picture = Picture { id, title, description: &description, height: PLOT + AXIS };
+    let picture = Picture { id, title, description: &description, height: PLOT + AXIS + TITLE };
     picture.draw(
-        "calls",
+        "above calls",
         &html! {
             (below(&scale.durations(4), &scale, PLOT))
+            (titles("time of a call", "share of calls that took no longer", PLOT))
             (stretched(PLOT, &html! {
                 @for (arm, calls, counts) in &of.arms {
-                    path class={ "ecdf " (arm_class(index(arm))) } data-calls=(calls)
+                    path class={ "ecdf " (arm_class(cast, arm)) } data-calls=(calls)
                         d=(curve(*calls, counts)) {
                         title { (arm) ": " (calls) " calls" }
                     }

@@ -10,6 +10,8 @@ use firstlight_plot::scale::Scale;
 pub(super) const WIDTH: f64 = 1000.0;
 /// Room for the labels below an axis.
 pub(super) const AXIS: f64 = 20.0;
+/// Room for the title of the horizontal axis.
+pub(super) const TITLE: f64 = 14.0;
 
 /// A picture with its name and what can be said of it in words.
 pub(super) struct Picture<'a> {
@@ -73,6 +75,15 @@ fn anchor(place: f64) -> &'static str {
         p if p < 0.05 => "start",
         p if p > 0.95 => "end",
         _ => "middle",
+    }
+}
+
+/// What both axes show: below the labels of the horizontal one, and above the vertical one, where the
+/// style sheet leaves room (`.above`, `.beside`).
+pub(super) fn titles(across: &str, upwards: &str, height: f64) -> Markup {
+    html! {
+        text class="axis" x="50%" y=(px(height + AXIS + 11.0)) text-anchor="middle" { (across) }
+        text class="axis" x="0" y="-7" text-anchor="start" { (upwards) }
     }
 }
 

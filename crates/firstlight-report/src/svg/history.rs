@@ -5,7 +5,9 @@ use firstlight_schema::estimate::Estimate;
 use maud::{Markup, html};
 
 use super::arm_class;
-use super::frame::{AXIS, Picture, below, beside, line, pc, px, stretched, up};
+use super::frame::{AXIS, Picture, TITLE, below, beside, line, pc, px, stretched, titles, up};
+use super::looks::marker;
+use firstlight_plot::palette::Cast;
 use firstlight_plot::scale::Scale;
 
 const TOP: f64 = 16.0;
@@ -14,9 +16,8 @@ const PLOT: f64 = 200.0;
 const ROOM_FOR_A_LABEL: f64 = 0.16;
 
 /// Snapshots of one arm between two breaks.
-pub(crate) struct Line {
-    /// The number that gives the arm its colour.
-    pub(crate) arm: usize,
+pub(crate) struct Line<'a> {
+    pub(crate) arm: &'a str,
     /// Points of the first machine are filled, those of others are not.
     pub(crate) is_elsewhere: bool,
     pub(crate) moments: Vec<Moment>,
@@ -41,7 +42,10 @@ pub(crate) struct Break {
 pub(crate) struct HistoryChart<'a> {
     pub(crate) id: &'a str,
     pub(crate) title: &'a str,
-    pub(crate) lines: &'a [Line],
+    pub(crate) lines: &'a [Line<'a>],
+    pub(crate) cast: &'a Cast,
+    /// What is measured.
+    pub(crate) what: &'a str,
     pub(crate) breaks: &'a [Break],
     /// Days that may be written below the axis, in order.
     pub(crate) days: &'a [(f64, String)],
@@ -62,36 +66,36 @@ impl HistoryChart<'_> {
             self.lines.len(),
             self.breaks.len()
         );
-        let height = TOP + PLOT + AXIS;
+        let height = TOP + PLOT + AXIS + TITLE;
         let picture = Picture { id: self.id, title: self.title, description: &description, height };
         Some(picture.draw(
             "beside history",
             &html! {
+                (titles("", self.what, 0.0))
                 (breaks(self.breaks, &x))
-                svg x="0" y=(px(TOP)) width="100%" height=(px(PLOT + AXIS)) {
+                svg x="0" y=(px(TOP)) width="100%" height=(px(PLOT + AXIS + TITLE)) {
+                    (titles("date of the snapshot", "", PLOT))
                     (below(&spaced(self.days, &x), &x, PLOT))
                     (beside(&y.durations(4), &y, PLOT))
-                    @for one in self.lines { (unbroken(one, &x, &y)) }
+                    @for one in self.lines { (unbroken(one, self.cast, &x, &y)) }
                 }
             },
         ))
     }
 }
 
-fn unbroken(of: &Line, x: &Scale, y: &Scale) -> Markup {
+fn unbroken(of: &Line<'_>, cast: &Cast, x: &Scale, y: &Scale) -> Markup {
     let at = |ns: f64| up(y.at(ns), PLOT);
     let path = line(of.moments.iter().map(|one| (x.at(one.at), at(one.estimate.point))));
     let class = if of.is_elsewhere { "point elsewhere" } else { "point" };
     html! {
-        g class=(arm_class(of.arm)) {
+        g class=(arm_class(cast, of.arm)) {
             @if of.moments.len() > 1 { (stretched(PLOT, &html! { path class="joined" d=(path) {} })) }
             @for moment in &of.moments {
                 @let (low, high) = ends(&moment.estimate);
                 @let place = pc(x.at(moment.at));
                 line class="interval" x1=(place) x2=(place) y1=(px(at(low))) y2=(px(at(high))) {}
-                circle class=(class) cx=(place) cy=(px(at(moment.estimate.point))) r="4" {
-                    title { (moment.told) }
-                }
+                (marker(cast, of.arm, (&place, &px(at(moment.estimate.point))), class, &moment.told))
             }
         }
     }

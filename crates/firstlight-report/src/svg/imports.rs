@@ -8,7 +8,7 @@ use crate::words::format::duration;
 
 const ROW: f64 = 20.0;
 /// A package narrower than this share of the picture is not drawn.
-const NARROWEST: f64 = 0.003;
+const NARROWEST: f64 = 0.01;
 /// The share of the picture that a letter needs.
 const LETTER: f64 = 0.0085;
 

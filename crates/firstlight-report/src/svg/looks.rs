@@ -1,12 +1,40 @@
-//! The colours of arms as rules of a style sheet.
+//! The colours, dashes and markers of arms: rules of a style sheet, and markers as shapes.
 
 use std::fmt::Write as _;
 
-use firstlight_plot::palette::LOOKS;
+use firstlight_plot::palette::{Cast, LOOKS};
+use maud::{Markup, html};
 
-/// An arm keeps its class, and with it colour and dashes, on the whole page.
-pub(crate) fn arm_class(index: usize) -> String {
-    format!("a{}", index % LOOKS.len())
+/// An arm keeps its class, and with it colour and dashes, wherever its name appears.
+pub(crate) fn arm_class(cast: &Cast, arm: &str) -> String {
+    format!("a{}", cast.number(arm))
+}
+
+/// The marker of an arm at a place of a picture; `x` is a share of the width, `y` in pixels.
+pub(super) fn marker(
+    cast: &Cast,
+    arm: &str,
+    place: (&str, &str),
+    class: &str,
+    told: &str,
+) -> Markup {
+    html! {
+        svg x=(place.0) y=(place.1) width="1" height="1" {
+            path class=(class) d=(cast.look(arm).marker.path()) { title { (told) } }
+        }
+    }
+}
+
+/// A line and a marker as a legend shows them.
+pub(crate) fn key(cast: &Cast, arm: &str) -> Markup {
+    html! {
+        svg class={ "swatch " (arm_class(cast, arm)) } width="28" height="12" aria-hidden="true" {
+            path class="curve" d="M0 6H28" {}
+            svg x="14" y="6" width="1" height="1" {
+                path class="mark" d=(cast.look(arm).marker.path()) {}
+            }
+        }
+    }
 }
 
 pub(crate) fn rules() -> String {
@@ -14,11 +42,8 @@ pub(crate) fn rules() -> String {
     for (index, look) in LOOKS.iter().enumerate() {
         write!(light, "--a{index}:{};", look.light).expect("a string");
         write!(dark, "--a{index}:{};", look.dark).expect("a string");
-        write!(classes, ".a{index}{{color:var(--a{index})}}").expect("a string");
-        if !look.dashes.is_empty() {
-            write!(classes, ".curve.a{index}{{stroke-dasharray:{}}}", look.dashes)
-                .expect("a string");
-        }
+        let dashes = if look.dashes.is_empty() { "none" } else { look.dashes };
+        write!(classes, ".a{index}{{color:var(--a{index});--dash:{dashes}}}").expect("a string");
     }
     format!(
         ":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}{classes}"

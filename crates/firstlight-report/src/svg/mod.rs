@@ -28,7 +28,7 @@ pub(crate) use forest::{Forest, forest_axis, forest_row, verdict_class};
 pub(crate) use history::{Break, HistoryChart, Line, Moment};
 pub(crate) use imports::imports;
 pub(crate) use ledger::{ledger_bar, swatch};
-pub(crate) use looks::arm_class;
+pub(crate) use looks::{arm_class, key};
 pub(crate) use memory::memory_bar;
 pub(crate) use points::{points, points_scale};
 pub(crate) use series::{series, series_scale};

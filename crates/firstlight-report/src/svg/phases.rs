@@ -135,7 +135,16 @@ pub(crate) const fn letter(phase: Phase) -> char {
 
 /// The colours of a phase in a terminal.
 pub(crate) fn style(phase: Phase) -> Style {
-    let (back, front) = kind(phase).look().3;
+    cell(kind(phase))
+}
+
+/// The colours of every kind in a terminal.
+pub(crate) fn cells() -> impl Iterator<Item = Style> {
+    Kind::ALL.into_iter().map(cell)
+}
+
+fn cell(kind: Kind) -> Style {
+    let (back, front) = kind.look().3;
     Style::new().bg_color(Some(Color::Ansi(back))).fg_color(Some(Color::Ansi(front)))
 }
 

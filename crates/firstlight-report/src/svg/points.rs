@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::frame::{AXIS, Picture, below, dots, line, pc, px, stretched, up};
+use super::frame::{AXIS, Picture, TITLE, below, dots, line, pc, px, stretched, titles, up};
 use crate::model::{Point, Points};
 use crate::words::format::duration;
 use firstlight_plot::scale::{Scale, real};
@@ -25,11 +25,13 @@ pub(crate) fn points(id: &str, of: &Points<'_>, scale: &Scale, class: &str) -> M
     let n = real(sorted.len().max(1));
     let height = |rank: usize| up(real(rank) / n, CURVE - 8.0) + 4.0;
     let title = format!("{} in the regime {}: {}", of.name(), of.regime, of.what);
-    let picture = Picture { id, title: &title, description: &in_words(of), height: PLOT + AXIS };
+    let picture =
+        Picture { id, title: &title, description: &in_words(of), height: PLOT + AXIS + TITLE };
     picture.draw(
-        &format!("points {class}"),
+        &format!("above points {class}"),
         &html! {
             (below(&scale.durations(4), scale, PLOT))
+            (titles(of.what, "share of processes that took no longer", PLOT))
             (stretched(PLOT, &html! { path class="ecdf" d=(steps(&sorted, scale, height)) {} }))
             @if sorted.len() <= MOST_WITH_WORDS {
                 @for (rank, (ns, point)) in sorted.iter().enumerate() {

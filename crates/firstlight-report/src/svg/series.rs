@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use super::frame::{Picture, WIDTH, beside, dots, line, pc, px, stretched, up};
+use super::frame::{
+    AXIS, Picture, TITLE, WIDTH, below, beside, dots, line, pc, px, stretched, titles, up,
+};
 use crate::model::{Column, Drawn, Series, WarmArm};
 use crate::words::format::duration;
 use firstlight_plot::scale::{Scale, real};
@@ -19,13 +21,18 @@ pub(crate) fn series_scale(arm: &WarmArm<'_>) -> Option<Scale> {
 
 pub(crate) fn series(id: &str, arm: &str, of: &Series<'_>, scale: &Scale, class: &str) -> Markup {
     let title = format!("Calls of process {} of {arm}, in order", of.sample.number);
-    let picture = Picture { id, title: &title, description: &in_words(of), height: HEIGHT };
+    let picture =
+        Picture { id, title: &title, description: &in_words(of), height: HEIGHT + AXIS + TITLE };
+    let calls_scale =
+        Scale::exact(0.0, f64::from(of.window.map_or(1, |window| window.calls.max(1))), false);
     let validity = if of.sample.valid { "" } else { " invalid" };
     picture.draw(
         &format!("beside series {class}{validity}"),
         &html! {
             (steady(of))
             (beside(&scale.durations(3), scale, HEIGHT))
+            (below(&calls_scale.numbers(4), &calls_scale, HEIGHT))
+            (titles("call", "time of a call", HEIGHT))
             (stretched(HEIGHT, &html! { (calls(of, scale)) (levels(of, scale)) }))
             @for mark in &of.marks {
                 @let place = place(of, mark.call);

@@ -4,26 +4,34 @@ use firstlight_schema::comparison::{SweepLine, SweepRow};
 use maud::{Markup, html};
 
 use super::arm_class;
-use super::frame::{AXIS, Picture, below, beside, line, pc, px, stretched, up};
-use crate::words::format::duration;
+use super::frame::{AXIS, Picture, TITLE, below, beside, line, pc, px, stretched, titles, up};
+use super::looks::marker;
+use super::totals::apart;
+use crate::words::format::{duration, fit as shortened};
+use firstlight_plot::palette::Cast;
 use firstlight_plot::scale::{Scale, number, real};
 
 const PLOT: f64 = 200.0;
 /// Straight pieces in which a fitted line is drawn: on logarithmic axes it bends.
 const PIECES: usize = 60;
 
+/// Names at the ends of lines have this much room, titles of axes this.
+const LONGEST_LABEL: usize = 14;
+const LONGEST_TITLE: usize = 40;
+
 /// Values closer than this share of the width would stand in each other's way.
 const ROOM_FOR_A_VALUE: f64 = 0.13;
 
-/// The arms of one regime; each line with the number that gives it its colour. Nothing where fewer
-/// than two values are numbers.
+/// The arms of one regime, over a parameter and what is measured. Nothing where fewer than two values
+/// are numbers.
 pub(crate) fn sweep(
     id: &str,
-    parameter: &str,
-    lines: &[(usize, &SweepLine)],
+    (parameter, what): (&str, &str),
+    lines: &[&SweepLine],
     title: &str,
+    cast: &Cast,
 ) -> Option<Markup> {
-    let rows = || lines.iter().flat_map(|(_, line)| line.rows.iter().filter_map(measured));
+    let rows = || lines.iter().flat_map(|line| line.rows.iter().filter_map(measured));
     let x = Scale::over(rows().map(|(x, ..)| x))?;
     let y = Scale::over(rows().flat_map(|(_, low, point, high)| [low, point, high]))?;
     let first = rows().next()?.0;
@@ -31,22 +39,36 @@ pub(crate) fn sweep(
         return None;
     }
     let description = format!("time against {parameter}, {} arms", lines.len());
-    let picture = Picture { id, title, description: &description, height: PLOT + AXIS };
+    let picture = Picture { id, title, description: &description, height: PLOT + AXIS + TITLE };
+    let ends: Vec<(&str, f64)> = lines.iter().filter_map(|line| end(line, &y)).collect();
+    let places = apart(&ends.iter().map(|(_, end)| *end).collect::<Vec<_>>(), PLOT);
     Some(picture.draw(
-        "beside sweep",
+        "beside labelled sweep",
         &html! {
             (below(&ticks(rows().map(|(x, ..)| x), &x), &x, PLOT))
             (beside(&y.durations(4), &y, PLOT))
-            @for (index, line) in lines {
-                g class=(arm_class(*index)) {
+            (titles(&shortened(parameter, LONGEST_TITLE), what, PLOT))
+            @for line in lines {
+                g class=(arm_class(cast, &line.arm)) {
                     (stretched(PLOT, &html! { path class="fitted" d=(fitted(line, &x, &y)) {} }))
                     @for row in &line.rows {
-                        @if let Some(values) = measured(row) { (point(line, values, &x, &y)) }
+                        @if let Some(values) = measured(row) { (point(line, values, (&x, &y), cast)) }
                     }
+                }
+            }
+            @for ((arm, _), place) in ends.iter().zip(places) {
+                text class={ "end " (arm_class(cast, arm)) } x="100%" dx="6" y=(px(place + 4.0)) {
+                    (shortened(arm, LONGEST_LABEL))
                 }
             }
         },
     ))
+}
+
+/// The height of the last value, where the arm's name stands.
+fn end<'a>(of: &'a SweepLine, y: &Scale) -> Option<(&'a str, f64)> {
+    let (_, _, time, _) = of.rows.iter().filter_map(measured).next_back()?;
+    Some((&of.arm, up(y.at(time), PLOT)))
 }
 
 /// The values themselves where there is room for them, else round numbers.
@@ -71,18 +93,16 @@ fn measured(row: &SweepRow) -> Option<(f64, f64, f64, f64)> {
 fn point(
     of: &SweepLine,
     (value, low, time, high): (f64, f64, f64, f64),
-    x: &Scale,
-    y: &Scale,
+    (x, y): (&Scale, &Scale),
+    cast: &Cast,
 ) -> Markup {
     let (place, at) = (pc(x.at(value)), |ns: f64| px(up(y.at(ns), PLOT)));
+    let (time_words, low_words, high_words) = (duration(time), duration(low), duration(high));
+    let told =
+        format!("{} at {}: {time_words} ({low_words} to {high_words})", of.arm, number(value));
     html! {
         line class="interval" x1=(place) x2=(place) y1=(at(low)) y2=(at(high)) {}
-        circle class="point" cx=(place) cy=(at(time)) r="4" {
-            title {
-                (of.arm) " at " (number(value)) ": " (duration(time)) " (" (duration(low)) " to "
-                (duration(high)) ")"
-            }
-        }
+        (marker(cast, &of.arm, (&place, &at(time)), "point", &told))
     }
 }
 

@@ -1,12 +1,13 @@
 //! Total time against calls for all arms of a case, labelled at the ends of the curves.
 
 use firstlight_analysis::cheapest::cost;
+use firstlight_plot::palette::Cast;
 use firstlight_plot::scale::{Scale, real};
 use firstlight_schema::run::CaseResult;
 use firstlight_schema::suite::Regime;
 use maud::{Markup, html};
 
-use super::frame::{AXIS, Picture, below, beside, line, px, stretched, up};
+use super::frame::{AXIS, Picture, TITLE, below, beside, line, px, stretched, titles, up};
 use super::looks::arm_class;
 use crate::words::format::{calls, duration};
 
@@ -18,24 +19,20 @@ const LINE_HEIGHT: f64 = 14.0;
 const MOST_CALLS: f64 = 1e5;
 
 /// None where fewer than two arms have a first result and warm calls.
-pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime) -> Option<Markup> {
-    let arms: Vec<_> = case
-        .arms
-        .iter()
-        .enumerate()
-        .filter_map(|(index, arm)| Some((index, arm.name.as_str(), cost(arm, cold)?)))
-        .collect();
+pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime, cast: &Cast) -> Option<Markup> {
+    let arms: Vec<_> =
+        case.arms.iter().filter_map(|arm| Some((arm.name.as_str(), cost(arm, cold)?))).collect();
     if arms.len() < 2 {
         return None;
     }
     let numbers: Vec<f64> =
         (0..=POINTS).map(|step| MOST_CALLS.powf(real(step) / real(POINTS))).collect();
-    let all = || arms.iter().flat_map(|(_, _, cost)| numbers.iter().map(|&n| cost.of(n)));
+    let all = || arms.iter().flat_map(|(_, cost)| numbers.iter().map(|&n| cost.of(n)));
     let (x, y) = (Scale::over_ratios(numbers.iter().copied())?, Scale::over_ratios(all())?);
     let title = format!("Total time of every arm against calls, {cold}");
     let words: Vec<String> = arms
         .iter()
-        .map(|(_, name, cost)| {
+        .map(|(name, cost)| {
             format!(
                 "{name}: first call {}, each further call {}",
                 duration(cost.first_ns),
@@ -45,25 +42,24 @@ pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime) -> Option<Markup
         .collect();
     let description = words.join("; ");
     let picture =
-        Picture { id, title: &title, description: &description, height: PLOT + AXIS + 14.0 };
-    let ends: Vec<f64> =
-        arms.iter().map(|(_, _, cost)| up(y.at(cost.of(MOST_CALLS)), PLOT)).collect();
-    let places = apart(&ends);
+        Picture { id, title: &title, description: &description, height: PLOT + AXIS + TITLE };
+    let ends: Vec<f64> = arms.iter().map(|(_, cost)| up(y.at(cost.of(MOST_CALLS)), PLOT)).collect();
+    let places = apart(&ends, PLOT);
     Some(picture.draw(
         "beside labelled totals",
         &html! {
             (below(&x.numbers(6), &x, PLOT))
             (beside(&y.durations(5), &y, PLOT))
-            text class="axis" x="50%" y=(px(PLOT + AXIS + 12.0)) text-anchor="middle" { "calls" }
+            (titles("calls", "total time from the start of the process", PLOT))
             (stretched(PLOT, &html! {
-                @for (index, _, cost) in &arms {
-                    path class={ "curve " (arm_class(*index)) }
+                @for (name, cost) in &arms {
+                    path class={ "curve " (arm_class(cast, name)) }
                         d=(line(numbers.iter().map(|&n| (x.at(n), up(y.at(cost.of(n)), PLOT))))) {
                     }
                 }
             }))
-            @for ((index, name, cost), place) in arms.iter().zip(places) {
-                text class={ "end " (arm_class(*index)) } x="100%" dx="6" y=(px(place + 4.0)) {
+            @for ((name, cost), place) in arms.iter().zip(places) {
+                text class={ "end " (arm_class(cast, name)) } x="100%" dx="6" y=(px(place + 4.0)) {
                     (name)
                     title { (calls(MOST_CALLS)) ": " (duration(cost.of(MOST_CALLS))) }
                 }
@@ -73,7 +69,7 @@ pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime) -> Option<Markup
 }
 
 /// Moves labels down until none overlaps, and all up again where the last would leave the picture.
-fn apart(ends: &[f64]) -> Vec<f64> {
+pub(super) fn apart(ends: &[f64], height: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ends.len()).collect();
     order.sort_by(|&a, &b| ends[a].total_cmp(&ends[b]));
     let mut places = vec![0.0; ends.len()];
@@ -82,7 +78,7 @@ fn apart(ends: &[f64]) -> Vec<f64> {
         places[index] = ends[index].max(free);
         free = places[index] + LINE_HEIGHT;
     }
-    let beyond = (free - LINE_HEIGHT - PLOT).max(0.0);
+    let beyond = (free - LINE_HEIGHT - height).max(0.0);
     places.iter().map(|place| place - beyond).collect()
 }
 
@@ -92,7 +88,7 @@ mod tests {
 
     #[test]
     fn labels_do_not_overlap_and_stay_in_the_picture() {
-        let places = apart(&[100.0, 101.0, 219.0, 218.0]);
+        let places = apart(&[100.0, 101.0, 219.0, 218.0], PLOT);
         let mut sorted = places.clone();
         sorted.sort_by(f64::total_cmp);
         assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= LINE_HEIGHT - 1e-9));

@@ -13,6 +13,7 @@ mod page;
 mod plot;
 mod rows;
 mod run;
+mod screen;
 mod sheet;
 mod short;
 mod strip;
@@ -35,10 +36,14 @@ use firstlight_schema::trace_comparison::TraceComparisonDocument;
 use page::Page;
 
 pub use run::Report;
-pub(crate) use sweeps::fit;
 
 const NARROWEST: usize = 40;
 const WIDEST: usize = 160;
+
+/// The escape sequences that colour the cells of bars: whatever makes text safe to print lets them pass.
+pub fn cell_styles() -> Vec<String> {
+    crate::svg::phases::cells().map(|style| style.to_string()).collect()
+}
 
 /// Renders documents for a terminal of a given width.
 #[derive(Clone, Copy, Debug)]

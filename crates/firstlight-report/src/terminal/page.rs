@@ -75,6 +75,28 @@ impl Page {
         self.words(sentence, 0, 2);
     }
 
+    /// A sentence in at most so many lines; what does not fit ends in an ellipsis.
+    pub(super) fn cut(&mut self, sentence: &str, lines: usize) {
+        let mut whole = Page::new(self.width);
+        whole.sentence(sentence);
+        let text = whole.finish();
+        let all: Vec<&str> = text.lines().collect();
+        if all.len() <= lines {
+            return self.sentence(sentence);
+        }
+        for (index, line) in all.iter().take(lines).enumerate() {
+            let last = index + 1 == lines;
+            let bold = last
+                && line.contains(&BOLD.to_string())
+                && !line.contains(&BOLD.render_reset().to_string());
+            let end = if bold { BOLD.render_reset().to_string() } else { String::new() };
+            match last {
+                true => self.line(&format!("{}…{end}", cut_to(line, self.width - 1))),
+                false => self.line(line),
+            }
+        }
+    }
+
     /// Words from column `used` on; further lines begin at column `margin`.
     fn words(&mut self, text: &str, mut used: usize, margin: usize) {
         let mut first = true;
@@ -94,6 +116,12 @@ impl Page {
         }
         self.text.push('\n');
     }
+}
+
+/// The front of a line that takes at most so many cells, escape sequences not counted.
+fn cut_to(line: &str, cells: usize) -> &str {
+    let ends = line.char_indices().map(|(at, c)| at + c.len_utf8());
+    ends.take_while(|&end| visible(&line[..end]) <= cells).last().map_or("", |end| &line[..end])
 }
 
 /// How many cells a word takes, escape sequences not counted.

@@ -1,6 +1,9 @@
-//! The first screen: the number, where it went, what explains it. At most 24 lines for a command or a
-//! small suite; `--full` has the rest.
+//! The first screen: the number, where it went, what explains it, in at most 24 lines; `--full` has the
+//! rest.
 
+use std::collections::BTreeMap;
+
+use firstlight_schema::comparison::SweepResult;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 use firstlight_schema::summary::{PhaseMean, Summary};
@@ -8,94 +11,185 @@ use firstlight_schema::summary::{PhaseMean, Summary};
 use super::bar::words_bar;
 use super::cold;
 use super::page::{BOLD, DIM, Page};
-use super::rows::title;
+use super::screen::{Rank, Screen};
 use super::sheet::{cells, headline};
-use super::sweeps::fit as fitted;
 use super::verdicts::control;
 use crate::words::answer::{answers, with_interval};
 use crate::words::diagnosis;
 use crate::words::findings::{Told, of_the_case, of_the_machine};
-use crate::words::format::{bytes, duration, fit};
+use crate::words::format::{bytes, count, duration, fit};
 use crate::words::headline::headline as headline_of;
+use crate::words::machine::machine;
 use crate::words::regime::label;
+use crate::words::row::about_beside;
+use crate::words::sweep::fit as fitted;
 use crate::words::table::Align;
 
-/// More cases than this are told in a sentence each.
+/// More cases than this are told in a line each.
 const FEW_CASES: usize = 2;
+/// More cases than this are only counted.
+const SHOWN_CASES: usize = 12;
+const LONGEST_CASE: usize = 24;
 const SHOWN_DIAGNOSES: usize = 5;
-const SHOWN_BARS: usize = 6;
+const SHOWN_ARMS: usize = 8;
+const SHOWN_BARS: usize = 4;
 const SHOWN_REASONS: usize = 3;
-/// Reasons that list many shapes are cut; `--full` has them whole.
-const LONGEST_REASON: usize = 160;
+const SHOWN_LINES: usize = 3;
+const REST: &str = "everything else: firstlight show RUN --full, or firstlight report RUN";
 
 pub(super) fn short(page: &mut Page, document: &RunDocument) {
+    let mut screen = Screen::new(page.width());
     let commands = cold::commands(document);
     if let Some((arm, regime)) = commands.and_then(cold::only) {
-        return command(page, arm, regime);
-    }
-    let few = document.cases.len() <= FEW_CASES;
-    for case in &document.cases {
-        match commands {
-            Some(_) => cold::titles(page, case),
-            None => title(page, case),
+        command(&mut screen, arm, regime);
+    } else if document.cases.len() <= FEW_CASES {
+        header(&mut screen, document);
+        for case in &document.cases {
+            few(&mut screen, document, case);
         }
-        for (index, sentence) in answers(case).iter().enumerate() {
-            match index {
-                0 => page.sentence(&format!("{BOLD}{sentence}{BOLD:#}")),
-                _ if few => page.sentence(sentence),
-                _ => {}
-            }
-        }
-        if few {
-            page.gap();
-            times(page, case);
-            bars(page, case);
-            if commands.is_some() {
-                cold::differences(page, case);
-            }
-        }
-        warnings(page, &of_the_case(case), case);
+    } else {
+        header(&mut screen, document);
+        many(&mut screen, document);
     }
     for sweep in &document.sweeps {
-        page.gap();
-        page.line(&format!("{BOLD}{} over {}{BOLD:#}", sweep.case, sweep.parameter));
-        for line in &sweep.lines {
-            page.sentence(&format!(
-                "{}, {}: {}",
-                line.arm,
-                line.regime,
-                fitted(line, &sweep.parameter)
-            ));
-        }
+        swept(&mut screen, sweep);
     }
     if let Some(result) = &document.control {
-        control(page, result);
+        screen.add(Rank::Evidence, true, |page| {
+            let mut whole = Page::new(usize::MAX);
+            control(&mut whole, result);
+            page.cut(whole.finish().trim(), 2);
+        });
     }
-    warn(page, &of_the_machine(document), " about the machine");
+    screen.add(Rank::Evidence, false, |page| {
+        warn(page, &of_the_machine(document), " about the machine");
+    });
+    if screen.print(page, 1) {
+        page.sentence(&format!("{DIM}{REST}{DIM:#}"));
+    }
+}
+
+/// What was measured, and on what.
+fn header(screen: &mut Screen, document: &RunDocument) {
+    if cold::commands(document).is_none() {
+        let suite = &document.suite;
+        screen.line(Rank::Answer, &format!("{BOLD}{suite}{BOLD:#}  {}", machine(document)));
+    }
+}
+
+/// A case with its answers, times and bars.
+fn few(screen: &mut Screen, document: &RunDocument, case: &CaseResult) {
+    let command = cold::commands(document).is_some();
+    screen.add(Rank::Answer, true, |page| {
+        if command {
+            cold::titles(page, case);
+        } else {
+            let about = about_beside(case, &document.cases);
+            page.cut(&format!("{BOLD}{}{BOLD:#}  {about}", case.name), 1);
+        }
+    });
+    for (index, sentence) in answers(case).iter().enumerate() {
+        match index {
+            0 => screen.add(Rank::Answer, false, |page| {
+                page.cut(&format!("{BOLD}{sentence}{BOLD:#}"), 2);
+            }),
+            _ => screen.line(Rank::Evidence, sentence),
+        }
+    }
+    screen.add(Rank::Evidence, true, |page| times(page, case));
+    if command {
+        screen.add(Rank::Evidence, false, |page| cold::differences(page, case));
+    }
+    screen.add(Rank::Detail, true, |page| bars(page, case));
+    for line in invalid(case) {
+        screen.line(Rank::Evidence, &line);
+    }
+    screen.add(Rank::Evidence, false, |page| warn(page, &of_the_case(case), ""));
+}
+
+/// A line for each case, and what is wrong in how many of them.
+fn many(screen: &mut Screen, document: &RunDocument) {
+    let shown = &document.cases[..document.cases.len().min(SHOWN_CASES)];
+    let name = |case: &CaseResult| fit(&case.name, LONGEST_CASE);
+    let widest = shown.iter().map(|case| name(case).chars().count()).max().unwrap_or(0);
+    screen.add(Rank::Answer, true, |page| {
+        for case in shown {
+            let answer = &answers(case)[0];
+            page.cut(&format!("{BOLD}{:widest$}{BOLD:#}  {answer}", name(case)), 1);
+        }
+        let more = document.cases.len() - shown.len();
+        if more > 0 {
+            page.line(&count(more as u64, "more case"));
+        }
+    });
+    let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+    for case in &document.cases {
+        for told in of_the_case(case) {
+            *found.entry(told.finding.name()).or_default() += 1;
+        }
+    }
+    let mut found: Vec<(&str, usize)> = found.into_iter().collect();
+    found.sort_by_key(|(_, cases)| std::cmp::Reverse(*cases));
+    screen.add(Rank::Evidence, true, |page| {
+        let words: Vec<String> =
+            found.iter().map(|(name, cases)| format!("{name} in {cases}")).collect();
+        if !words.is_empty() {
+            let cases = document.cases.len();
+            let words = words.join(", ");
+            page.cut(&format!("{BOLD}warnings, of {cases} cases{BOLD:#}: {words}"), 2);
+        }
+    });
+    for line in document.cases.iter().flat_map(invalid).take(SHOWN_REASONS) {
+        screen.line(Rank::Detail, &line);
+    }
+}
+
+/// The steepest lines of a sweep.
+fn swept(screen: &mut Screen, sweep: &SweepResult) {
+    let slope = |point: Option<f64>| point.unwrap_or(f64::NEG_INFINITY);
+    let mut lines: Vec<_> = sweep.lines.iter().collect();
+    lines.sort_by(|a, b| {
+        let [a, b] = [a, b].map(|line| slope(line.slope.map(|slope| slope.point)));
+        b.total_cmp(&a)
+    });
+    screen.add(Rank::Detail, true, |page| {
+        page.line(&format!("{BOLD}{} over {}{BOLD:#}", sweep.case, sweep.parameter));
+        for line in lines.iter().take(SHOWN_LINES) {
+            let words = fitted(line, &sweep.parameter);
+            page.cut(&format!("{}, {}: {words}", line.arm, line.regime), 1);
+        }
+    });
 }
 
 /// One command in one regime.
-fn command(page: &mut Page, arm: &ArmResult, regime: &RegimeResult) {
+fn command(screen: &mut Screen, arm: &ArmResult, regime: &RegimeResult) {
     let shown = regime.summary.as_ref().or(regime.invalid_summary.as_deref());
-    cold::title(page, arm);
-    page.sentence(&cold::conditions(regime.samples.len(), regime.policy, shown));
-    page.gap();
+    screen.add(Rank::Answer, false, |page| {
+        cold::title(page, arm);
+        page.cut(&cold::conditions(regime.samples.len(), regime.policy, shown), 2);
+    });
     if regime.summary.is_none() {
-        page.sentence(&cold::no_valid_sample(&regime.samples));
+        screen.add(Rank::Answer, true, |page| {
+            page.cut(&cold::no_valid_sample(&regime.samples), 3);
+        });
     }
     if let Some(summary) = shown {
         let wall = summary.first_result.as_ref().unwrap_or(&summary.wall);
         let what = if summary.first_result.is_some() { " to the first result" } else { "" };
         let peak = bytes(summary.peak_rss_bytes);
-        page.sentence(&format!("{BOLD}{}{BOLD:#}{what}, peak {peak}", with_interval(wall)));
-        let (phases, _) = headline(summary);
-        bar_with_legend(page, phases, page.width());
-        marks(page, summary);
+        screen.add(Rank::Answer, true, |page| {
+            let time = with_interval(wall);
+            page.sentence(&format!("{BOLD}{time}{BOLD:#}{what}, median; peak {peak}"));
+            let (phases, _) = headline(summary);
+            bar_with_legend(page, phases, page.width());
+        });
+        screen.add(Rank::Detail, false, |page| marks(page, summary));
     }
-    reasons(page, regime);
-    page.gap();
-    for line in regime.diagnosis.iter().take(SHOWN_DIAGNOSES) {
-        page.sentence(&diagnosis::line(line));
+    for line in reasons(regime) {
+        screen.add(Rank::Evidence, false, |page| page.cut(&line, 2));
+    }
+    for (index, line) in regime.diagnosis.iter().take(SHOWN_DIAGNOSES).enumerate() {
+        screen.add(Rank::Evidence, index == 0, |page| page.cut(&diagnosis::line(line), 3));
     }
 }
 
@@ -122,16 +216,17 @@ fn marks(page: &mut Page, summary: &Summary) {
 }
 
 /// Why samples do not count, and what is worth knowing: the first of each.
-fn reasons(page: &mut Page, regime: &RegimeResult) {
+fn reasons(regime: &RegimeResult) -> Vec<String> {
+    let mut lines = Vec::new();
     let invalid = regime.samples.iter().filter(|sample| !sample.valid).count();
     let reason = regime.samples.iter().flat_map(|sample| &sample.reasons).next();
     if let (Some(reason), true) = (reason, regime.summary.is_some()) {
         let all = regime.samples.len();
-        page.sentence(&format!("{BOLD}invalid{BOLD:#}: {invalid} of {all} samples: {reason}"));
+        lines.push(format!("{BOLD}invalid{BOLD:#}: {invalid} of {all} samples: {reason}"));
     }
-    for notice in regime.notices.iter().take(SHOWN_REASONS) {
-        page.sentence(&format!("{BOLD}{}{BOLD:#}: {}", notice.finding, notice.text));
-    }
+    let notices = regime.notices.iter().take(SHOWN_REASONS);
+    lines.extend(notices.map(|one| format!("{BOLD}{}{BOLD:#}: {}", one.finding, one.text)));
+    lines
 }
 
 /// A row for each arm, a column for each regime.
@@ -143,13 +238,13 @@ fn times(page: &mut Page, case: &CaseResult) {
         })
         .collect();
     let head = regimes.iter().map(|regime| match regime {
-        Regime::Warm => "each call".to_owned(),
-        Regime::ColdClean => first_label(case),
-        Regime::ColdPrimed => "caches primed".to_owned(),
-        Regime::Fresh => "wall time".to_owned(),
+        Regime::Warm => "each call, mean".to_owned(),
+        Regime::ColdClean => format!("{}, median", first_label(case)),
+        Regime::ColdPrimed => "caches primed, median".to_owned(),
+        Regime::Fresh => "wall time, median".to_owned(),
     });
     let mut rows = vec![[String::new()].into_iter().chain(head).collect::<Vec<_>>()];
-    rows.extend(case.arms.iter().map(|arm| {
+    rows.extend(case.arms.iter().take(SHOWN_ARMS).map(|arm| {
         let cells = regimes.iter().map(|regime| {
             let known = arm.regimes.iter().find(|known| known.regime == *regime);
             match known.map(|known| (known, headline_of(known))) {
@@ -163,6 +258,9 @@ fn times(page: &mut Page, case: &CaseResult) {
     let mut align = vec![Align::Right; regimes.len() + 1];
     align[0] = Align::Left;
     page.columns(&align, &rows);
+    if case.arms.len() > SHOWN_ARMS {
+        page.line(&format!("  {}", count((case.arms.len() - SHOWN_ARMS) as u64, "more arm")));
+    }
 }
 
 /// What the first column holds: commands need not mark a first result.
@@ -212,20 +310,25 @@ fn bars(page: &mut Page, case: &CaseResult) {
     }
 }
 
-/// Findings by name; those that make all samples of an arm invalid with their words.
-fn warnings(page: &mut Page, all: &[Told], case: &CaseResult) {
+/// Arms of which nothing counts, or that were stopped, with the reason; those of one reason together.
+fn invalid(case: &CaseResult) -> Vec<String> {
     let without = case.arms.iter().filter(|arm| {
         arm.regimes.iter().all(|regime| headline_of(regime).is_none()) || arm.stopped.is_some()
     });
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for arm in without {
         let samples = arm.regimes.iter().flat_map(|regime| &regime.samples);
         let reason = arm.stopped.as_ref().or(samples.flat_map(|sample| &sample.reasons).next());
-        if let Some(reason) = reason {
-            let reason = fit(&reason.to_string(), LONGEST_REASON);
-            page.sentence(&format!("{BOLD}invalid{BOLD:#}: {}: {reason}", arm.name));
+        let Some(reason) = reason.map(ToString::to_string) else { continue };
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, arms)) => arms.push(&arm.name),
+            None => reasons.push((reason, vec![&arm.name])),
         }
     }
-    warn(page, all, "");
+    let line = |(reason, arms): (String, Vec<&str>)| {
+        format!("{BOLD}invalid{BOLD:#}: {}: {reason}", arms.join(", "))
+    };
+    reasons.into_iter().map(line).collect()
 }
 
 fn warn(page: &mut Page, all: &[Told], about: &str) {
@@ -234,5 +337,5 @@ fn warn(page: &mut Page, all: &[Told], about: &str) {
     }
     let names: Vec<&str> = all.iter().map(|told| told.finding.name()).collect();
     let word = if names.len() == 1 { "warning" } else { "warnings" };
-    page.sentence(&format!("{BOLD}{} {word}{about}{BOLD:#}: {}", names.len(), names.join(", ")));
+    page.cut(&format!("{BOLD}{} {word}{about}{BOLD:#}: {}", names.len(), names.join(", ")), 2);
 }

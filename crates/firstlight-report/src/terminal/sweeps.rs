@@ -1,11 +1,11 @@
 //! A swept parameter: a table, constant + slope × value, and a plot.
 
 use firstlight_schema::comparison::{SweepLine, SweepResult};
-use firstlight_schema::estimate::Estimate;
 
 use super::page::{BOLD, Page};
 use crate::terminal::plot::{Draw, Series, plot};
 use crate::words::format::duration;
+use crate::words::sweep::fit;
 use crate::words::table::Align;
 
 const WIDEST_PLOT: usize = 76;
@@ -46,30 +46,6 @@ fn table(page: &mut Page, sweep: &SweepResult, lines: &[&SweepLine]) {
         rows.push([row.value.clone()].into_iter().chain(times).collect());
     }
     page.columns(&vec![Align::Right; lines.len() + 1], &rows);
-}
-
-/// The fitted line in words.
-pub(crate) fn fit(line: &SweepLine, parameter: &str) -> String {
-    let (Some(constant), Some(slope)) = (&line.constant, &line.slope) else {
-        return "too little for a line".to_owned();
-    };
-    let doubt = match (line.linear, line.largest_residual) {
-        (Some(false), Some(residual)) => {
-            format!("; not a straight line: up to {:.0} % off", residual * 100.0)
-        }
-        _ => String::new(),
-    };
-    format!("{} + {} per {parameter}{doubt}", with_interval(constant), with_interval(slope))
-}
-
-fn with_interval(of: &Estimate) -> String {
-    let signed = |ns: f64| if ns < 0.0 { format!("−{}", duration(-ns)) } else { duration(ns) };
-    match of.interval {
-        Some(interval) => {
-            format!("{} ({} to {})", signed(of.point), signed(interval.low), signed(interval.high))
-        }
-        None => signed(of.point),
-    }
 }
 
 fn picture(page: &mut Page, lines: &[&&SweepLine], title: &str) {

@@ -8,6 +8,8 @@ pub(crate) mod headline;
 pub(crate) mod machine;
 pub(crate) mod regime;
 pub(crate) mod row;
+pub(crate) mod slug;
+pub(crate) mod sweep;
 pub(crate) mod table;
 pub mod tables;
 pub(crate) mod trace;

@@ -1,8 +1,8 @@
 //! One arm in one regime as a row: the time, its interval, how many processes, whether they count.
 
 use firstlight_schema::estimate::Estimate;
-use firstlight_schema::run::{ArmResult, RegimeResult};
-use firstlight_schema::suite::Regime;
+use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
+use firstlight_schema::suite::{Regime, Scalar};
 
 use crate::words::format::{duration, rate};
 use crate::words::headline::headline;
@@ -78,9 +78,22 @@ fn has_first_result(regime: &RegimeResult) -> bool {
 }
 
 /// What sets a case apart: its parameters, and what one call gets done.
-pub(crate) fn about(case: &firstlight_schema::run::CaseResult) -> String {
+pub(crate) fn about(case: &CaseResult) -> String {
+    words(case, |_, _| true)
+}
+
+/// The same without parameters that all cases share.
+pub(crate) fn about_beside(case: &CaseResult, all: &[CaseResult]) -> String {
+    let differs = |name: &str, value: &Scalar| {
+        all.len() == 1 || all.iter().any(|other| other.parameters.get(name) != Some(value))
+    };
+    words(case, differs)
+}
+
+fn words(case: &CaseResult, shown: impl Fn(&str, &Scalar) -> bool) -> String {
+    let parameters = case.parameters.iter().filter(|(name, value)| shown(name, value));
     let mut words: Vec<String> =
-        case.parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        parameters.map(|(name, value)| format!("{name} = {value}")).collect();
     if let Some(work) = case.work.as_ref().filter(|work| work.per_call > 1.0) {
         words.push(format!("{} {} per call", work.per_call, work.unit));
     }

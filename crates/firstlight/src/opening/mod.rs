@@ -5,10 +5,11 @@ mod cold_0_1;
 use std::fs;
 use std::path::Path;
 
-use firstlight_analysis::rebuild::rebuild;
+use firstlight_analysis::rebuild::{REVISION, rebuild};
 use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::{
-    Files, Shape, check_version, is_sealed, read_document, read_origin, read_result,
+    Files, Shape, check_version, is_sealed, raw_lines, read_document, read_manifest, read_origin,
+    read_result, read_suite,
 };
 use firstlight_engine::store::read_run;
 use firstlight_schema::machine_state::MachineState;
@@ -21,7 +22,7 @@ use firstlight_schema::version::{SchemaId, Version};
 use serde::Deserialize;
 
 use crate::error::Error;
-use crate::verification::parse_records;
+use crate::verification::{parse_records, recompute};
 
 /// The run's document. A run that was cut short has all that its raw readings give.
 pub(crate) fn run(path: &Path) -> Result<RunDocument, Error> {
@@ -36,6 +37,24 @@ pub(crate) fn run(path: &Path) -> Result<RunDocument, Error> {
         return Ok(read_result(&Files::read(path)?, path)?);
     }
     document(path)
+}
+
+/// The run's document as this firstlight computes it. A snapshot of an older revision of the analysis is
+/// recomputed from its raw readings, so that every sentence and picture comes from the same analysis.
+pub(crate) fn current(path: &Path) -> Result<RunDocument, Error> {
+    let stored = run(path)?;
+    if stored.analysis >= REVISION {
+        return Ok(stored);
+    }
+    Ok(Files::read(path).ok().and_then(|files| recomputed(&files, path)).unwrap_or(stored))
+}
+
+/// None where the raw readings are not all there, or nothing follows from them.
+pub(crate) fn recomputed(files: &Files, path: &Path) -> Option<RunDocument> {
+    let manifest = read_manifest(files, path).ok()?;
+    let suite = read_suite(files, path, &manifest).ok()?;
+    let records = parse_records(&raw_lines(files, path).ok()?).ok()?;
+    recompute(&manifest, &suite, records)
 }
 
 /// A document on its own; one of firstlight 0.1's `cold` becomes a run.

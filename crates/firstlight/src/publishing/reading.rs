@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use firstlight_analysis::history::figures;
+use firstlight_analysis::rebuild::REVISION;
 use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::{Files, read_result};
 use firstlight_engine::store::write_changed;
@@ -16,7 +17,7 @@ use firstlight_schema::validation::{RuleOutcome, ValidationDocument};
 
 use super::sources::Found;
 use crate::error::Error;
-use crate::opening;
+use crate::opening::{self, recomputed};
 use crate::verification::validate;
 
 pub(super) struct Read {
@@ -56,7 +57,9 @@ fn verified(path: &Path) -> Result<(Published, RunDocument), String> {
     if !validation.passed {
         return Err(failed(&validation));
     }
-    let document = read_result(&files, path).map_err(|error| told(&error.into()))?;
+    let stored = read_result(&files, path).map_err(|error| told(&error.into()))?;
+    let outdated = stored.analysis < REVISION;
+    let document = outdated.then(|| recomputed(&files, path)).flatten().unwrap_or(stored);
     let id = validation.snapshot.ok_or("it has no id")?;
     let at = humantime::parse_rfc3339_weak(&document.created)
         .ok()

@@ -29,6 +29,7 @@ use crate::harness::build;
 use manifest::manifest_complete;
 use stored::stored;
 
+pub(crate) use recompute::recompute;
 pub(crate) use records::{on_all_cores, parse as parse_records};
 pub(crate) use stored::written;
 

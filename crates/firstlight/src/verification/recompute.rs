@@ -33,7 +33,7 @@ pub(super) fn check(
 ) -> Vec<RuleResult> {
     let processes = records.len();
     let newer = is_newer(manifest);
-    let Some(expected) = recomputed(manifest, suite, records) else {
+    let Some(expected) = recompute(manifest, suite, records) else {
         let place = Place::file(RAW, "times or counts that no process can have", "raw readings");
         return vec![RuleResult::unless(Rule::Numbers, vec![place], "nothing follows from them")];
     };
@@ -89,7 +89,7 @@ fn check_document(shape: Shape, file: &str, content: &[u8], newer: bool) -> Vec<
 }
 
 /// In a thread of its own, which may end if the readings are such as no process leaves.
-fn recomputed(
+pub(crate) fn recompute(
     manifest: &Manifest,
     suite: &SuiteFile,
     records: Vec<RawRecord>,

@@ -4,7 +4,7 @@
 mod phases;
 
 use firstlight_analysis::cheapest::cost;
-use firstlight_plot::palette::{self, Look};
+use firstlight_plot::palette::{self, Cast, Look};
 use firstlight_plot::scale::{Scale, number};
 use firstlight_plot::svg::{Anchor, Stroke, Svg};
 use firstlight_schema::comparison::SweepResult;
@@ -52,29 +52,29 @@ impl Axis {
 /// Total time against calls with every arm, from the start of the process.
 pub fn totals(case: &CaseResult, cold: Regime) -> Option<String> {
     let calls: Vec<f64> = (0..=20).map(|step| 10f64.powf(f64::from(step) / 4.0)).collect();
+    let cast = Cast::new(case.arms.iter().map(|arm| arm.name.as_str()));
     let lines: Vec<Line<'_>> = case
         .arms
         .iter()
-        .enumerate()
-        .filter_map(|(index, arm)| {
+        .filter_map(|arm| {
             let cost = cost(arm, cold)?;
             let points = calls.iter().map(|&calls| (calls, cost.of(calls), None)).collect();
-            Some(Line { name: &arm.name, look: palette::series(index), points })
+            Some(Line { name: &arm.name, look: cast.look(&arm.name), points })
         })
         .collect();
     let title = format!("{}, {cold}: total time against calls", case.name);
-    draw(&title, "calls", &lines, Axis::Ratios, Style::Line)
+    draw(&title, ("calls", "total time"), &lines, Axis::Ratios, Style::Line)
 }
 
 /// What calls take beyond something, against a swept parameter.
 pub fn overheads(sweep: &SweepResult, beyond: &str) -> Option<String> {
+    let cast = cast(sweep);
     let lines: Vec<Line<'_>> = sweep
         .overheads
         .iter()
-        .enumerate()
-        .map(|(index, line)| Line {
+        .map(|line| Line {
             name: &line.arm,
-            look: palette::series(index),
+            look: cast.look(&line.arm),
             points: line
                 .rows
                 .iter()
@@ -87,19 +87,24 @@ pub fn overheads(sweep: &SweepResult, beyond: &str) -> Option<String> {
         })
         .collect();
     let title = format!("time per call beyond {beyond}, against {}", sweep.parameter);
-    draw(&title, &sweep.parameter, &lines, Axis::Plain, Style::Points)
+    draw(&title, (&sweep.parameter, "time per call beyond it"), &lines, Axis::Plain, Style::Points)
+}
+
+/// An arm looks the same in every picture of a sweep, whichever arms that picture shows.
+fn cast(sweep: &SweepResult) -> Cast {
+    Cast::new(sweep.lines.iter().chain(&sweep.overheads).map(|line| line.arm.as_str()))
 }
 
 /// The times of a sweep in one regime.
 pub fn sweep(result: &SweepResult, regime: Regime) -> Option<String> {
+    let cast = cast(result);
     let lines: Vec<Line<'_>> = result
         .lines
         .iter()
         .filter(|line| line.regime == regime)
-        .enumerate()
-        .map(|(index, line)| Line {
+        .map(|line| Line {
             name: &line.arm,
-            look: palette::series(index),
+            look: cast.look(&line.arm),
             points: line
                 .rows
                 .iter()
@@ -110,8 +115,9 @@ pub fn sweep(result: &SweepResult, regime: Regime) -> Option<String> {
                 .collect(),
         })
         .collect();
-    let title = format!("{}, {regime}: time against {}", result.case, result.parameter);
-    draw(&title, &result.parameter, &lines, Axis::Ratios, Style::Points)
+    let what = if regime.is_cold() { "time to first result" } else { "time per call" };
+    let title = format!("{}, {regime}: {what} against {}", result.case, result.parameter);
+    draw(&title, (&result.parameter, what), &lines, Axis::Ratios, Style::Points)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -120,7 +126,13 @@ enum Style {
     Points,
 }
 
-fn draw(title: &str, under: &str, lines: &[Line<'_>], axis: Axis, style: Style) -> Option<String> {
+fn draw(
+    title: &str,
+    (under, upwards): (&str, &str),
+    lines: &[Line<'_>],
+    axis: Axis,
+    style: Style,
+) -> Option<String> {
     let points = || lines.iter().flat_map(|line| &line.points);
     let xs: Vec<f64> = points().map(|point| point.0).collect();
     let ys: Vec<f64> = points()
@@ -144,7 +156,7 @@ fn draw(title: &str, under: &str, lines: &[Line<'_>], axis: Axis, style: Style) 
         svg.text([across(tick), TOP + PLOT + 18.0], Anchor::Middle, &number(tick));
     }
     svg.text([f64::midpoint(LEFT, right), TOP + PLOT + 40.0], Anchor::Middle, under);
-    svg.upright([16.0, TOP + PLOT / 2.0], "time");
+    svg.upright([16.0, TOP + PLOT / 2.0], upwards);
     let mut labels = Vec::new();
     for line in lines {
         let colour = line.look.light;
@@ -202,15 +214,15 @@ mod tests {
 
     #[test]
     fn every_arm_has_its_line_its_points_and_its_name() {
-        let line = |index, name, points| Line { name, look: palette::series(index), points };
+        let line = |look: usize, name, points| Line { name, look: palette::LOOKS[look], points };
         let lines = [
             line(0, "a<b", vec![(1.0, 10.0, None), (10.0, 1e3, Some((500.0, 2e3)))]),
             line(1, "c", vec![(1.0, 20.0, None), (10.0, 30.0, None)]),
         ];
-        let svg = draw("t", "n", &lines, Axis::Ratios, Style::Points).unwrap();
+        let svg = draw("t", ("n", "time"), &lines, Axis::Ratios, Style::Points).unwrap();
         assert!(svg.contains("a&lt;b") && svg.contains(">c</text>"), "{svg}");
         assert_eq!(svg.matches("<path transform").count(), 4);
         assert!(svg.contains("stroke-dasharray=\"7 3\""), "lines differ without their colours");
-        assert_eq!(draw("t", "n", &[], Axis::Plain, Style::Line), None);
+        assert_eq!(draw("t", ("n", "time"), &[], Axis::Plain, Style::Line), None);
     }
 }

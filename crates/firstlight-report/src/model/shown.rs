@@ -1,0 +1,68 @@
+//! Which warm processes of an arm are drawn: the typical one, and those that stand out from it.
+
+use firstlight_schema::window::SteadyState;
+
+use super::series::{Series, WarmArm};
+
+/// More processes that stand out are in the table only.
+const MOST_STANDING_OUT: usize = 3;
+/// A process this factor away from the median stands out.
+const FAR: f64 = 1.25;
+
+/// The processes of an arm that are drawn.
+#[derive(Debug)]
+pub struct Shown<'b, 'a> {
+    /// The valid process whose mean is closest to the median of all.
+    pub typical: Option<&'b Series<'a>>,
+    /// Each with what sets it apart.
+    pub standing_out: Vec<(&'b Series<'a>, &'static str)>,
+    /// How many more stand out.
+    pub more: usize,
+    /// How many do not differ from the typical one.
+    pub alike: usize,
+}
+
+impl<'a> WarmArm<'a> {
+    pub fn shown(&self) -> Shown<'_, 'a> {
+        let mut means: Vec<f64> = self.processes.iter().filter_map(counted).collect();
+        means.sort_by(f64::total_cmp);
+        let median = means.get(means.len() / 2).copied();
+        let distance = |of: &Series<'_>| Some((counted(of)? - median?).abs());
+        let ordinary = || self.processes.iter().filter(|of| oddity(of, median).is_none());
+        let typical = ordinary()
+            .filter_map(|of| Some((of, distance(of)?)))
+            .min_by(|(_, a), (_, b)| a.total_cmp(b))
+            .map(|(of, _)| of);
+        let mut standing_out: Vec<(&Series<'a>, &'static str)> =
+            self.processes.iter().filter_map(|of| Some((of, oddity(of, median)?))).collect();
+        let more = standing_out.len().saturating_sub(MOST_STANDING_OUT);
+        standing_out.truncate(MOST_STANDING_OUT);
+        let alike = ordinary().count().saturating_sub(usize::from(typical.is_some()));
+        Shown { typical, standing_out, more, alike }
+    }
+}
+
+/// The mean per call of a process that counts.
+fn counted(of: &Series<'_>) -> Option<f64> {
+    of.window.filter(|_| of.sample.valid)?.steady.as_ref().map(|steady| steady.mean_ns)
+}
+
+fn oddity(of: &Series<'_>, median: Option<f64>) -> Option<&'static str> {
+    if !of.sample.valid {
+        return Some("invalid");
+    }
+    if !of.marks.is_empty() {
+        return Some("disturbed");
+    }
+    let Some(window) = of.window else { return Some("without a measured call") };
+    match window.state {
+        SteadyState::None => return Some("never settled"),
+        SteadyState::SlowDown => return Some("slowed down"),
+        SteadyState::Flat | SteadyState::WarmUp | SteadyState::Unknown => {}
+    }
+    let (mean, median) = (counted(of)?, median?);
+    if mean > FAR * median {
+        return Some("slower than the others");
+    }
+    (mean * FAR < median).then_some("faster than the others")
+}

@@ -1,0 +1,44 @@
+//! How times grow with a swept parameter, in words: constant, slope and exponent with their intervals.
+
+use firstlight_analysis::stats::exponent;
+use firstlight_schema::comparison::SweepLine;
+use firstlight_schema::estimate::Estimate;
+
+use crate::words::format::duration;
+
+/// The fitted line: `1.2 ms (1.1 to 1.3 ms) + 40 ns (38 to 42 ns) per width; exponent 0.31 (0.2 to 0.4)`.
+pub(crate) fn fit(line: &SweepLine, parameter: &str) -> String {
+    let (Some(constant), Some(slope)) = (&line.constant, &line.slope) else {
+        return "too little for a line".to_owned();
+    };
+    let doubt = match (line.linear, line.largest_residual) {
+        (Some(false), Some(residual)) => {
+            format!("; not a straight line: up to {:.0} % off", residual * 100.0)
+        }
+        _ => String::new(),
+    };
+    let power = power(line).map_or_else(String::new, |power| format!("; {power}"));
+    let (constant, slope) = (with_interval(constant), with_interval(slope));
+    format!("{constant} + {slope} per {parameter}{power}{doubt}")
+}
+
+/// `exponent 0.98 (0.91 to 1.05)`: 1 is proportional, 0 is constant.
+pub(crate) fn power(line: &SweepLine) -> Option<String> {
+    let points: Vec<(f64, f64)> =
+        line.rows.iter().filter_map(|row| Some((row.number?, row.time?.point))).collect();
+    let power = exponent(&points)?;
+    let ends = power
+        .interval
+        .map_or_else(String::new, |ends| format!(" ({:.2} to {:.2})", ends.low, ends.high));
+    Some(format!("exponent {:.2}{ends}", power.point).replace('-', "−"))
+}
+
+fn with_interval(of: &Estimate) -> String {
+    let signed = |ns: f64| if ns < 0.0 { format!("−{}", duration(-ns)) } else { duration(ns) };
+    match of.interval {
+        Some(interval) => {
+            format!("{} ({} to {})", signed(of.point), signed(interval.low), signed(interval.high))
+        }
+        None => signed(of.point),
+    }
+}
