@@ -41,8 +41,9 @@ fn mistake(case: &CaseResult, arm: &str, subject: &str) -> Result<String> {
         return Err("the interval of the factor contains 1".to_owned());
     }
     let subject = spelled(subject);
-    let ends = format!("95 % CI {:.0}–{:.0}×", ends.low, ends.high);
-    Ok(format!("{subject} overstates the time per call of `{arm}` {:.0}× ({ends})", factor.point))
+    let ends = format!("95 % CI {}–{}×", digits(ends.low), digits(ends.high));
+    let times = digits(factor.point);
+    Ok(format!("{subject} overstates the time per call of `{arm}` {times}× ({ends})"))
 }
 
 fn overhead(case: &CaseResult, arm: &str, subject: &str) -> Result<String> {
@@ -62,6 +63,15 @@ fn overhead(case: &CaseResult, arm: &str, subject: &str) -> Result<String> {
         duration(ends.high),
         share(overhead.point / warm.per_call.point),
     ))
+}
+
+/// A factor with three digits, or all before its point.
+fn digits(factor: f64) -> String {
+    match factor {
+        large if large >= 99.5 => format!("{large:.0}"),
+        medium if medium >= 9.95 => format!("{medium:.1}"),
+        small => format!("{small:.2}"),
+    }
 }
 
 /// Underscores as blanks, but for those of names in backticks.
