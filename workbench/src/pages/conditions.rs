@@ -118,9 +118,10 @@ fn ended_early(document: &RunDocument) -> String {
 }
 
 fn control(document: &RunDocument) -> String {
-    let control = match document.control.as_ref().and_then(|control| control.passed) {
-        Some(true) => "passed: no difference between two copies of the reference arm",
-        Some(false) => "failed: two copies of the reference arm differ, so no verdict counts",
+    let control = match document.control.as_ref().map(|control| control.passed) {
+        Some(Some(true)) => "passed: no difference between two copies of the reference arm",
+        Some(Some(false)) => "failed: two copies of the reference arm differ, so no verdict counts",
+        Some(None) => "was inconclusive: too few processes to compare two copies of the reference arm",
         None => "was not part of the run",
     };
     format!("the A/A control {control}")

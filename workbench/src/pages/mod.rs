@@ -365,10 +365,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_ended_early_says_so_among_its_conditions() {
+    fn a_run_that_ended_early_and_its_control_are_among_the_conditions() {
         let mut published = open("quickstart-cpu").unwrap().unwrap();
         published.document.complete = true;
         assert!(!conditions("q", &published).contains("ended early"));
+        assert!(conditions("q", &published).contains("| the A/A control was inconclusive: "));
+        published.document.control = None;
+        assert!(conditions("q", &published).contains("| the A/A control was not part of the run |"));
         published.document.complete = false;
         let told = conditions("q", &published);
         assert!(told.contains("| ended early | the run was stopped before"), "{told}");
