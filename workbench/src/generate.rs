@@ -28,9 +28,7 @@ use xtask::shell::{Result, root};
 pub(crate) fn generate(check: bool) -> Result {
     println!("── {}", if check { "generated files" } else { "generating" });
     let mut drifted = Vec::new();
-    for (path, content) in
-        files().into_iter().chain(of_histfactory()).chain(pages::files()?).chain([support::file()?])
-    {
+    for (path, content) in all()? {
         let full = root().join(&path);
         if fs::read_to_string(&full).is_ok_and(|known| known == content) {
             continue;
@@ -46,6 +44,14 @@ pub(crate) fn generate(check: bool) -> Result {
         return Ok(());
     }
     Err(format!("{} drifted; run `cargo xtask generate`", drifted.join(", ")))
+}
+
+/// Every generated file, once.
+fn all() -> Result<Vec<(String, String)>> {
+    let mut all: Vec<(String, String)> =
+        files().into_iter().chain(of_histfactory()).chain(pages::files()?).collect();
+    support::fill(&mut all)?;
+    Ok(all)
 }
 
 fn write(path: &Path, content: &str) -> Result {
@@ -169,4 +175,18 @@ fn environment_variables() -> String {
         writeln!(text, "| `{name}` | {meaning} |").expect("a string");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_file_is_generated_twice_so_that_none_reverts_another() {
+        let all = super::all().unwrap();
+        let paths: BTreeSet<&str> = all.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(paths.len(), all.len());
+        let (_, readme) = all.iter().find(|(path, _)| path == "README.md").unwrap();
+        assert!(readme.contains("| Python | JAX |"), "{readme}");
+    }
 }

@@ -34,6 +34,7 @@ const LAYERS: [(&str, &[&str]); 15] = [
             "firstlight",
             "firstlight-analysis",
             "firstlight-engine",
+            "firstlight-plot",
             "firstlight-report",
             "firstlight-schema",
             "histfactory-cli",

@@ -3,9 +3,12 @@
 #![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
 
 mod bench;
+mod book;
+mod checklist;
 mod generate;
 mod layering;
 mod licences;
+mod links;
 mod pages;
 mod support;
 mod unsafety;
@@ -23,8 +26,10 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Check layers, licences and generated files
+    /// Check layers, licences, links and generated files
     Check,
+    /// Build the documentation site into target/book/site
+    Docs,
     /// Write the JSON Schemas, the reference pages and the figures
     Generate {
         /// Report files that differ from what would be written, and write nothing
@@ -42,12 +47,15 @@ enum Chore {
 fn check() -> xtask::shell::Result {
     layering::check()?;
     licences::check()?;
+    links::check()?;
+    checklist::check()?;
     generate::generate(true)
 }
 
 fn main() -> ExitCode {
     let result = match Args::parse().chore {
         Chore::Check => check(),
+        Chore::Docs => book::build(),
         Chore::Generate { check } => generate::generate(check),
         Chore::Bench { names } => bench::bench(&names),
     };

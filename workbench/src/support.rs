@@ -10,10 +10,14 @@ const BEGIN: &str = "<!-- support -->\n";
 const END: &str = "<!-- end -->";
 const FRAMEWORKS: [(&str, &str); 3] = [("jax", "JAX"), ("numba", "Numba"), ("torch", "PyTorch")];
 
-/// The README with its matrix.
-pub(crate) fn file() -> Result<(String, String)> {
-    let text = fs::read_to_string(root().join(README)).map_err(|error| error.to_string())?;
-    Ok((README.to_owned(), filled(&text, &matrix()?)?))
+/// Puts the matrix into the README, which may have other generated blocks already.
+pub(crate) fn fill(files: &mut Vec<(String, String)>) -> Result {
+    let text = match files.iter().position(|(path, _)| path == README) {
+        Some(at) => files.swap_remove(at).1,
+        None => fs::read_to_string(root().join(README)).map_err(|error| error.to_string())?,
+    };
+    files.push((README.to_owned(), filled(&text, &matrix()?)?));
+    Ok(())
 }
 
 fn filled(text: &str, matrix: &str) -> Result<String> {

@@ -19,6 +19,7 @@ Chores:
   test                everything that must pass: formatting, lints, layers, licences,
                       generated files, snapshots, Rust and Python tests
   generate [--check]  write the JSON Schemas, reference pages and figures, or check them
+  docs                build the documentation site into target/book/site
   bench [NAME]...     measure firstlight itself beside its peers; needs a quiet machine
   faults [SEED]       try to break firstlight: faults, signals, full disks, forged snapshots
   fuzz [MINUTES]      run the seeded fuzzers, an hour in total before a release
@@ -67,7 +68,7 @@ fn main() -> ExitCode {
         "coverage" => coverage(rest),
         "faults" => faults(rest),
         "fuzz" => fuzz(rest),
-        "generate" | "bench" => workbench(chore, rest),
+        "generate" | "docs" | "bench" => workbench(chore, rest),
         "help" | "-h" | "--help" => {
             print!("{HELP}");
             Ok(())

@@ -1,4 +1,4 @@
-//! What can go wrong before and around a measured process. What goes wrong inside one is an outcome.
+//! Errors before and around a measured process. A failure inside one is an outcome, not an error.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    #[error("there is no program `{0}`")]
+    #[error("program `{0}` not found")]
     NoProgram(String),
     #[error("cannot start `{}`", path.display())]
     Spawn { path: PathBuf, source: io::Error },
@@ -21,17 +21,17 @@ pub enum EngineError {
     NoPython { path: PathBuf, reason: String },
     #[error("the suite needs Python {needed} or newer, `{}` is {found}", path.display())]
     OldPython { path: PathBuf, needed: String, found: String },
-    #[error("no suite `{name}`: neither a folder nor one of {}", known.join(", "))]
+    #[error("no suite `{name}`: expected a folder with a suite.toml, or one of {}", known.join(", "))]
     NoSuite { name: String, known: Vec<String> },
     #[error("{}:{error}", path.display())]
     Suite { path: PathBuf, error: SuiteError },
     #[error("`{installer}` could not install the environment\n{tail}")]
     Provision { installer: String, tail: String },
-    #[error("`{}` is not a result of firstlight: {reason}", path.display())]
+    #[error("`{}` is not a firstlight result: {reason}", path.display())]
     NotAResult { path: PathBuf, reason: String },
     #[error("`{}` is refused: `{place}` {reason}", path.display())]
     Snapshot { path: PathBuf, place: String, reason: String },
-    #[error("`{}` is no snapshot: neither a folder nor a .tar.zst", path.display())]
+    #[error("`{}` is not a snapshot: expected a folder or a .tar.zst archive", path.display())]
     NotASnapshot { path: PathBuf },
     #[error("`{}` is not a usable key: {reason}", path.display())]
     Key { path: PathBuf, reason: String },
@@ -44,13 +44,13 @@ pub enum EngineError {
     #[error("`{}` is a link: a snapshot holds the suite's own files", path.display())]
     LinkInSuite { path: PathBuf },
     #[error(
-        "`{}` has {files} files with {bytes} bytes to pack, {most} bytes are allowed; the largest: {}",
+        "`{}` is too large to pack: {bytes} bytes in {files} files, at most {most} bytes are allowed; largest: {}",
         path.display(), largest.join(", ")
     )]
     LargeSuite { path: PathBuf, files: usize, bytes: u64, most: u64, largest: Vec<String> },
     #[error("interrupted")]
     Interrupted,
-    #[error("cannot resume: process {number} of the run is not the one that its plan has there")]
+    #[error("cannot resume: process {number} of the run does not match its plan")]
     NotAsPlanned { number: u32 },
     #[error("the page cache can be `clean` or `as-found`, not `{0}`")]
     PageCachePolicy(firstlight_schema::cache::Policy),
@@ -74,39 +74,39 @@ impl EngineError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoProgram(name) if name.starts_with("python") => {
-                Some("install Python, or give its path with --python".to_owned())
+                Some("install Python, or pass its path with --python".to_owned())
             }
             Self::NoProgram(_) => {
-                Some("is it on the PATH? a path with a slash is taken as it is".to_owned())
+                Some("check that it is on the PATH, or give its path".to_owned())
             }
             Self::OldPython { needed, .. } => {
-                Some(format!("give a newer one: --python /path/to/python{needed}"))
+                Some(format!("pass a newer interpreter: --python /path/to/python{needed}"))
             }
-            Self::NoPython { .. } => Some("give another one with --python PATH".to_owned()),
+            Self::NoPython { .. } => Some("pass another interpreter with --python PATH".to_owned()),
             Self::Suite { error, .. } => error.hint.clone(),
             Self::NotAResult { .. } => Some(
-                "give the folder that `firstlight` printed at its end, or the file result.json in it"
+                "pass the folder that `firstlight` printed when it finished, or the result.json in it"
                     .to_owned(),
             ),
             Self::Snapshot { reason, .. } if reason.contains("this firstlight reads") => {
-                Some("take the firstlight that wrote it, or a newer one".to_owned())
+                Some("use the firstlight that wrote it, or a newer one".to_owned())
             }
             Self::Snapshot { place, reason, .. }
                 if place == "manifest.json" && reason == "is missing" =>
             {
-                Some("`firstlight snapshot RUN` makes a snapshot of a run that was cut short".to_owned())
+                Some("`firstlight snapshot RUN` turns an unfinished run into a snapshot".to_owned())
             }
             Self::Snapshot { .. } => {
-                Some("get the snapshot again from where it was published".to_owned())
+                Some("download the snapshot again".to_owned())
             }
             Self::NotASnapshot { .. } => {
-                Some("`firstlight snapshot RUN --archive` makes one of a run".to_owned())
+                Some("`firstlight snapshot RUN --archive` creates one from a run".to_owned())
             }
-            Self::Key { .. } => Some("`minisign -G` makes a pair of keys".to_owned()),
-            Self::NoSuite { .. } => Some("a suite is a folder with a suite.toml".to_owned()),
+            Self::Key { .. } => Some("`minisign -G` creates a key pair".to_owned()),
+            Self::NoSuite { .. } => Some("`firstlight new FOLDER` creates a suite to start from".to_owned()),
             Self::Provision { .. } => Some(
-                "is the package index reachable? --python PATH uses an interpreter that has the \
-                 packages already"
+                "check that the package index is reachable, or pass an interpreter that has the \
+                 packages with --python PATH"
                     .to_owned(),
             ),
             Self::ForeignFolder { .. } => Some(
@@ -114,14 +114,14 @@ impl EngineError {
             ),
             Self::LinkInSuite { .. } => Some("copy the file into the suite's folder".to_owned()),
             Self::LargeSuite { .. } => {
-                Some("keep data outside the suite's folder, or in a folder with a dot in front".to_owned())
+                Some("keep data outside the suite's folder, or in a folder whose name starts with a dot".to_owned())
             }
             Self::NoSteps => Some(
-                "put each step into `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`; of \
-                 PyTorch, call `step()` of a torch.profiler.profile or of an optimizer"
+                "in JAX, wrap each step in `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`; in \
+                 PyTorch, call `step()` on a torch.profiler.profile or an optimizer"
                     .to_owned(),
             ),
-            Self::Recording { .. } => Some("run the command by itself: does it exit with code 0?".to_owned()),
+            Self::Recording { .. } => Some("run the command by itself and check that it exits with code 0".to_owned()),
             Self::Spawn { .. }
             | Self::File { .. }
             | Self::System { .. }

@@ -58,7 +58,7 @@ pub fn provision(
     let _one_at_a_time = exclusive(&parent.join(format!("{}.lock", &key[..16])))?;
     match recorded(&folder) {
         Some(ready) if is_as_recorded(&ready, &folder, &lock_digest)? => return Ok(ready),
-        Some(_) => announce("the environment in the cache was altered: it is made again"),
+        Some(_) => announce("the cached environment was modified; rebuilding it"),
         None => {}
     }
     let _ = fs::remove_dir_all(&folder);
@@ -66,7 +66,7 @@ pub fn provision(
     announce(&format!("installing {} packages with {}", pinned(&content), installer.name()));
     let hashes = is_hashed(&content);
     if !hashes {
-        announce("the lock file has no hashes: what is installed is not checked against it");
+        announce("the lock file has no hashes, so packages are not verified");
     }
     let outcome = installer.install(interpreter, locks, hashes, &folder);
     // Ctrl-C reaches the installer too; then its complaint is not the reason.

@@ -98,7 +98,7 @@ pub fn read_foreign(path: &Path) -> Result<(String, String), EngineError> {
     }
     let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
     let text = String::from_utf8(bytes).map_err(|error| {
-        refuse(format!("it is no text from byte {} on", error.utf8_error().valid_up_to()))
+        refuse(format!("invalid UTF-8 at byte {}", error.utf8_error().valid_up_to()))
     })?;
     Ok((text, digest))
 }

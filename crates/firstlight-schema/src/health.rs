@@ -116,12 +116,12 @@ impl CheckName {
     /// Why it matters, in one sentence.
     pub fn why(self) -> &'static str {
         match self {
-            Self::Load => "other processes take processors and caches away from the measured one",
+            Self::Load => "other processes compete for cores and caches",
             Self::StolenTime => {
                 "the hypervisor gave this machine's processors to other guests while work was waiting"
             }
             Self::CpuQuota => {
-                "once the quota of a period is used up, every process stands still until the next"
+                "once the quota of a period is used up, every process stops until the next period"
             }
             Self::VirtualMachine => {
                 "other guests share the hardware, and this machine cannot see what they do"
@@ -137,22 +137,18 @@ impl CheckName {
                 "the processor lowers its clock when it is too hot, in the middle of a measurement"
             }
             Self::Battery => "on battery a machine saves power by lowering its clock",
-            Self::Memory => {
-                "with little memory left the files of a start are read from disk again and again"
-            }
+            Self::Memory => "with little memory left, every start reads its files from disk again",
             Self::Swap => {
-                "pages that have to come back from disk are booked to whoever touches them"
+                "reading swapped pages from disk is counted as time of the process that touches them"
             }
-            Self::ClockSource => {
-                "with a slow clock source every reading of the clock is a system call and costs time"
-            }
+            Self::ClockSource => "with a slow clock source, every clock reading is a system call",
             Self::GpuUse => "other work on the device takes its time, its memory and its clock",
             Self::GpuThrottling => {
                 "the device lowers its clock for power or heat, so its speed changes during a run"
             }
             Self::GpuPersistence => {
-                "without persistence mode the driver is set up anew for every process that finds the \
-                 device unused, which adds to each cold start"
+                "without persistence mode the driver initialises again for every process that finds \
+                 the device unused, which slows each cold start"
             }
         }
     }

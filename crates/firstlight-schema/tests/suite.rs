@@ -109,7 +109,7 @@ fn a_sweep_is_a_case_for_each_value() {
 fn a_sweep_needs_different_values_and_work_a_number() {
     let sweep = "arms = [\"fast\"]\nsweep = { parameter = \"width\", values = [8, 8] }";
     let error = refuse("arms = [\"fast\"]", sweep);
-    assert_eq!(error, "line 10: the case `one` sweeps over fewer than two different values");
+    assert_eq!(error, "line 10: the case `one` has a sweep with fewer than two different values");
     let work = "arms = [\"fast\"]\nwork = { unit = \"rows\", count = \"height\" }";
     let error = refuse("arms = [\"fast\"]", work);
     assert_eq!(error, "line 10: the case `one` has no number `height` to count its rows");

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line: every command, flag and help text.
 
 mod exchange;
 mod trace;
@@ -14,14 +14,14 @@ pub(crate) use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 pub(crate) use trace::{TraceArgs, TraceExport};
 
 /// Measures code that is compiled while it runs (JAX, torch.compile, Numba): how long until the
-/// first result, how fast after that, and from how many calls on it pays.
+/// first result, how fast each call is after that, and after how many calls compiling pays off.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Args {
     /// Text for people or JSON for programs
     #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// When to use colours; `NO_COLOR` is respected too
+    /// When to use colours; `NO_COLOR` switches them off as well
     #[arg(long, global = true, default_value_t = ColorChoice::Auto)]
     pub(crate) color: ColorChoice,
     /// Show no progress
@@ -64,7 +64,7 @@ pub(crate) enum Report {
     Usual,
     /// Every ledger, process, verdict and finding
     Full,
-    /// The same with every program and package
+    /// As `full`, with every program and package
     All,
 }
 
@@ -114,54 +114,54 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {}
 
-/// Make a folder with a small suite that runs at once
+/// Create a folder with a small suite that is ready to run
 #[derive(Debug, clap::Args)]
 pub(crate) struct NewArgs {
-    /// The folder to make; its name is the suite's
+    /// The folder to create; the suite is named after it
     pub(crate) folder: PathBuf,
 }
 
 /// Measure calls of a function in the warm regime, without a suite
 ///
-/// Several functions are compared. The function runs where firstlight was started, and its module is
-/// found there. Results of JAX and of PyTorch on a GPU are waited for.
+/// Compares several functions if you name more than one. Each runs in the current folder, and its
+/// module is looked up there. Every call waits for its JAX or CUDA results.
 #[derive(Debug, clap::Args)]
 #[command(after_help = WARM_EXAMPLES)]
 pub(crate) struct WarmArgs {
     /// module:function, or file.py:function
     #[arg(required = true, num_args = 1.., value_name = "FUNCTION")]
     pub(crate) functions: Vec<String>,
-    /// Its arguments, as Python has them; names of its module may be used
+    /// Its arguments, as Python code; names from its module can be used
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     pub(crate) args: Option<String>,
     /// How many processes to measure
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) processes: u32,
-    /// Calls in one process, at most
+    /// Maximum number of calls in one process
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=100_000_000))]
     pub(crate) calls: u32,
-    /// How long the calls of one process may take
+    /// Time limit for the calls of one process
     #[arg(long, default_value = "1s", value_parser = humantime::parse_duration, value_name = "TIME")]
     pub(crate) within: Duration,
-    /// How long one process may take
+    /// Time limit for one process
     #[arg(long, default_value = "5m", value_parser = humantime::parse_duration, value_name = "TIME")]
     pub(crate) timeout: Duration,
-    /// Decides the order of the processes
+    /// Seed for the order of the processes
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) length: LengthArgs,
-    /// The interpreter; `python3` by default
+    /// The Python interpreter [default: python3]
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
     /// Also write the JSON document to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) export_json: Option<PathBuf>,
-    /// Leave the names of the machine and its user, paths below the home folder and the output of failed
-    /// processes out of the snapshot
+    /// Remove host and user names, paths below the home folder and the output of failed processes from
+    /// the snapshot
     #[arg(long)]
     pub(crate) redact: bool,
-    /// Keep raw readings and result in this new folder
+    /// Write raw readings and the result to this new folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -172,11 +172,11 @@ Examples:
   firstlight warm json:dumps --args '{\"a\": [1, 2, 3]}'
   firstlight warm fast.py:step slow.py:step";
 
-/// Show where a command's time goes, from its start to its end, over several fresh processes
+/// Show where a command's time goes, from start to exit, over several fresh processes
 ///
-/// The command runs unchanged. In a Python command imports, tracing, lowering, compiling, caches
-/// and device start-up of JAX, torch.compile and Numba are seen; of any other command only what can
-/// be seen from outside. Several commands are compared.
+/// The command runs unchanged. For Python, firstlight sees imports and the tracing, lowering,
+/// compiling, caches and device start-up of JAX, torch.compile and Numba. It sees other programs only
+/// from outside. Compares several commands if you give more than one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = COLD_EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -191,10 +191,10 @@ pub(crate) struct ColdArgs {
     pub(crate) runs: u32,
     /// State of the compilers' caches: as-configured, clean, primed, disabled or as-found
     ///
-    /// as-configured: on or off as in your own environment; those that are on start private and empty.
-    /// clean: all on, private and empty. primed: all on, filled by one unmeasured process, and every
-    /// program must then be served from it. disabled: all off. as-found: left alone. `clean,primed`
-    /// measures both, interleaved.
+    /// as-configured: on or off as in your environment; enabled caches start private and empty.
+    /// clean: all on, private and empty. primed: all on and filled by one unmeasured process; every
+    /// program must then come from the cache. disabled: all off. as-found: left alone.
+    /// `clean,primed` measures both, interleaved.
     #[arg(
         long,
         default_value = "as-configured",
@@ -206,28 +206,28 @@ pub(crate) struct ColdArgs {
     /// State of Python's .pyc files: as-found, clean, primed or disabled
     #[arg(long, default_value_t = Policy::AsFound, value_name = "POLICY")]
     pub(crate) bytecode: Policy,
-    /// State of the kernel's cache of the interpreter's files: as-found or clean
+    /// State of the page cache for the interpreter's files: as-found or clean
     #[arg(long, default_value_t = Policy::AsFound, value_name = "POLICY")]
     pub(crate) page_cache: Policy,
-    /// How long one process may take
+    /// Time limit for one process
     #[arg(long, default_value = "10m", value_parser = humantime::parse_duration, value_name = "TIME")]
     pub(crate) timeout: Duration,
-    /// Interleave runs without hooks, and print what the hooks cost
+    /// Interleave runs without hooks, and print the overhead of the hooks
     #[arg(long)]
     pub(crate) control: bool,
     /// Treat any exit code as success
     #[arg(long)]
     pub(crate) ignore_exit_code: bool,
-    /// Let the command's output through
+    /// Show the command's output
     #[arg(long)]
     pub(crate) show_output: bool,
-    /// A file that every process reads as its standard input, which is otherwise empty
+    /// Standard input of every process [default: empty]
     #[arg(long, value_name = "FILE")]
     pub(crate) stdin: Option<PathBuf>,
-    /// Decides the order of the processes
+    /// Seed for the order of the processes
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Begin no round after this time; `firstlight run --resume` goes on
+    /// Start no new round after this time; continue with `firstlight run --resume`
     #[arg(long = "for", value_parser = humantime::parse_duration, value_name = "TIME")]
     pub(crate) limit: Option<Duration>,
     #[command(flatten)]
@@ -235,14 +235,14 @@ pub(crate) struct ColdArgs {
     /// Also write the JSON document to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) export_json: Option<PathBuf>,
-    /// Leave the names of the machine and its user, paths below the home folder and the output of failed
-    /// processes out of the snapshot
+    /// Remove host and user names, paths below the home folder and the output of failed processes from
+    /// the snapshot
     #[arg(long)]
     pub(crate) redact: bool,
-    /// Keep raw readings and result in this new folder
+    /// Write raw readings and the result to this new folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
-    /// A further command with a name of its own; may be repeated
+    /// Add a command under a name of your choice; repeatable
     #[arg(long = "arm", value_name = "NAME=COMMAND", value_parser = named_command)]
     pub(crate) arms: Vec<(String, String)>,
     /// The command and its arguments, or several commands, each in quotes
@@ -268,14 +268,13 @@ Examples:
   firstlight cold --control --runs 30 -- python -c 'import jax'
   firstlight cold --format json -- python train.py > cold.json
 
-To end the time to first result inside a script:
+To mark the first result inside a script:
   import firstlight; firstlight.mark(\"first-result\")";
 
-/// Check whether this machine is fit for measuring, before a run
+/// Check the machine for anything that would disturb a measurement
 ///
-/// Reads the load, the clock's settings, heat, quotas, memory, hypervisor and NVIDIA devices, and
-/// changes nothing. What could disturb a measurement is named with the reason and a remedy. Warnings
-/// are no failure: the exit code is 0 whatever was found.
+/// Reads load, clock settings, throttling, quotas, memory, hypervisor and NVIDIA devices, and changes
+/// nothing. Each warning comes with its reason and a remedy. The exit code is 0 even with warnings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = DOCTOR_EXAMPLES)]
 pub(crate) struct DoctorArgs {}
@@ -285,59 +284,59 @@ Examples:
   firstlight doctor
   firstlight doctor --format json > doctor.json";
 
-/// Measure a suite: every case, arm and regime that its suite.toml names
+/// Measure a suite: every case, arm and regime in its suite.toml
 #[derive(Debug, clap::Args)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArgs {
     /// A folder with a suite.toml, or the name of a built-in suite
     #[arg(required_unless_present = "resume")]
     pub(crate) suite: Option<String>,
-    /// Go on with a run that ended early, in its folder
+    /// Continue a run that stopped early, in its folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "suite")]
     pub(crate) resume: Option<PathBuf>,
-    /// With --resume: allow another firstlight, machine or environment, and record it
+    /// With --resume: allow a different firstlight, machine or environment, and record the change
     #[arg(long, requires = "resume")]
     pub(crate) new_segment: bool,
-    /// Begin no round after this time; --resume goes on
+    /// Start no new round after this time; continue with --resume
     #[arg(long = "for", value_parser = humantime::parse_duration, value_name = "TIME")]
     pub(crate) limit: Option<Duration>,
-    /// One of the suite's own sizes, such as tiny or full
+    /// A profile of the suite, such as tiny or full
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// Another value for a parameter, in every case that has it; may be repeated
+    /// Set a parameter in every case that has it; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     pub(crate) set: Vec<(String, Scalar)>,
-    /// Also measure the arms that need this extra, and install it; may be repeated
+    /// Install this extra and measure the arms that need it; repeatable
     #[arg(long = "extra", value_name = "NAME")]
     pub(crate) extras: Vec<String>,
-    /// Processes per arm and regime, instead of the suite's own number
+    /// Processes per arm and regime [default: from the suite]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) processes: Option<u32>,
-    /// Only this case; may be repeated
+    /// Measure only this case; repeatable
     #[arg(long = "case", value_name = "NAME")]
     pub(crate) cases: Vec<String>,
-    /// Only this arm; may be repeated
+    /// Measure only this arm; repeatable
     #[arg(long = "arm", value_name = "NAME")]
     pub(crate) arms: Vec<String>,
-    /// Only this regime (cold-clean, cold-primed, warm); may be repeated
+    /// Measure only this regime (cold-clean, cold-primed, warm); repeatable
     #[arg(long = "regime", value_name = "REGIME", value_parser = regime)]
     pub(crate) regimes: Vec<Regime>,
     #[command(flatten)]
     pub(crate) length: LengthArgs,
-    /// Use this interpreter as it stands, and install nothing
+    /// Use this Python interpreter and its packages; install nothing
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
-    /// Decides the order of the processes, instead of the suite's own seed
+    /// Seed for the order of the processes [default: from the suite]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Also write the JSON document to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) export_json: Option<PathBuf>,
-    /// Leave the names of the machine and its user, paths below the home folder and the output of failed
-    /// processes out of the snapshot
+    /// Remove host and user names, paths below the home folder and the output of failed processes from
+    /// the snapshot
     #[arg(long)]
     pub(crate) redact: bool,
-    /// Keep raw readings and result in this new folder
+    /// Write raw readings and the result to this new folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -346,12 +345,12 @@ fn regime(text: &str) -> Result<Regime, String> {
     text.parse()
 }
 
-/// `name=value`, the value as suite.toml would have it, or else a text.
+/// `name=value`; the value is parsed as in suite.toml and falls back to a string.
 fn parameter(text: &str) -> Result<(String, Scalar), String> {
     let (name, value) = text
         .split_once('=')
         .filter(|(name, _)| !name.is_empty())
-        .ok_or_else(|| format!("`{text}` is not NAME=VALUE"))?;
+        .ok_or_else(|| format!("invalid parameter `{text}`: expected NAME=VALUE"))?;
     Ok((name.to_owned(), Scalar::typed(value)))
 }
 
@@ -366,31 +365,32 @@ Examples:
 
 /// Compare two arms of one result, or the same arms of two
 ///
-/// With one result, the second arm is compared with the first, process by process as they took
-/// turns. With two, every arm of the second is compared with the same arm of the first; they were
-/// not measured in turn, and the result says so.
+/// With one result, compares the second arm with the first, process by process: they were
+/// interleaved. With two results, compares each arm of the second with the same arm of the first. Two
+/// results were not interleaved, and the output says so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
     /// A result's folder, its result.json, or a snapshot's archive
     pub(crate) first: PathBuf,
-    /// Another one, measured later
+    /// A second result, measured later
     pub(crate) second: Option<PathBuf>,
-    /// Compare these two arms of one result, the second with the first
+    /// Two arms of one result; the second is compared with the first
     #[arg(long, num_args = 2, value_names = ["ARM", "ARM"], conflicts_with = "second")]
     pub(crate) arms: Vec<String>,
-    /// A difference that does not matter, such as 2% or 0.02; CASE=2% for a single case
+    /// Largest difference that does not matter, such as 2% or 0.02; CASE=2% for one case
     #[arg(long = "margin", value_name = "MARGIN", value_parser = margin)]
     pub(crate) margins: Vec<(Option<String>, f64)>,
-    /// Only this regime (cold-clean, cold-primed, warm, fresh); may be repeated
+    /// Compare only this regime (cold-clean, cold-primed, warm, fresh); repeatable
     #[arg(long = "regime", value_name = "REGIME", value_parser = regime)]
     pub(crate) regimes: Vec<Regime>,
-    /// Exit with 3 when something is slower, with 4 when that cannot be told
+    /// Exit with code 3 if anything is slower, with code 4 if the result is inconclusive
     #[arg(long)]
     pub(crate) gate: bool,
-    /// Judge the second result as a rerun of the first, on whatever machine: the same ratios between
-    /// arms within the margin, and the same results; exit with 3 when not, with 4 when it cannot be
-    /// told
+    /// Check whether the second result replicates the first, on any machine
+    ///
+    /// The ratios between arms must agree within the margin, and the outputs must be the same. Exits
+    /// with code 3 if they do not, with code 4 if the result is inconclusive.
     #[arg(long, requires = "second", conflicts_with = "gate")]
     pub(crate) replication: bool,
 }
@@ -402,7 +402,7 @@ Examples:
   firstlight compare runs/main runs/branch --regime warm --margin 5% --gate
   firstlight compare theirs.tar.zst ours.tar.zst --replication --margin 10%
 
-With --gate: 0 nothing is slower, 3 something is, 4 it cannot be told.";
+With --gate: 0 nothing is slower, 3 something is slower, 4 inconclusive.";
 
 fn margin(text: &str) -> Result<(Option<String>, f64), String> {
     let (case, number) = match text.split_once('=') {
@@ -417,19 +417,19 @@ fn margin(text: &str) -> Result<(Option<String>, f64), String> {
     if (0.0..1.0).contains(&value) { Ok((case, value)) } else { Err(wrong()) }
 }
 
-/// Make one HTML file of a stored result: every chart, every number, nothing to fetch
+/// Write a result as one self-contained HTML file with every chart and number
 ///
-/// The file holds its own style, script and pictures; it opens from a disk, a mail or a CI artefact,
-/// also on a phone and on paper. An older file of that name is replaced.
+/// The page loads nothing from the network: open it from disk, mail or a CI artefact. It also works on
+/// a phone and in print. An existing file is overwritten.
 #[derive(Debug, clap::Args)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArgs {
     /// A result's folder, its result.json, or a snapshot's archive
     pub(crate) result: PathBuf,
-    /// The file to write, `report.html` when none is given; `-` prints it
+    /// The file to write, or `-` for standard output [default: report.html]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Print a short table with verdicts, break-evens and findings for a pull request instead
+    /// Print a short Markdown table of verdicts, break-evens and findings instead
     #[arg(long, conflicts_with = "output")]
     pub(crate) markdown: bool,
 }
@@ -440,7 +440,7 @@ Examples:
   firstlight report runs/today --output today.html
   firstlight report runs/today --markdown >> \"$GITHUB_STEP_SUMMARY\"";
 
-/// Print a stored result again, as long or short as wanted
+/// Print a stored result at any length
 #[derive(Debug, clap::Args)]
 #[command(after_help = SHOW_EXAMPLES)]
 pub(crate) struct ShowArgs {
@@ -458,26 +458,26 @@ Examples:
 
 /// Finish, sign, copy or pack a snapshot
 ///
-/// A run's folder is a snapshot when the run ends. A run that was killed becomes one here, with all
-/// processes that had been written down.
+/// A finished run is already a snapshot. This command turns a killed run into one, with every process
+/// recorded so far.
 #[derive(Debug, clap::Args)]
 #[command(after_help = SNAPSHOT_EXAMPLES)]
 pub(crate) struct SnapshotArgs {
-    /// The folder of a run; with --recompute also an archive
+    /// The folder of a run, or an archive with --recompute
     pub(crate) run: PathBuf,
-    /// Put the snapshot into this new folder, or with --archive into this file
+    /// Write the snapshot to this new folder, or to this file with --archive
     #[arg(long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
-    /// Pack it into one file, by default the folder's name with .tar.zst
+    /// Pack the snapshot into one file [default: FOLDER.tar.zst]
     #[arg(long)]
     pub(crate) archive: bool,
-    /// Sign the manifest with this secret key of minisign's
+    /// Sign the manifest with this minisign secret key
     #[arg(long, value_name = "KEY")]
     pub(crate) sign: Option<PathBuf>,
-    /// Compute the result anew from the raw readings of an older snapshot, into --output
+    /// Recompute the result of an older snapshot from its raw readings, and write it to --output
     ///
-    /// The raw readings stay as they are. The new manifest names the older snapshot and the firstlight
-    /// that computed the result; a signature is not carried over.
+    /// The raw readings do not change. The new manifest names the older snapshot and the firstlight that
+    /// recomputed it. A signature is not carried over.
     #[arg(long, requires = "output", conflicts_with = "sign")]
     pub(crate) recompute: bool,
 }
@@ -490,15 +490,15 @@ Examples:
 
 /// Recompute every number of a snapshot from its raw readings, and check every rule
 ///
-/// Exits with code 6 when any rule of any snapshot fails. Writes nothing, and reads archives without
-/// unpacking them to disk. With several snapshots, one that cannot be read does not stop the others.
+/// Exits with code 6 if any rule fails for any snapshot. Writes nothing and does not unpack archives to
+/// disk. An unreadable snapshot does not stop the others.
 #[derive(Debug, clap::Args)]
 #[command(after_help = VERIFY_EXAMPLES)]
 pub(crate) struct VerifyArgs {
-    /// Folders or archives of snapshots
+    /// Snapshot folders or archives
     #[arg(required = true, value_name = "SNAPSHOT")]
     pub(crate) snapshots: Vec<PathBuf>,
-    /// Also check the signature, against this public key of minisign's or the file that holds it
+    /// Also check the signature against this minisign public key, or the file that holds it
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,
 }
@@ -510,16 +510,16 @@ Examples:
   firstlight verify today.tar.zst --key minisign.pub
   firstlight verify today.tar.zst --format json > validation.json";
 
-/// Make a static site of many snapshots: what got slower, every case through time, every report
+/// Build a static site from many snapshots: regressions, history and every report
 ///
-/// Every snapshot is verified first; one that fails is listed with the reason and without a number,
-/// and the exit code is 6. What is already in the site is neither read nor written again.
+/// Verifies every snapshot first. A snapshot that fails is listed with the reason but without numbers,
+/// and the exit code is 6. Unchanged pages are not rewritten.
 #[derive(Debug, clap::Args)]
 #[command(after_help = PUBLISH_EXAMPLES)]
 pub(crate) struct PublishArgs {
-    /// The folder that holds the snapshots, as folders or as .tar.zst
+    /// A folder of snapshots: folders or .tar.zst archives
     pub(crate) snapshots: PathBuf,
-    /// The folder of the site
+    /// The folder to write the site to
     #[arg(long, short, value_name = "SITE", default_value = "site")]
     pub(crate) output: PathBuf,
 }

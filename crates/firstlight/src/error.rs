@@ -1,4 +1,4 @@
-//! What ends a command early: a message, a hint where there is one, an exit code.
+//! Errors that stop a command: message, optional hint, exit code.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) enum Error {
     Io { what: &'static str, path: PathBuf, reason: String },
     #[error("cannot resume `{}`: {}", folder.display(), differences.join(", "))]
     Resume { folder: PathBuf, differences: Vec<String>, allowed: bool },
-    #[error("`{}` is complete", folder.display())]
+    #[error("`{}` is already complete", folder.display())]
     Complete { folder: PathBuf },
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -27,18 +27,18 @@ pub(crate) enum Error {
     Import { path: PathBuf, error: ImportError },
     #[error(transparent)]
     Trace(#[from] TraceError),
-    #[error("`{}` does not verify, so nothing was made of it", path.display())]
+    #[error("`{}` does not verify; nothing was written", path.display())]
     Unsound { path: PathBuf },
     #[error("cannot write to standard output: {reason}")]
     Unwritten { reason: String },
-    #[error("no arm of case `{case}` could be recorded: {}", reasons.join("; "))]
+    #[error("cannot record any arm of case `{case}`: {}", reasons.join("; "))]
     NotRecorded { case: String, reasons: Vec<String> },
     #[error("cannot write the result as JSON")]
     Json(#[from] serde_json::Error),
 }
 
 impl Error {
-    /// Something that cannot be done with a file.
+    /// A failed operation on a file.
     pub(crate) fn io(what: &'static str, path: &Path, error: &io::Error) -> Self {
         Self::Io { what, path: path.to_owned(), reason: error.to_string() }
     }
@@ -48,19 +48,19 @@ impl Error {
             Self::Engine(error) => error.hint(),
             Self::Usage(_) => Some("see --help".to_owned()),
             Self::Resume { allowed: true, .. } => Some(
-                "--new-segment goes on all the same, and records what is different".to_owned(),
+                "--new-segment continues anyway and records the differences".to_owned(),
             ),
-            Self::Resume { allowed: false, .. } => Some("measure the suite anew".to_owned()),
-            Self::Complete { .. } => Some("there is nothing left to measure".to_owned()),
+            Self::Resume { allowed: false, .. } => Some("start a new run of the suite".to_owned()),
+            Self::Complete { .. } => Some("nothing is left to measure; `firstlight show` prints the result".to_owned()),
             Self::Limits { .. } => Some(
                 "raise it, or set `verdicts = false` under `[comparison]` to measure without verdicts"
                     .to_owned(),
             ),
             Self::Import { error, .. } => Some(match error {
-                ImportError::UnknownFormat => "name the format with --from".to_owned(),
-                ImportError::Json(_) => "is the file whole? let the tool write it again".to_owned(),
+                ImportError::UnknownFormat => "pass the format with --from".to_owned(),
+                ImportError::Json(_) => "check that the file is complete, or export it again".to_owned(),
                 ImportError::At { .. } | ImportError::Empty => {
-                    "another format can be named with --from; nothing was written".to_owned()
+                    "pass another format with --from; nothing was written".to_owned()
                 }
             }),
             Self::Trace(error) => error.problem.hint().map(str::to_owned),
@@ -68,7 +68,7 @@ impl Error {
                 Some(format!("`firstlight verify {}` shows what is wrong", path.display()))
             }
             Self::Unwritten { .. } => {
-                Some("is the disk full? the result itself is in the folder of the run".to_owned())
+                Some("check for a full disk; the run's folder still has the result".to_owned())
             }
             Self::NotRecorded { .. } => {
                 Some("`firstlight run` shows how each arm fails without a recorder".to_owned())

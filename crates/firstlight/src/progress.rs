@@ -15,7 +15,7 @@ impl Progress {
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(processes), target);
-        let template = "{bar:24} {pos}/{len}  {elapsed} taken, {eta} left  {msg}";
+        let template = "{bar:24} {pos}/{len}  {elapsed} elapsed, {eta} left  {msg}";
         bar.set_style(ProgressStyle::with_template(template).expect("the template is well formed"));
         Self { bar }
     }

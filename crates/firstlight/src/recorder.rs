@@ -43,7 +43,7 @@ impl Recorder<'_> {
         for arm in file.arms_of(case) {
             let own = arm.name.get_ref();
             if !can_be_recorded(arm) {
-                printer.aside(&format!("{own} is a program of its own: not recorded"));
+                printer.aside(&format!("{own} is not a Python workload: not recorded"));
                 continue;
             }
             let work = Work::Arm { plan: self.plan, case, arm, hooks: self.hooks };
@@ -66,7 +66,7 @@ impl Recorder<'_> {
             traced.arms.push(ArmTrace { arm: own.clone(), trace, failed, overheads: Vec::new() });
         }
         if traced.arms.is_empty() {
-            let words = format!("no arm of `{name}` is a workload in Python: nothing to record");
+            let words = format!("no arm of `{name}` is a Python workload: nothing to record");
             return Err(Error::Usage(words));
         }
         if traced.arms.iter().all(|arm| arm.trace.is_none()) {

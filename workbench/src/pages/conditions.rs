@@ -31,6 +31,15 @@ pub(super) fn conditions(snapshot: &str, of: &Published) -> String {
     table.markdown()
 }
 
+/// `AMD EPYC, 2 CPUs`, with its accelerators.
+pub(super) fn short_machine(document: &RunDocument) -> String {
+    let gpus = document.before.gpus.iter().flatten().map(|gpu| gpu.name.as_str());
+    let devices: String = gpus.flat_map(|name| [", ", name]).collect();
+    let machine = &document.machine;
+    let cpu = machine.cpu.as_deref().unwrap_or("unknown processor");
+    format!("{cpu}, {}{devices}", count(machine.cores.unwrap_or(0).into(), "CPU"))
+}
+
 fn machine(document: &RunDocument) -> String {
     let machine = &document.machine;
     let gpus = document.before.gpus.iter().flatten().map(|gpu| gpu.name.as_str());
@@ -109,10 +118,11 @@ fn ended_early(document: &RunDocument) -> String {
 }
 
 fn control(document: &RunDocument) -> String {
-    let control = match document.control.as_ref().and_then(|control| control.passed) {
-        Some(true) => "is not told from itself",
-        Some(false) => "differs from itself: no verdict of those regimes counts",
-        None => "was not measured twice",
+    let control = match document.control.as_ref().map(|control| control.passed) {
+        Some(Some(true)) => "passed: no difference between two copies of the reference arm",
+        Some(Some(false)) => "failed: two copies of the reference arm differ, so no verdict counts",
+        Some(None) => "was inconclusive: too few processes to compare two copies of the reference arm",
+        None => "was not part of the run",
     };
-    format!("the reference arm {control}")
+    format!("the A/A control {control}")
 }

@@ -2,7 +2,10 @@
 //! `<!-- firstlight: KIND SNAPSHOT … -->` and `<!-- end -->` is made from `snapshots/`.
 
 mod beside;
+mod captions;
+mod claims;
 mod conditions;
+mod figures;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +14,6 @@ use firstlight_analysis::rebuild::rebuild;
 use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::{Files, raw_lines, read_manifest, read_suite};
 use firstlight_report::svg::figure;
-use firstlight_report::words::answer::answers;
 use firstlight_report::words::tables::{self, Table, beyond_reference};
 use firstlight_schema::comparison::SweepResult;
 use firstlight_schema::reading::RawRecord;
@@ -21,6 +23,8 @@ use firstlight_schema::suite::{Regime, SuiteFile};
 use firstlight_schema::suite_trace::SuiteTraceDocument;
 
 use beside::beside;
+use captions::caption;
+use claims::claim;
 use conditions::conditions;
 
 use xtask::shell::{Result, root};
@@ -107,14 +111,11 @@ fn content(
         made.push((format!("docs/images/{name}.svg"), svg));
         return Ok(format!("![{}](../images/{name}.svg)", more.join(", ")));
     }
-    if *kind == "answer" {
-        let sentences = answers(self::case(document, more.first().ok_or("no case is named")?)?);
-        let number: usize = more.get(1).map_or(Ok(0), |n| n.parse()).map_err(|_| "not a number")?;
-        let sentence = sentences.get(number).ok_or("the case has fewer answers")?;
-        return Ok(format!("> {sentence}"));
+    if let Some(kind) = kind.strip_prefix("claim-") {
+        return claim(kind, document, more);
     }
     if *kind == "conditions" {
-        return Ok(conditions(snapshot, published));
+        return Ok(caption(kind, more)? + &conditions(snapshot, published));
     }
     if *kind == "wrappers" {
         let told = published.traced.as_ref().map(wrappers).filter(|told| !told.is_empty());
@@ -125,14 +126,17 @@ fn content(
         "recording" => published.traced.as_ref().and_then(tables::recording),
         kind => table(kind, document, more)?,
     };
-    Ok(table.map_or_else(|| nothing(snapshot), |table| table.markdown()))
+    match table {
+        Some(table) => Ok(caption(kind, more)? + &table.markdown()),
+        None => Ok(nothing(snapshot)),
+    }
 }
 
 /// The phases of every wrapper that is known by its frames.
 fn wrappers(of: &SuiteTraceDocument) -> String {
     let traces = of.arms.iter().filter_map(|arm| arm.trace.as_ref());
     let all = traces.flat_map(|trace| tables::wrappers(trace, "– "));
-    let told: Vec<_> = all.map(|(title, of)| format!("{title}:\n\n{}", of.markdown())).collect();
+    let told: Vec<_> = all.map(|(title, of)| format!("*{title}.*\n\n{}", of.markdown())).collect();
     told.join("\n")
 }
 
@@ -261,6 +265,8 @@ fn drawing(kind: &str, document: &RunDocument, more: &[&str]) -> Result<Option<S
             figure::overheads(&of, reference)
         }
         "sweep" => figure::sweep(sweep(document, name)?, regime(more)?),
+        "planted" => figures::planted(case(document, name)?),
+        "overhead" => figures::overheads(case(document, name)?),
         _ => return Err("there is no such figure".to_owned()),
     })
 }
@@ -351,7 +357,7 @@ mod tests {
         assert!(page("recording jit-overhead-cpu").unwrap().contains("\n| pytrees | step | "));
         let told = page("wrappers jit-overhead-cpu").unwrap();
         assert!(
-            told.contains("equinox.filter_jit: ") && told.contains("\n| – combine | "),
+            told.contains("*equinox.filter_jit: ") && told.contains("\n| – combine | "),
             "{told}"
         );
         let nobody = page(&format!("break-evens quickstart-cpu {} cold-clean no", case.name));
@@ -359,10 +365,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_ended_early_says_so_among_its_conditions() {
+    fn a_run_that_ended_early_and_its_control_are_among_the_conditions() {
         let mut published = open("quickstart-cpu").unwrap().unwrap();
         published.document.complete = true;
         assert!(!conditions("q", &published).contains("ended early"));
+        assert!(conditions("q", &published).contains("| the A/A control was inconclusive: "));
+        published.document.control = None;
+        assert!(conditions("q", &published).contains("| the A/A control was not part of the run |"));
         published.document.complete = false;
         let told = conditions("q", &published);
         assert!(told.contains("| ended early | the run was stopped before"), "{told}");

@@ -43,13 +43,17 @@ fn load(state: &MachineState) -> Option<Verdict> {
     let (load, cores) = (state.load?, state.cores?);
     let value = format!("{:.2} over the last minute, on {}", load.one, count(cores.into(), "core"));
     let busy = load.one > BUSY_SHARE * f64::from(cores);
-    Some(Verdict::warn_if(busy, value, "wait until it is quiet; `top` shows who is at work"))
+    Some(Verdict::warn_if(
+        busy,
+        value,
+        "wait until the machine is idle; `top` lists busy processes",
+    ))
 }
 
 fn stolen_time(state: &MachineState) -> Option<Verdict> {
     let stolen = stolen(state.ticks.as_ref()?);
     let value = format!("{:.2} % of the busy time since boot", stolen.share * 100.0);
-    let advice = "take a machine or a type of instance that shares its processors with nobody";
+    let advice = "use a machine or instance type with dedicated processors";
     Some(Verdict::warn_if(stolen.is_much, value, advice))
 }
 
@@ -59,7 +63,7 @@ fn cpu_quota(state: &MachineState) -> Option<Verdict> {
         CpuQuota::Cores { cores: quota } => {
             let usable = state.allowed_cores.or(state.cores)?;
             let value = format!("{quota:.2} of {}", count(usable.into(), "core"));
-            let advice = "give the container whole processors (`docker run --cpuset-cpus`) instead \
+            let advice = "give the container whole cores (`docker run --cpuset-cpus`) instead \
                           of a share of time (`--cpus`), or measure outside it";
             Verdict::warn_if(quota < f64::from(usable), value, advice)
         }
@@ -72,7 +76,7 @@ fn virtual_machine(host: &Host) -> Verdict {
         Host::Virtual { name } => {
             let value =
                 name.as_ref().map_or_else(|| "yes".to_owned(), |name| format!("yes: {name}"));
-            Verdict::warn(value, "compare within one run, or measure on a host of your own")
+            Verdict::warn(value, "compare within one run, or measure on a dedicated host")
         }
     }
 }
@@ -118,7 +122,11 @@ fn throttling(state: &MachineState) -> Option<Verdict> {
         (core, package) => format!("since boot {core} by core, {package} by package"),
     };
     let hot = counts.core > 0 || counts.package > 0;
-    Some(Verdict::warn_if(hot, value, "better cooling, or turbo off; a run tells if it grew"))
+    Some(Verdict::warn_if(
+        hot,
+        value,
+        "improve cooling or switch turbo off; each run records new throttling",
+    ))
 }
 
 fn battery(on_battery: bool) -> Verdict {
@@ -131,17 +139,21 @@ fn memory(state: &MachineState) -> Option<Verdict> {
     let (available, total) = (state.memory_available_bytes?, state.memory_total_bytes?);
     let scarce = (available as f64) < SCARCE_MEMORY_SHARE * total as f64;
     let value = format!("{} of {} available", bytes(available), bytes(total));
-    Some(Verdict::warn_if(scarce, value, "end what needs it; `top -o %MEM` shows who has it"))
+    Some(Verdict::warn_if(scarce, value, "close programs that use it; `top -o %MEM` lists them"))
 }
 
 fn swap(used: u64) -> Verdict {
     let value =
         if used == 0 { "none in use".to_owned() } else { format!("{} in use", bytes(used)) };
-    let advice = "`sudo swapoff -a && sudo swapon -a` brings it back, where memory has room for it";
+    let advice = "`sudo swapoff -a && sudo swapon -a` moves it back to memory, if there is room";
     Verdict::warn_if(used > MUCH_SWAP_BYTES, value, advice)
 }
 
 fn clock_source(name: &str) -> Verdict {
     let slow = SLOW_CLOCK_SOURCES.contains(&name);
-    Verdict::warn_if(slow, name, "`dmesg | grep -i clocksource` tells why a better one was refused")
+    Verdict::warn_if(
+        slow,
+        name,
+        "`dmesg | grep -i clocksource` shows why a faster one was rejected",
+    )
 }

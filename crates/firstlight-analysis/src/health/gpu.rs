@@ -27,7 +27,7 @@ fn in_use(gpus: &[GpuState]) -> Option<Verdict> {
             || gpu.processes.as_ref().is_some_and(|processes| !processes.is_empty())
     };
     let known = gpus.iter().any(|gpu| gpu.utilisation_percent.is_some() || gpu.processes.is_some());
-    let advice = "wait until that work has ended; `nvidia-smi` lists the processes";
+    let advice = "wait until that work finishes; `nvidia-smi` lists the processes";
     known.then(|| Verdict::warn_if(gpus.iter().any(used), each(gpus, usage), advice))
 }
 
@@ -51,7 +51,7 @@ fn held(processes: &[GpuProcess]) -> String {
 fn throttling(gpus: &[GpuState]) -> Option<Verdict> {
     let known = gpus.iter().any(|gpu| gpu.clock_limits.is_some());
     let throttled = gpus.iter().any(|gpu| !slowed_by(gpu).is_empty());
-    let advice = "`nvidia-smi -q -d PERFORMANCE` tells more; a lower fixed clock holds: \
+    let advice = "`nvidia-smi -q -d PERFORMANCE` shows details; lock a lower clock with \
                   `sudo nvidia-smi --lock-gpu-clocks=MHZ`";
     known.then(|| Verdict::warn_if(throttled, each(gpus, clocks), advice))
 }

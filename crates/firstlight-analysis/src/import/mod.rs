@@ -50,13 +50,13 @@ impl fmt::Display for Source {
 /// Why a file cannot be imported, and where in it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImportError {
-    #[error("it is not JSON: {0}")]
+    #[error("invalid JSON: {0}")]
     Json(String),
-    #[error("it is no file of pyperf, pytest-benchmark, hyperfine or google-benchmark")]
+    #[error("not a file of pyperf, pytest-benchmark, hyperfine or google-benchmark")]
     UnknownFormat,
     #[error("`{path}` {reason}")]
     At { path: String, reason: String },
-    #[error("it has no measured values")]
+    #[error("no measured values")]
     Empty,
 }
 

@@ -53,7 +53,7 @@ impl Interpreter {
             return Err(unusable(words.trim().lines().last().unwrap_or("it failed").to_owned()));
         }
         serde_json::from_slice(&output.stdout)
-            .map_err(|error| unusable(format!("it answered nonsense: {error}")))
+            .map_err(|error| unusable(format!("its answer is not valid JSON: {error}")))
     }
 
     /// Refuses an interpreter older than a suite needs.

@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_program_that_is_not_there_is_an_error() {
         let error = resolve("no-such-program-anywhere").unwrap_err();
-        assert_eq!(error.to_string(), "there is no program `no-such-program-anywhere`");
+        assert_eq!(error.to_string(), "program `no-such-program-anywhere` not found");
         assert!(resolve("/etc/hostname-that-is-no-program").is_err());
     }
 

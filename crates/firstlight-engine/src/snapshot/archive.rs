@@ -53,7 +53,11 @@ pub(super) fn read(path: &Path, files: &mut Files) -> Result<(), EngineError> {
             EntryType::Regular => files.add(path, &name, entry.size(), entry)?,
             EntryType::Directory => {}
             other => {
-                return Err(refused(path, &name, &format!("is no plain file but {}", kind(other))));
+                return Err(refused(
+                    path,
+                    &name,
+                    &format!("is not a regular file but {}", kind(other)),
+                ));
             }
         }
     }
@@ -63,7 +67,7 @@ pub(super) fn read(path: &Path, files: &mut Files) -> Result<(), EngineError> {
 /// Nothing follows an archive but the zeros at its end: what no file accounts for is vouched for by nothing.
 fn check_end(mut rest: Bounded<impl Read>, end: u64, path: &Path) -> Result<(), EngineError> {
     let broken = |error: io::Error| refused(path, "the archive", &error.to_string());
-    let trailing = || refused(path, "the archive", "has further bytes after its end");
+    let trailing = || refused(path, "the archive", "has extra bytes after its end");
     let mut buffer = [0; 4096];
     loop {
         let n = rest.read(&mut buffer).map_err(broken)?;

@@ -139,7 +139,7 @@ impl Files {
             return Err(refused(
                 snapshot,
                 path,
-                &format!("is one of more than {MOST_FILES} files"),
+                &format!("exceeds the limit of {MOST_FILES} files"),
             ));
         }
         let mut bytes = Vec::new();
@@ -151,7 +151,7 @@ impl Files {
             return Err(refused(snapshot, path, "is truncated"));
         }
         if self.contents.insert(path.to_owned(), bytes).is_some() {
-            return Err(refused(snapshot, path, "is there twice"));
+            return Err(refused(snapshot, path, "appears twice"));
         }
         Ok(())
     }
@@ -172,7 +172,7 @@ pub(super) fn check_name(snapshot: &Path, path: &str) -> Result<(), EngineError>
         return Err(refused(snapshot, &format!("{shown}…"), &reason));
     }
     if path.starts_with('/') || path.split('/').any(|part| part == "..") {
-        return Err(refused(snapshot, path, "climbs out of the snapshot"));
+        return Err(refused(snapshot, path, "leaves the snapshot's folder"));
     }
     if !path.split('/').all(plain) {
         return Err(refused(snapshot, path, "is not a plain name"));

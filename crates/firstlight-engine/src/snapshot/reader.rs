@@ -23,7 +23,8 @@ struct Head {
 
 /// The version of a document, where it is the one that is wanted and its major is known.
 pub fn check_version(content: &[u8], name: &str, ours: Version) -> Result<Version, String> {
-    let head: Head = serde_json::from_slice(content).map_err(|error| error.to_string())?;
+    let head: Head = serde_json::from_slice(content)
+        .map_err(|error| format!("is not a document of firstlight: {error}"))?;
     let (found, version) = (&head.schema.name, head.schema.version);
     if found != name {
         return Err(format!("is a document `{found}`, not `{name}`"));
@@ -117,6 +118,6 @@ pub fn raw_lines<'a>(files: &'a Files, path: &Path) -> Result<Vec<&'a [u8]>, Eng
     let mut lines: Vec<&[u8]> = content.split(|&byte| byte == b'\n').collect();
     match lines.pop() {
         Some(b"") | None => Ok(lines),
-        Some(_) => Err(refused(path, RAW, "ends in the middle of a line")),
+        Some(_) => Err(refused(path, RAW, "is truncated in the middle of a line")),
     }
 }

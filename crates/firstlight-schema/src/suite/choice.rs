@@ -56,7 +56,7 @@ impl Choice {
         let mut left = left.into_iter();
         suite.cases.retain(|_| left.next().unwrap_or(false));
         if suite.cases.is_empty() {
-            return Err("nothing of the suite is left to measure".to_owned());
+            return Err("this selection leaves nothing to measure".to_owned());
         }
         Ok(())
     }
@@ -68,13 +68,13 @@ impl Choice {
                 let swept = case.point.as_ref().is_some_and(|point| point.parameter == *name);
                 if let Some(own) = case.parameters.get_mut(name).filter(|_| !swept) {
                     if own.number().is_some() && value.number().is_none() {
-                        return Err(format!("`{name}` is a number, and `{value}` is none"));
+                        return Err(format!("`{name}` expects a number, got `{value}`"));
                     }
                     (*own, found) = (value.clone(), true);
                 }
             }
             if !found {
-                return Err(format!("no case has a parameter `{name}` to set"));
+                return Err(format!("no case has a parameter named `{name}`"));
             }
         }
         Ok(())
@@ -101,7 +101,7 @@ impl Choice {
         for (what, asked, known) in asked {
             if let Some(name) = asked.iter().find(|name| !known.contains(name)) {
                 return Err(match known.as_slice() {
-                    [] => format!("the suite has no {what} `{name}`, nor any other"),
+                    [] => format!("the suite has no {what} `{name}`; it has none at all"),
                     known => format!("the suite has no {what} `{name}`, only {}", known.join(", ")),
                 });
             }
@@ -118,7 +118,7 @@ impl Choice {
         match named.clone().find(|arm| !self.has_extra(arm)).and_then(|arm| arm.extra.as_ref()) {
             Some(extra) => {
                 let extra = extra.get_ref();
-                Err(format!("this arm needs `{extra}`: add `--extra {extra}`"))
+                Err(format!("this arm needs the extra `{extra}`: add `--extra {extra}`"))
             }
             None => Ok(()),
         }
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(arms(&suite, 0), ["x", "y", "z"]);
         let typed = Choice { arms: vec!["y".to_owned()], ..Choice::default() };
         let error = typed.apply(&mut SuiteFile::parse(SIZED).unwrap()).unwrap_err();
-        assert_eq!(error, "this arm needs `big`: add `--extra big`");
+        assert_eq!(error, "this arm needs the extra `big`: add `--extra big`");
     }
 
     #[test]
@@ -209,11 +209,11 @@ mod tests {
         for name in ["depth", "n"] {
             let set = [(name.to_owned(), Scalar::Integer(4))].into();
             let error = Choice { set, ..Choice::default() }.apply(&mut suite).unwrap_err();
-            assert_eq!(error, format!("no case has a parameter `{name}` to set"));
+            assert_eq!(error, format!("no case has a parameter named `{name}`"));
         }
         let set = [("width".to_owned(), Scalar::typed("wide"))].into();
         let error = Choice { set, ..Choice::default() }.apply(&mut suite).unwrap_err();
-        assert_eq!(error, "`width` is a number, and `wide` is none");
+        assert_eq!(error, "`width` expects a number, got `wide`");
         let choice = Choice { profile: Some("tin".to_owned()), ..Choice::default() };
         let error = choice.apply(&mut suite).unwrap_err();
         assert_eq!(error, "the suite has no profile `tin`, only tiny");

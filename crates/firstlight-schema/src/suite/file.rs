@@ -451,7 +451,7 @@ impl SuiteFile {
         if let Some(sweep) = &case.sweep {
             let names: BTreeSet<String> = sweep.values.iter().map(Scalar::to_string).collect();
             if names.len() < 2 || names.len() < sweep.values.len() {
-                return problem("sweeps over fewer than two different values".to_owned());
+                return problem("has a sweep with fewer than two different values".to_owned());
             }
         }
         let is_warm = self.regimes_of(case).contains(&Regime::Warm);
@@ -463,7 +463,7 @@ impl SuiteFile {
         }
         if case.regimes.as_ref().is_some_and(|only| !only.iter().any(|r| self.regimes.contains(r)))
         {
-            return problem("is measured in none of the suite's regimes".to_owned());
+            return problem("has no regime in common with the suite".to_owned());
         }
         match &case.work {
             Some(work) if case.work_of(work).is_none() => {
@@ -537,12 +537,12 @@ fn check_names<'a>(
         let at = name.span().start;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.get_ref().is_empty() || !name.get_ref().chars().all(plain) {
-            let message = format!("the {what} name `{}` is not plain", name.get_ref());
+            let message = format!("invalid {what} name `{}`", name.get_ref());
             return Err(SuiteError::at(text, at, message)
                 .with_hint(Some("use letters, digits, `-`, `_` and `.`".to_owned())));
         }
         if seen.contains(&name.get_ref().as_str()) {
-            let message = format!("there are two {what}s named `{}`", name.get_ref());
+            let message = format!("two {what}s are named `{}`", name.get_ref());
             return Err(SuiteError::at(text, at, message));
         }
         seen.push(name.get_ref());

@@ -73,7 +73,7 @@ impl SuiteFile {
         let Some(profile) = self.profiles.get(name).cloned() else {
             let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
             return Err(match known.as_slice() {
-                [] => format!("the suite has no profile `{name}`, nor any other"),
+                [] => format!("the suite has no profile `{name}`; it has none at all"),
                 known => format!("the suite has no profile `{name}`, only {}", known.join(", ")),
             });
         };

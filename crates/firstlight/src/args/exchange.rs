@@ -1,13 +1,13 @@
-//! What can be typed after `export` and `import`.
+//! The arguments of `export` and `import`.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-/// Write a stored result in the format of another tool
+/// Convert a result to the format of another tool
 ///
-/// csv and parquet have every raw reading; the others have what may be claimed of the valid ones.
-/// What is invalid or failed is marked or left out, never written as a number.
+/// csv and parquet contain every raw reading, with invalid ones marked. The other formats contain only
+/// results of valid samples.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXPORT_EXAMPLES)]
 pub(crate) struct ExportArgs {
@@ -16,26 +16,26 @@ pub(crate) struct ExportArgs {
     /// The format
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: ExportFormat,
-    /// The file; - is the standard output
+    /// The file to write, or `-` for standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// A row for each call of a warm process and for each fresh process
+    /// One row per warm call and per fresh process
     Csv,
-    /// The same table, with types
+    /// The same rows as typed columns
     Parquet,
-    /// For pyperf itself: stats, hist and comparisons
+    /// For `pyperf stats`, `hist` and `compare_to`
     Pyperf,
-    /// Bencher Metric Format, for bencher run --adapter json
+    /// Bencher Metric Format, for `bencher run --adapter json`
     Bencher,
     /// The verdicts as tests
     Junit,
-    /// Its tool customSmallerIsBetter
+    /// For github-action-benchmark, with the tool customSmallerIsBetter
     GithubActionBenchmark,
-    /// Flame graphs of ledger and imports, for speedscope.app
+    /// Flame graphs of the ledger and the imports, for speedscope.app
     Speedscope,
 }
 
@@ -46,20 +46,19 @@ Examples:
   firstlight export runs/today --to speedscope --output today.speedscope.json
   firstlight export today.tar.zst --to junit > gate.xml";
 
-/// Read another tool's result, to show it and compare it
+/// Read the result of another tool, to show or compare it
 ///
-/// The values go through the same statistics as firstlight's own. That nothing was compiled
-/// meanwhile, what caches held and whether results are right stays unknown, and every verdict says
-/// so.
+/// Imported values get the same statistics as firstlight's own. Compilation during the measurement,
+/// the state of caches and the correctness of outputs stay unknown, and every verdict says so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = IMPORT_EXAMPLES)]
 pub(crate) struct ImportArgs {
     /// A JSON file of pyperf, pytest-benchmark, hyperfine or google-benchmark
     pub(crate) file: PathBuf,
-    /// The format, where it is not to be guessed
+    /// The format [default: detected from the file]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) from: Option<ImportFormat>,
-    /// Keep the file and the result in this new folder
+    /// Write the file and the result to this new folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -17,7 +17,7 @@ pub(crate) fn export(settings: &ExportSettings, printer: &mut Printer) -> Result
     match &settings.output {
         Output::Standard if settings.to == ExportFormat::Parquet && printer.is_terminal() => {
             return Err(Error::Usage(
-                "parquet is not for a terminal: give a file with --output".to_owned(),
+                "cannot print parquet to a terminal: pass a file with --output".to_owned(),
             ));
         }
         Output::Standard => printer.bytes(&content),
@@ -52,7 +52,7 @@ fn parquet(document: &RunDocument) -> Result<Vec<u8>, Error> {
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: &RunDocument) -> Result<Vec<u8>, Error> {
     Err(Error::Usage(
-        "this firstlight was built without parquet: build it with --features parquet, or take csv"
+        "this firstlight was built without parquet: build it with --features parquet, or use csv"
             .to_owned(),
     ))
 }

@@ -91,7 +91,7 @@ fn text(listed: &Listed, runs: &Path) -> String {
     if listed.runs.is_empty() {
         lines.push(format!("no runs in {}", runs.display()));
     } else {
-        lines.push(format!("runs in {}, the newest first:", runs.display()));
+        lines.push(format!("runs in {}, newest first:", runs.display()));
     }
     let width = listed.runs.iter().map(|run| run.folder.len()).max().unwrap_or(0);
     lines.extend(

@@ -99,7 +99,7 @@ pub(super) fn measure(
     if !origin.suite_changes.is_empty() {
         snapshot::write_origin(folder, &origin)?;
         let names = origin.suite_changes.join(", ");
-        printer.talk(&format!("error: the suite was changed while it was measured: {names}"));
+        printer.talk(&format!("error: the suite changed while it was measured: {names}"));
     }
     let checked = finish(folder, document.after.clone())?;
     if !checked.passed {
@@ -120,7 +120,7 @@ pub(super) fn measure(
     }
     if !document.complete && stopped(&document).next().is_none() {
         printer.talk(&format!(
-            "\nthe run ended early; to go on: firstlight run --resume {}",
+            "\nthe run stopped early; to continue: firstlight run --resume {}",
             folder.display()
         ));
     }

@@ -17,7 +17,7 @@ const WORKLOADS: [(&str, &str); 2] = [
 pub(crate) fn new(settings: &NewSettings, printer: &mut Printer) -> Result<Exit, Error> {
     let folder = &settings.folder;
     if folder.exists() {
-        return Err(Error::Usage(format!("`{}` exists already", folder.display())));
+        return Err(Error::Usage(format!("`{}` already exists", folder.display())));
     }
     fs::create_dir_all(folder).map_err(|error| Error::io("make", folder, &error))?;
     let suite = SUITE.replace("NAME", &settings.name);
@@ -26,7 +26,7 @@ pub(crate) fn new(settings: &NewSettings, printer: &mut Printer) -> Result<Exit,
         fs::write(&path, content).map_err(|error| Error::io("write", &path, &error))?;
     }
     printer.data(&format!(
-        "made {0}\n\nnext: firstlight run {0}\nguide: docs/guide/suites.md\n",
+        "created {0}\n\nnext: firstlight run {0}\nguide: docs/guide/suites.md\n",
         folder.display()
     ));
     Ok(Exit::Ok)

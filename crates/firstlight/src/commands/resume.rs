@@ -50,7 +50,7 @@ pub(super) fn resume(
     if suite.digest != origin.suite_digest {
         return Err(Error::Resume {
             folder: folder.clone(),
-            differences: vec!["the suite's files were changed".to_owned()],
+            differences: vec!["the suite's files changed".to_owned()],
             allowed: false,
         });
     }
@@ -59,7 +59,7 @@ pub(super) fn resume(
         return Err(Error::Resume {
             folder: folder.clone(),
             differences: vec![format!(
-                "the command of {} was written down without its secret",
+                "the command of {} was stored without its secret",
                 arm.name.get_ref()
             )],
             allowed: false,
@@ -81,7 +81,11 @@ pub(super) fn resume(
     if let Some(python) = &python {
         hooks.compile_for(python);
     }
-    printer.aside(&format!("{}: {} processes are there", suite.file.name, found.records.len()));
+    printer.aside(&format!(
+        "{}: {} processes already measured",
+        suite.file.name,
+        found.records.len()
+    ));
     origin.segments.push(Segment {
         first: u32::try_from(found.records.len()).unwrap_or(u32::MAX).saturating_add(1),
         started: now_utc(),
@@ -136,15 +140,15 @@ fn differences(
     };
     let mut found = Vec::new();
     if harness.binary_sha256 != here.binary_sha256 {
-        found.push("firstlight is another program".to_owned());
+        found.push("firstlight is a different program".to_owned());
     }
     if *machine != machine::describe() {
-        found.push("the machine is another one".to_owned());
+        found.push("the machine is different".to_owned());
     } else if *boot != machine::boot_id() {
         found.push("the machine was restarted".to_owned());
     }
     if environment.is_some_and(|environment| *environment != origin.environment) {
-        found.push("the Python environment is another one".to_owned());
+        found.push("the Python environment is different".to_owned());
     }
     found
 }

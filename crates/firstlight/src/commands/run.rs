@@ -111,7 +111,7 @@ fn left_out(suite: &SuiteFile, settings: &RunSettings) -> Vec<String> {
             suite.arms.iter().filter(needs).map(|arm| arm.name.get_ref().as_str()).collect();
         let (them, about) = (if arms.len() == 1 { "it" } else { "them" }, &extra.about);
         let arms = Some(arms.join(", ")).filter(|arms| !arms.is_empty())?;
-        Some(format!("left out: {arms}; `--extra {name}` measures {them} ({about})"))
+        Some(format!("skipped: {arms}; `--extra {name}` measures {them} ({about})"))
     };
     extras.filter_map(line).collect()
 }

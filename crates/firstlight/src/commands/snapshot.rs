@@ -35,7 +35,7 @@ pub(crate) fn snapshot(settings: &SnapshotSettings, printer: &mut Printer) -> Re
     let manifest = read_manifest(&files, run)?;
     let id = manifest.id.clone().unwrap_or_default();
     if settings.sign.is_some() && !run.is_dir() {
-        return Err(Error::Usage("only a folder can be signed".to_owned()));
+        return Err(Error::Usage("only a snapshot folder can be signed".to_owned()));
     }
     // A signature is a promise, so nothing is signed that was not checked.
     if !validate(&files, run, None)?.passed {

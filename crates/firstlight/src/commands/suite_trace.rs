@@ -27,9 +27,7 @@ pub(super) fn trace_suite(
     settings: &TraceSettings,
     printer: &mut Printer,
 ) -> Result<Exit, Error> {
-    let Start::Suite(name) = &run.start else {
-        unreachable!("a suite that is recorded is not resumed")
-    };
+    let Start::Suite(name) = &run.start else { unreachable!("--suite cannot resume a run") };
     let mut suite = suites::open(name, &run.destination.cache)?;
     run.choice.apply(&mut suite.file).map_err(Error::Usage)?;
     let interrupt = Interrupt::install()?;
@@ -69,10 +67,10 @@ fn make(made: &Made, traced: &SuiteTraceDocument, printer: &mut Printer) -> Resu
             Ok(())
         }
         (Made::Page(_), _) => {
-            Err(Error::Usage("--html is for one arm: choose it with --arm".to_owned()))
+            Err(Error::Usage("--html needs exactly one arm: select it with --arm".to_owned()))
         }
         (Made::Speedscope(_), _) => {
-            Err(Error::Usage("--export takes a trace: give one that --keep has kept".to_owned()))
+            Err(Error::Usage("--export needs a trace: pass one that --keep wrote".to_owned()))
         }
     }
 }

@@ -56,7 +56,7 @@ fn read(
     if let Some(bytes) = opened.in_pieces() {
         let megabytes = bytes.div_ceil(1 << 20);
         printer.aside(&format!(
-            "{megabytes} MB of events do not fit into --memory: the file is read once per piece"
+            "{megabytes} MB of events exceed --memory: reading the file once per piece"
         ));
     }
     let name = opened.path.display().to_string();
@@ -93,13 +93,13 @@ fn show(
             }
             Made::Speedscope(path) => {
                 let Some(opened) = opened else {
-                    let words = "--export takes a trace: give one that --keep has kept".to_owned();
+                    let words = "--export needs a trace: pass one that --keep wrote".to_owned();
                     return Err(Error::Usage(words));
                 };
                 if let Some(bytes) = opened.in_pieces() {
                     let megabytes = bytes.div_ceil(1 << 20);
                     let words =
-                        format!("--export takes all events at once: give --memory {megabytes}");
+                        format!("--export needs all events in memory: pass --memory {megabytes}");
                     return Err(Error::Usage(words));
                 }
                 let mut content = Vec::new();
@@ -160,7 +160,7 @@ fn in_folder(
     keep: Option<&Path>,
     then: impl FnOnce(&Path) -> Result<Exit, Error>,
 ) -> Result<Exit, Error> {
-    let cannot = |error| Error::Usage(format!("cannot make a folder for the recordings: {error}"));
+    let cannot = |error| Error::Usage(format!("cannot create a folder for the traces: {error}"));
     match keep {
         Some(folder) => {
             fs::create_dir_all(folder).map_err(cannot)?;

@@ -134,13 +134,13 @@ impl Unsealed {
     }
 }
 
-/// What a newer version wrote is read, but never replaced.
+/// Files of a newer version are read, but never overwritten.
 pub(crate) fn refuse_newer(path: &Path, version: Version) -> Result<(), Error> {
     if version <= VERSION {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "`{}` was written as version {version}, this firstlight writes {VERSION}: it is read, but not \
+        "`{}` has version {version}, this firstlight writes {VERSION}: it can be read but not \
          changed",
         path.display()
     )))

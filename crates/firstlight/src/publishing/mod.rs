@@ -47,7 +47,7 @@ fn absolute(path: &Path) -> PathBuf {
 pub(crate) fn publish(folder: &Path, site: &Path) -> Result<(SiteDocument, Publication), Error> {
     let found = sources::find(folder)?;
     if found.is_empty() {
-        return Err(Error::Usage(format!("there are no snapshots in `{}`", folder.display())));
+        return Err(Error::Usage(format!("no snapshots in `{}`", folder.display())));
     }
     let place = absolute(site);
     let snapshot = [MANIFEST, ORIGIN, RAW]
@@ -135,7 +135,7 @@ fn remembered(site: &Path) -> Result<Option<SiteDocument>, Error> {
     let version = firstlight_engine::snapshot::check_version(&content, site::NAME, site::VERSION);
     if let Err(reason) = version {
         let place = path.display();
-        return Err(Error::Usage(format!("`{place}` {reason}; it was left as it is")));
+        return Err(Error::Usage(format!("`{place}` {reason}; left unchanged")));
     }
     let state: Option<SiteDocument> = serde_json::from_slice(&content).ok();
     Ok(state.filter(|state| state.firstlight == build()))

@@ -64,7 +64,7 @@ fn verified(path: &Path) -> Result<(Published, RunDocument), String> {
     let at = humantime::parse_rfc3339_weak(&document.created)
         .ok()
         .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
-        .ok_or_else(|| format!("`{}` is no time of its making", document.created))?;
+        .ok_or_else(|| format!("invalid creation time `{}`", document.created))?;
     let published = Published {
         id,
         created: document.created.clone(),

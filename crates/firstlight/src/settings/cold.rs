@@ -35,7 +35,7 @@ impl ColdSettings {
             )));
         }
         if args.timeout.is_zero() {
-            return Err(Error::Usage("the timeout is zero".to_owned()));
+            return Err(Error::Usage("--timeout must be greater than zero".to_owned()));
         }
         let (regimes, compilers) = regimes(&args.cache).map_err(Error::Usage)?;
         let stdin = args.stdin.as_ref().map(|path| {

@@ -44,7 +44,7 @@ pub(crate) enum Made {
 impl TraceSettings {
     pub(crate) fn resolve(args: TraceArgs, format: Format) -> Result<Self, Error> {
         if args.keep.is_some() && !args.record && args.suite.is_none() {
-            return Err(Error::Usage("--keep is for --record and --suite".to_owned()));
+            return Err(Error::Usage("--keep needs --record or --suite".to_owned()));
         }
         let source = match (args.trace, args.record) {
             (Some(trace), false) => TraceSource::File(trace),
@@ -73,11 +73,11 @@ impl TraceSettings {
                 keep: args.keep,
             },
             (None, true) => {
-                return Err(Error::Usage("no command to record: it follows `--`".to_owned()));
+                return Err(Error::Usage("no command to record: pass it after `--`".to_owned()));
             }
             (_, _) => {
                 return Err(Error::Usage(
-                    "give a trace, --suite, or --record and a command".to_owned(),
+                    "pass a trace, --suite, or --record with a command".to_owned(),
                 ));
             }
         };

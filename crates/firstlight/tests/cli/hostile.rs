@@ -53,14 +53,14 @@ fn refused(sandbox: &Sandbox, snapshot: &str, words: &[&str]) {
 fn names_that_climb_out_links_and_devices_are_refused() {
     let sandbox = Sandbox::new();
     let cases: [(&str, EntryType, &str); 8] = [
-        ("../evil", EntryType::Regular, "climbs out of the snapshot"),
-        ("suite/../../evil", EntryType::Regular, "climbs out of the snapshot"),
-        ("/etc/evil", EntryType::Regular, "climbs out of the snapshot"),
+        ("../evil", EntryType::Regular, "leaves the snapshot's folder"),
+        ("suite/../../evil", EntryType::Regular, "leaves the snapshot's folder"),
+        ("/etc/evil", EntryType::Regular, "leaves the snapshot's folder"),
         ("suite//evil", EntryType::Regular, "is not a plain name"),
         ("suite\\evil", EntryType::Regular, "is not a plain name"),
-        ("link", EntryType::Symlink, "is no plain file but a symbolic link"),
-        ("link", EntryType::Link, "is no plain file but a hard link"),
-        ("device", EntryType::Block, "is no plain file but a device"),
+        ("link", EntryType::Symlink, "is not a regular file but a symbolic link"),
+        ("link", EntryType::Link, "is not a regular file but a hard link"),
+        ("device", EntryType::Block, "is not a regular file but a device"),
     ];
     for (name, kind, why) in cases {
         pack(&sandbox.path().join("bad.tar.zst"), &[(name, kind, b"")]);
@@ -73,7 +73,7 @@ fn a_file_that_is_there_twice_is_refused() {
     let sandbox = Sandbox::new();
     let entry = ("manifest.json", EntryType::Regular, b"{}".as_slice());
     pack(&sandbox.path().join("twice.tar.zst"), &[entry, entry]);
-    refused(&sandbox, "twice.tar.zst", &["`manifest.json` is there twice"]);
+    refused(&sandbox, "twice.tar.zst", &["`manifest.json` appears twice"]);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn an_archive_that_ends_early_and_one_that_is_none_are_refused() {
     sandbox.file("text.tar.zst", "hello");
     let none = firstlight(&sandbox, &["verify", "text.tar.zst"]);
     assert_eq!(none.code, 2);
-    assert!(none.stderr.contains("`text.tar.zst` is no snapshot"), "{}", none.stderr);
+    assert!(none.stderr.contains("`text.tar.zst` is not a snapshot"), "{}", none.stderr);
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn bytes_after_the_archive_and_after_the_signature_are_refused() {
     let mut further = zstd::encode_all(&b"more than zeros"[..], 1).unwrap();
     let longer = [bytes.as_slice(), further.as_slice()].concat();
     fs::write(sandbox.path().join("frame.tar.zst"), longer).unwrap();
-    refused(&sandbox, "frame.tar.zst", &["has further bytes after its end"]);
+    refused(&sandbox, "frame.tar.zst", &["has extra bytes after its end"]);
     further = zstd::encode_all(&vec![0; 1 << 20][..], 1).unwrap();
     let longer = [bytes.as_slice(), further.as_slice()].concat();
     fs::write(sandbox.path().join("zeros.tar.zst"), longer).unwrap();
-    refused(&sandbox, "zeros.tar.zst", &["has further bytes after its end"]);
+    refused(&sandbox, "zeros.tar.zst", &["has extra bytes after its end"]);
     fs::write(sandbox.path().join("plain.tar.zst"), [&bytes[..], b"plain"].concat()).unwrap();
     refused(&sandbox, "plain.tar.zst", &["`plain.tar.zst` is refused"]);
 

@@ -11,6 +11,7 @@ mod cold;
 mod doctor;
 mod exchange;
 mod faults;
+mod help;
 mod hooks;
 mod hostile;
 mod impossible;

@@ -105,7 +105,7 @@ fn a_suite_that_is_edited_while_it_is_measured_leaves_a_snapshot_that_fails() {
     sandbox.file("suite/work.py", &edits);
     let finished = firstlight(&sandbox, &["run", "suite", "--processes", "2", "--output", "run"]);
     assert_eq!(finished.code, 6, "{}", finished.stderr);
-    let words = "the suite was changed while it was measured: work.py";
+    let words = "the suite changed while it was measured: work.py";
     assert!(finished.stderr.contains(words), "{}", finished.stderr);
     assert_eq!(firstlight(&sandbox, &["verify", "run"]).code, 6);
 }

@@ -251,7 +251,7 @@ fn a_folder_without_snapshots_is_a_mistake_and_leaves_no_site() {
     sandbox.file("snapshots/readme.txt", "none here");
     let finished = publish(&sandbox);
     assert_eq!(finished.code, 2);
-    assert!(finished.stderr.contains("there are no snapshots in `snapshots`"));
+    assert!(finished.stderr.contains("no snapshots in `snapshots`"));
     assert!(!sandbox.path().join("site").exists());
     assert_eq!(firstlight(&sandbox, &["publish", "nowhere"]).code, 2);
     sandbox.file(

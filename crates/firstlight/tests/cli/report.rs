@@ -55,7 +55,11 @@ fn what_cannot_be_read_or_written_is_named() {
     sandbox.file("broken/result.json", "{");
     let broken = report(&sandbox, &["broken"]);
     assert_eq!(broken.code, 2);
-    assert!(broken.stderr.contains("`broken/result.json` is not a result"), "{}", broken.stderr);
+    assert!(
+        broken.stderr.contains("`broken/result.json` is not a firstlight result"),
+        "{}",
+        broken.stderr
+    );
     let both = report(&sandbox, &["nowhere", "--markdown", "--output", "x.html"]);
     assert_eq!(both.code, 2);
     assert!(both.stderr.contains("cannot be used with"), "{}", both.stderr);

@@ -125,7 +125,7 @@ fn what_is_no_trace_is_told_with_a_hint() {
     }
     let nothing = trace(&sandbox, &[]);
     assert_eq!(nothing.code, 2);
-    assert!(nothing.stderr.contains("give a trace"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("pass a trace"), "{}", nothing.stderr);
 }
 
 #[test]
@@ -147,14 +147,14 @@ fn what_a_recording_needs_is_said() {
     assert!(no_suite.stderr.contains("no suite `nowhere`"), "{}", no_suite.stderr);
     let keep = trace(&sandbox, &[&fixture("torch-cpu.json.gz"), "--keep", "folder"]);
     assert_eq!(keep.code, 2);
-    assert!(keep.stderr.contains("--keep is for --record and --suite"), "{}", keep.stderr);
+    assert!(keep.stderr.contains("--keep needs --record or --suite"), "{}", keep.stderr);
     let text =
         "name = \"s\"\n[[case]]\nname = \"c\"\n[[arm]]\nname = \"a\"\ncommand = [\"true\"]\n";
     let suite = sandbox.file("suite.toml", text);
     let folder = suite.parent().unwrap().display().to_string();
     let own = trace(&sandbox, &["--suite", &folder]);
     assert_eq!(own.code, 2);
-    assert!(own.stderr.contains("no arm of `c` is a workload in Python"), "{}", own.stderr);
+    assert!(own.stderr.contains("no arm of `c` is a Python workload"), "{}", own.stderr);
 }
 
 #[test]
@@ -199,13 +199,13 @@ fn a_recording_beyond_the_memory_is_read_in_pieces_and_tells_the_same() {
     let whole = trace(&sandbox, &["long.json", "--format", "json"]);
     let pieces = trace(&sandbox, &["long.json", "--format", "json", "--memory", "1"]);
     assert_eq!((whole.code, pieces.code), (0, 0), "{}", pieces.stderr);
-    assert!(pieces.stderr.contains("the file is read once per piece"), "{}", pieces.stderr);
+    assert!(pieces.stderr.contains("reading the file once per piece"), "{}", pieces.stderr);
     assert!(!whole.stderr.contains("piece"), "{}", whole.stderr);
     assert_eq!(whole.stdout, pieces.stdout);
     let export = ["long.json", "--memory", "1", "--export", "speedscope", "--output", "out.json"];
     let export = trace(&sandbox, &export);
     assert_eq!(export.code, 2);
-    assert!(export.stderr.contains("give --memory 2"), "{}", export.stderr);
+    assert!(export.stderr.contains("pass --memory 2"), "{}", export.stderr);
 }
 
 #[test]

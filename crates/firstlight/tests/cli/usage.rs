@@ -18,9 +18,9 @@ fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
 fn an_unknown_command_is_refused_with_a_hint() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(refused(&sandbox, &["cold", "--", "no-such-program", "--help"]), @r"
-    error: there is no program `no-such-program`
+    error: program `no-such-program` not found
 
-    hint: is it on the PATH? a path with a slash is taken as it is
+    hint: check that it is on the PATH, or give its path
     ");
 }
 
@@ -32,9 +32,9 @@ fn a_missing_python_is_refused_with_a_hint() {
     let finished = Finished::of(command);
     assert_eq!(finished.code, 2);
     insta::assert_snapshot!(finished.stderr, @r"
-    error: there is no program `python`
+    error: program `python` not found
 
-    hint: install Python, or give its path with --python
+    hint: install Python, or pass its path with --python
     ");
 }
 
@@ -45,7 +45,7 @@ fn a_python_that_is_none_is_refused() {
     insta::assert_snapshot!(text, @r"
     error: `/bin/false` is not a usable Python: it failed
 
-    hint: give another one with --python PATH
+    hint: pass another interpreter with --python PATH
     ");
 }
 
@@ -53,9 +53,9 @@ fn a_python_that_is_none_is_refused() {
 fn an_unknown_suite_is_refused_with_the_known_ones() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(refused(&sandbox, &["run", "quickstrat"]), @r"
-    error: no suite `quickstrat`: neither a folder nor one of generate, histfactory, jit-overhead, quickstart, short-runs
+    error: no suite `quickstrat`: expected a folder with a suite.toml, or one of generate, histfactory, jit-overhead, quickstart, short-runs
 
-    hint: a suite is a folder with a suite.toml
+    hint: `firstlight new FOLDER` creates a suite to start from
     ");
 }
 

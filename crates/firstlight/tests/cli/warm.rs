@@ -139,11 +139,11 @@ fn what_is_no_result_is_told_so() {
     assert!(error(&["show", "nowhere"]).contains("cannot read `nowhere`"));
     sandbox
         .file("cold.json", r#"{"schema": {"name": "cold", "version": {"major": 1, "minor": 0}}}"#);
-    assert!(error(&["show", "cold.json"]).contains("is not a result of firstlight: missing field"));
+    assert!(error(&["show", "cold.json"]).contains("is not a firstlight result: missing field"));
     sandbox.file("new.json", r#"{"schema": {"name": "run", "version": {"major": 9, "minor": 0}}}"#);
     let text = error(&["compare", "new.json"]);
     assert!(text.contains("it has version 9.0, this firstlight reads 1.x"), "{text}");
-    assert!(text.contains("hint: give the folder"), "{text}");
+    assert!(text.contains("hint: pass the folder"), "{text}");
     assert!(error(&["compare", "a", "--margin", "much"]).contains("invalid margin `much`"));
     assert!(error(&["compare", "a", "b", "--arms", "x", "y"]).contains("cannot be used with"));
 }
