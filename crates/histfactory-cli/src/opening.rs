@@ -113,3 +113,18 @@ pub(crate) fn check_poi(model: &Model, value: f64) -> Result<(), Error> {
         "--test-poi {value} lies outside of the bounds of `{name}`, {low} to {high}"
     )))
 }
+
+/// A value to test. Limits may lie above the upper bound of the parameter of interest, so that tests of such
+/// values are possible too; below the lower bound nothing can be tested.
+pub(crate) fn check_tested(model: &Model, value: f64, printer: &mut Printer) -> Result<(), Error> {
+    let Some(poi) = model.poi() else { return Ok(()) };
+    let [_, high] = model.bounds()[poi];
+    if !(value > high && value.is_finite()) {
+        return check_poi(model, value);
+    }
+    let name = &model.parameter_names()[poi];
+    printer.warning(&format!(
+        "--test-poi {value} is above the upper bound of `{name}`, {high}, which holds for the best fit"
+    ));
+    Ok(())
+}

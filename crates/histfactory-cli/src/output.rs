@@ -58,3 +58,13 @@ pub(crate) fn plot(path: &Path, svg: &str, printer: &mut Printer) -> Result<(), 
     printer.aside(&format!("plot: {}", path.display()));
     Ok(())
 }
+
+/// Notes as lines of text.
+pub(crate) fn notes(notes: &[String]) -> String {
+    notes.iter().map(|note| format!("  note: {note}\n")).collect()
+}
+
+/// A number that a document may have; JSON has no other way to write that there is none.
+pub(crate) fn finite(value: f64) -> Option<f64> {
+    Some(value).filter(|value| value.is_finite())
+}

@@ -1,5 +1,6 @@
 //! `histfactory.Model`.
 
+use std::ffi::CString;
 use std::sync::Arc;
 
 use histfactory::fit::Search;
@@ -7,14 +8,14 @@ use histfactory::inference::{Dataset, LimitOptions, TestKind, TestOptions};
 use histfactory::toys::ToyOptions;
 use histfactory::{Data, FitOptions, ModelOptions};
 use numpy::{PyArray1, PyArray2};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods};
 
 use crate::arrays::{Vector, data, matrix, numbers, vector};
 use crate::error::{Result, unknown};
 use crate::opening;
-use crate::results::{Fit, Hypotest, Significance, UpperLimit};
+use crate::results::{Fit, Hypotest, Significance, UpperLimit, statistic};
 use crate::yields;
 
 /// A statistical model: parameters, the rates they lead to, and the observed data.
@@ -219,23 +220,32 @@ impl Model {
         Fit::new(py, &self.core, fit)
     }
 
-    #[pyo3(signature = (data=None))]
-    fn q0(&self, py: Python<'_>, data: Option<Vector<'_>>) -> Result<f64> {
-        let data = self::data(&self.core, data.as_ref())?;
-        Ok(py.detach(|| self.core.q0(&data))?.value)
+    #[pyo3(signature = (data=None, *, search="mirrored", extend_bound=false))]
+    fn q0<'py>(
+        &self,
+        py: Python<'py>,
+        data: Option<Vector<'_>>,
+        search: &str,
+        extend_bound: bool,
+    ) -> Result<Bound<'py, PyAny>> {
+        self.test_statistic(py, 0.0, data, "q0", search, extend_bound)
     }
 
-    #[pyo3(signature = (mu, data=None, test="qtilde"))]
-    fn test_statistic(
+    #[pyo3(signature = (mu, data=None, test="qtilde", *, search="mirrored", extend_bound=false))]
+    fn test_statistic<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         mu: f64,
         data: Option<Vector<'_>>,
         test: &str,
-    ) -> Result<f64> {
+        search: &str,
+        extend_bound: bool,
+    ) -> Result<Bound<'py, PyAny>> {
         let kind = kind(test)?;
+        let options = TestOptions { search: self::search(search)?, extend_bound };
         let data = self::data(&self.core, data.as_ref())?;
-        Ok(py.detach(|| self.core.test_statistic(&data, kind, mu))?.value)
+        let found = py.detach(|| self.core.test_statistic_with(&data, kind, mu, &options))?;
+        statistic(py, &found)
     }
 
     #[pyo3(signature = (mu, data=None, test="qtilde", *, search="mirrored", extend_bound=false))]
@@ -308,8 +318,9 @@ impl Model {
         Ok(matrix(py, values, columns)?)
     }
 
-    /// The test statistic of each toy; NaN where a fit did not converge.
-    #[pyo3(signature = (theta, mu, count, seed=0, test="qtilde"))]
+    /// The test statistic of each toy. A toy without one is NaN, and a warning counts them.
+    #[pyo3(signature = (theta, mu, count, seed=0, test="qtilde", *, search="mirrored"))]
+    #[expect(clippy::too_many_arguments, reason = "named in Python")]
     fn toy_statistics(
         &self,
         py: Python<'_>,
@@ -318,9 +329,18 @@ impl Model {
         count: u64,
         seed: u64,
         test: &str,
+        search: &str,
     ) -> Result<Py<PyArray1<f64>>> {
         let (theta, kind, toys) = (numbers(&theta), kind(test)?, ToyOptions { count, seed });
-        let found = py.detach(|| self.core.toy_statistics(&theta, mu, kind, &toys, &|_| {}))?;
+        let search = self::search(search)?;
+        let found =
+            py.detach(|| self.core.toy_statistics_with(&theta, mu, kind, &toys, search, &|_| {}))?;
+        let failed = found.iter().filter(|value| value.is_none()).count();
+        if failed > 0 {
+            let text = format!("{failed} of {count} toys have no statistic and are NaN");
+            let text = CString::new(text).map_err(PyErr::from)?;
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+        }
         let values = found.into_iter().map(|value| value.unwrap_or(f64::NAN));
         Ok(vector(py, values.collect()))
     }

@@ -224,12 +224,11 @@ impl Objective {
     }
 }
 
-/// The values of a batch, NaN where there is none. An error if an input is not a number, or if no row
-/// has a value.
+/// The values of a batch, NaN where there is none. An error if no row has a value.
 fn masked(found: Vec<Found>) -> Result<Vec<f64>> {
     let none = found.iter().all(std::result::Result::is_err);
     let mask = |found: Found| match found {
-        Err(error) if none || error.is_about_input() => Err(error),
+        Err(error) if none => Err(error),
         found => Ok(found.unwrap_or(f64::NAN)),
     };
     Ok(found.into_iter().map(mask).collect::<std::result::Result<_, _>>()?)

@@ -46,6 +46,9 @@ pub(crate) struct Fit {
     /// A combination of parameters that is not determined: how far each moves, the largest by one.
     #[pyo3(get)]
     flat: Option<Py<PyDict>>,
+    /// What a reader of the fit should know.
+    #[pyo3(get)]
+    notes: Vec<String>,
     /// Holds the factorised Hessian: what is made of it is made when it is first read.
     found: Option<histfactory::fit::Covariance>,
     covariance: PyOnceLock<Py<PyArray2<f64>>>,
@@ -73,7 +76,9 @@ impl Fit {
             }
             Ok(moves.unbind())
         });
+        let notes = model.notes_of_fit(&fit)?.iter().map(ToString::to_string).collect();
         Ok(Self {
+            notes,
             nll: fit.nll,
             kkt: fit.kkt,
             edm: fit.edm,
@@ -140,6 +145,16 @@ impl Fit {
     }
 }
 
+/// A test statistic: a `float` that also has what a reader of it should know.
+pub(crate) fn statistic<'py>(
+    py: Python<'py>,
+    found: &histfactory::inference::TestStatistic,
+) -> Result<Bound<'py, PyAny>> {
+    let notes: Vec<String> = found.notes.iter().map(ToString::to_string).collect();
+    let class = py.import("histfactory._statistic")?.getattr("TestStatistic")?;
+    Ok(class.call1((found.value, found.mu_hat, notes))?)
+}
+
 /// A hypothesis test.
 #[pyclass(frozen, get_all, module = "histfactory")]
 pub(crate) struct Hypotest {
@@ -190,6 +205,8 @@ pub(crate) struct UpperLimit {
     tested: Py<PyArray2<f64>>,
     /// The reason of each limit that is not finite, by band in standard deviations or `"observed"`.
     missing: Py<PyDict>,
+    /// How many fits were made.
+    fits: usize,
     notes: Vec<String>,
 }
 
@@ -212,6 +229,7 @@ impl UpperLimit {
             level: found.level,
             tested: matrix(py, rows.collect(), 7)?,
             missing: missing.unbind(),
+            fits: found.fits,
             notes: found.notes.iter().map(ToString::to_string).collect(),
         })
     }

@@ -54,6 +54,16 @@ pub(crate) enum HistosysArg {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SearchArg {
+    /// Take the minimum that the start leads to
+    Descent,
+    /// Also try the mirror images of parameters that may have a minimum on both sides of zero
+    Mirrored,
+    /// Also try thirty random starts
+    Global,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StatisticArg {
     Q,
     Qtilde,
@@ -85,6 +95,9 @@ pub(crate) struct FitArgs {
     /// fitted; may be given more than once
     #[arg(long, value_name = "PARAMETER")]
     pub(crate) minos: Vec<String>,
+    /// How fits search for the lowest of several minima
+    #[arg(long, value_enum, default_value_t = SearchArg::Mirrored)]
+    pub(crate) search: SearchArg,
     /// Draw the pulls into this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
@@ -109,6 +122,12 @@ pub(crate) struct ClsArgs {
     /// From asymptotic formulae or from toys
     #[arg(long, value_enum, default_value_t = CalculationArg::Asymptotics)]
     pub(crate) calctype: CalculationArg,
+    /// How fits search for the lowest of several minima
+    #[arg(long, value_enum, default_value_t = SearchArg::Mirrored)]
+    pub(crate) search: SearchArg,
+    /// Raise the upper bound of the parameter of interest if the best fit is at it
+    #[arg(long)]
+    pub(crate) extend_bound: bool,
     #[command(flatten)]
     pub(crate) toys: ToyArgs,
 }
@@ -136,6 +155,12 @@ pub(crate) struct UpperLimitArgs {
     /// Excluded is what has a CLs below this
     #[arg(long, default_value_t = 0.05, value_name = "CLS")]
     pub(crate) level: f64,
+    /// How fits search for the lowest of several minima
+    #[arg(long, value_enum, default_value_t = SearchArg::Mirrored)]
+    pub(crate) search: SearchArg,
+    /// Raise the upper bound of the parameter of interest if the best fit is at it
+    #[arg(long)]
+    pub(crate) extend_bound: bool,
     /// Draw CLs against the parameter of interest, with the expected bands, into this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
@@ -159,9 +184,15 @@ pub(crate) struct SignificanceArgs {
     /// With --asimov: the signal strength that is expected
     #[arg(long, default_value_t = 1.0, value_name = "VALUE", requires = "asimov")]
     pub(crate) test_poi: f64,
-    /// Also tell how it changes with each nominal yield
+    /// Also report how it changes with each nominal yield
     #[arg(long)]
     pub(crate) yields: bool,
+    /// How fits search for the lowest of several minima
+    #[arg(long, value_enum, default_value_t = SearchArg::Mirrored, conflicts_with = "yields")]
+    pub(crate) search: SearchArg,
+    /// Raise the upper bound of the parameter of interest if the best fit is at it
+    #[arg(long, conflicts_with = "yields")]
+    pub(crate) extend_bound: bool,
 }
 
 /// Fit at fixed values of a parameter
@@ -182,6 +213,9 @@ pub(crate) struct ScanArgs {
     /// How many values
     #[arg(long, default_value_t = 31, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) points: u32,
+    /// How fits search for the lowest of several minima
+    #[arg(long, value_enum, default_value_t = SearchArg::Mirrored)]
+    pub(crate) search: SearchArg,
     /// Draw the scan into this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,

@@ -9,7 +9,7 @@ use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 
 pub(crate) use inference::{
     CalculationArg, ClsArgs, FitArgs, HistosysArg, ModelArgs, NormsysArg, RankArgs, ScanArgs,
-    SignificanceArgs, StatisticArg, ToysArgs, UpperLimitArgs,
+    SearchArg, SignificanceArgs, StatisticArg, ToysArgs, UpperLimitArgs,
 };
 pub(crate) use spec::{
     CombineArgs, DigestArgs, InspectArgs, JoinArg, PatchsetArgs, PatchsetCommand, PruneArgs,

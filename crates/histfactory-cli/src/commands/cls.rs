@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::opening;
-use crate::output::{Schema, show};
+use crate::output::{self, Schema, show};
 use crate::printer::Printer;
 use crate::progress::Progress;
 use crate::settings::{ClsSettings, Tested};
@@ -41,18 +41,21 @@ pub(crate) struct ClsDocument<'a> {
     toys: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
+    /// What a reader of the result should know.
+    notes: Vec<String>,
 }
 
 pub(crate) fn cls(settings: &ClsSettings, printer: &mut Printer) -> Result<Exit, Error> {
     let model = opening::model(&settings.model, printer)?;
-    opening::check_poi(&model, settings.test_poi)?;
+    opening::check_tested(&model, settings.test_poi, printer)?;
     let kind = match settings.statistic {
         Tested::Q => TestKind::Q,
         Tested::Qtilde => TestKind::QTilde,
     };
     let document = match settings.toys {
         None => {
-            let test = model.hypotest(model.observed(), settings.test_poi, kind)?;
+            let test =
+                model.hypotest_with(model.observed(), settings.test_poi, kind, &settings.fits)?;
             asymptotic(&model, &test, settings)
         }
         Some((toys, seed)) => with_toys(&model, kind, settings, toys, seed, printer)?,
@@ -88,6 +91,7 @@ fn asymptotic<'a>(model: &'a Model, test: &Hypotest, settings: &ClsSettings) -> 
         poi_hat: test.statistic.mu_hat,
         toys: None,
         seed: None,
+        notes: test.notes.iter().map(ToString::to_string).collect(),
     }
 }
 
@@ -102,13 +106,14 @@ fn with_toys<'a>(
     let options = ToyOptions { count: toys as u64, seed };
     let progress = Progress::new(2 * toys, "toys", printer);
     let done = |some: u64| progress.advance(usize::try_from(some).unwrap_or(usize::MAX));
-    let test = model.toy_test(model.observed(), settings.test_poi, kind, &options, &done)?;
+    let (data, search) = (model.observed(), settings.fits.search);
+    let test = model.toy_test_with(data, settings.test_poi, kind, &options, search, &done)?;
     drop(progress);
     if test.failed > 0 {
         let (failed, all) = (test.failed, 2 * toys);
         printer.warning(&format!("{failed} of {all} toys did not converge and are left out"));
     }
-    let best = model.fit(model.observed(), &FitOptions::default())?;
+    let best = model.fit(model.observed(), &FitOptions::default().searching(search))?;
     Ok(ClsDocument {
         schema: Schema::of("histfactory-cls"),
         observed: test.cls,
@@ -124,6 +129,7 @@ fn with_toys<'a>(
         poi_hat: model.poi().map_or(0.0, |index| best.theta[index]),
         toys: Some(toys),
         seed: Some(seed),
+        notes: model.notes_of_fit(&best)?.iter().map(ToString::to_string).collect(),
     })
 }
 
@@ -157,7 +163,7 @@ fn render(document: &ClsDocument<'_>) -> String {
     let bands: Vec<String> = document.expected.iter().map(|cls| number(*cls)).collect();
     format!(
         "CLs of {} = {}\n  observed  {}\n  expected  {}  (−2σ, −1σ, median, +1σ, +2σ)\n\n\
-         {} = {}, {} at the best fit: {}\n",
+         {} = {}, {} at the best fit: {}\n{}",
         document.poi,
         document.test_poi,
         number(document.observed),
@@ -166,5 +172,6 @@ fn render(document: &ClsDocument<'_>) -> String {
         number(document.q),
         document.poi,
         number(document.poi_hat),
+        output::notes(&document.notes),
     )
 }

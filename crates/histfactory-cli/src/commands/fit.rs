@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::output::{self, Schema, show};
+use crate::output::{self, Schema, finite, show};
 use crate::plot::Pull;
 use crate::printer::Printer;
 use crate::progress::Progress;
@@ -24,16 +24,26 @@ pub(crate) struct FitDocument<'a> {
     schema: Schema,
     mle_parameters: BTreeMap<&'a str, &'a [f64]>,
     twice_nll: f64,
-    /// From the curvature at the minimum; zero for what is held.
-    uncertainties: BTreeMap<&'a str, Vec<f64>>,
+    /// From the curvature at the minimum: zero for what is fixed, null where the curvature does not determine
+    /// it, as for a parameter at its bound.
+    uncertainties: BTreeMap<&'a str, Vec<Option<f64>>>,
     /// Shift and remaining width of the constrained parameters, in units of their constraints.
-    pulls: BTreeMap<&'a str, [f64; 2]>,
+    pulls: BTreeMap<&'a str, [Option<f64>; 2]>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     minos: BTreeMap<&'a str, [Option<f64>; 2]>,
     fixed: Vec<&'a str>,
     at_bound: Vec<&'a str>,
     /// Held at zero, where the slope of their interpolation jumps and −log L rises on both sides.
     at_kink: Vec<&'a str>,
+    /// Bins without a count whose rate is zero at the minimum, counted over all channels.
+    at_border: Vec<usize>,
+    /// Twice the negative log-likelihood of other minima that the fit found, in ascending order.
+    other_minima: Vec<f64>,
+    /// A combination of parameters that the data do not determine: how far each moves along it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flat: Option<BTreeMap<&'a str, f64>>,
+    /// What a reader of the result should know.
+    notes: Vec<String>,
     converged: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     complaint: Option<String>,
@@ -44,7 +54,7 @@ pub(crate) struct FitDocument<'a> {
 
 pub(crate) fn fit(settings: &FitSettings, printer: &mut Printer) -> Result<Exit, Error> {
     let model = opening::model(&settings.model, printer)?;
-    let mut options = FitOptions::default().with_covariance();
+    let mut options = FitOptions::default().with_covariance().searching(settings.search);
     if !settings.minos.is_empty() && !settings.fixed.is_empty() {
         return Err(Error::Usage(
             "--minos fits all parameters and cannot go with --fix".to_owned(),
@@ -56,7 +66,7 @@ pub(crate) fn fit(settings: &FitSettings, printer: &mut Printer) -> Result<Exit,
     let fit = model.fit(model.observed(), &options)?;
     let minos = intervals(&model, &settings.minos, printer)?;
     let pulls = pulled::pulls(&model, &fit)?;
-    let document = document(&model, &fit, &pulls, minos);
+    let document = document(&model, &fit, &pulls, minos)?;
     let text = || render(&model, &fit, &document, settings.value);
     show(&document, text, &settings.model.destination, printer)?;
     if let Some(path) = &settings.plot {
@@ -104,11 +114,12 @@ fn document<'a>(
     fit: &'a Fit,
     pulls: &'a [Pull],
     minos: BTreeMap<&'a str, [Option<f64>; 2]>,
-) -> FitDocument<'a> {
+) -> Result<FitDocument<'a>, Error> {
     let names = model.parameter_names();
-    let sigma = |index| fit.covariance.as_ref().map_or(0.0, |matrix| matrix.sigma(index)).max(0.0);
+    let sigma = |index| uncertainty(fit, index);
     let held = (0..names.len()).filter(|index| !fit.free[*index]);
-    FitDocument {
+    let name = |(index, share): &(usize, f64)| (names[*index].as_str(), *share);
+    Ok(FitDocument {
         schema: Schema::of("histfactory-fit"),
         mle_parameters: model.parameter_sets().map(|(name, set)| (name, &fit.theta[set])).collect(),
         twice_nll: 2.0 * fit.nll,
@@ -116,17 +127,30 @@ fn document<'a>(
             .parameter_sets()
             .map(|(name, set)| (name, set.map(sigma).collect()))
             .collect(),
-        pulls: pulls.iter().map(|pull| (pull.name.as_str(), [pull.shift, pull.width])).collect(),
+        pulls: pulls
+            .iter()
+            .map(|pull| (pull.name.as_str(), [pull.shift, pull.width].map(finite)))
+            .collect(),
         minos,
         fixed: held.map(|index| names[index].as_str()).collect(),
         at_bound: fit.at_bound.iter().map(|(index, _)| names[*index].as_str()).collect(),
         at_kink: fit.at_kink.iter().map(|index| names[*index].as_str()).collect(),
+        at_border: fit.at_border.clone(),
+        other_minima: fit.other_minima.iter().map(|nll| 2.0 * nll).collect(),
+        flat: fit.flat.as_ref().map(|flat| flat.parameters.iter().map(name).collect()),
+        notes: model.notes_of_fit(fit)?.iter().map(ToString::to_string).collect(),
         converged: fit.converged(),
         complaint: fit.outcome.complaint(),
         projected_gradient: fit.kkt,
         edm: fit.edm,
         iterations: fit.iterations,
-    }
+    })
+}
+
+/// The standard deviation of a parameter: zero if it is fixed, nothing if it is not known.
+pub(crate) fn uncertainty(fit: &Fit, index: usize) -> Option<f64> {
+    let covariance = fit.covariance.as_ref();
+    covariance.map_or(if fit.free[index] { None } else { Some(0.0) }, |c| finite(c.sigma(index)))
 }
 
 fn render(model: &Model, fit: &Fit, document: &FitDocument<'_>, value: bool) -> String {
@@ -142,7 +166,8 @@ fn render(model: &Model, fit: &Fit, document: &FitDocument<'_>, value: bool) -> 
         let sigma = sigma.filter(|sigma| !sigma.is_nan());
         let sigma = sigma.filter(|sigma| *sigma > 0.0).map(number).unwrap_or_default();
         let pull = document.pulls.get(name.as_str());
-        let pull = pull.map(|[shift, _]| format!("{shift:+.2}")).unwrap_or_default();
+        let pull = pull.and_then(|[shift, _]| *shift).map(|shift| format!("{shift:+.2}"));
+        let pull = pull.unwrap_or_default();
         let note = if document.at_bound.contains(&name.as_str()) {
             "at its bound"
         } else if document.at_kink.contains(&name.as_str()) {
@@ -172,5 +197,6 @@ fn render(model: &Model, fit: &Fit, document: &FitDocument<'_>, value: bool) -> 
         fit.iterations, fit.kkt, fit.edm
     )
     .expect("a string");
+    text.push_str(&output::notes(&document.notes));
     text
 }

@@ -1,10 +1,11 @@
 //! `histfactory scan`: a parameter's profile likelihood.
 
+use histfactory::inference::Scan;
 use histfactory::{Fit, FitOptions, Model};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fit::verdict;
+use super::fit::{uncertainty, verdict};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::output::{self, Schema, show};
@@ -19,7 +20,8 @@ pub(crate) struct ScanDocument<'a> {
     schema: Schema,
     parameter: &'a str,
     best_fit: f64,
-    uncertainty: f64,
+    /// Null where the curvature does not determine it.
+    uncertainty: Option<f64>,
     twice_nll: f64,
     points: Vec<ScanPoint>,
 }
@@ -38,14 +40,25 @@ pub(crate) fn scan(settings: &ScanSettings, printer: &mut Printer) -> Result<Exi
         Some(name) => model.index_of(name)?,
         None => model.poi().ok_or(histfactory::EvaluationError::NoPoi)?,
     };
-    let best = model.fit(model.observed(), &FitOptions::default().with_covariance())?;
+    let options = FitOptions::default().with_covariance().searching(settings.search);
+    let mut best = model.fit(model.observed(), &options)?;
     let range = range(settings, &model, &best, index)?;
-    let points = profile(&model, &best, index, range, settings.points, printer)?;
+    let scan = profile(&model, index, range, settings, printer)?;
+    if scan.best.nll < best.nll {
+        // The scan has come upon a lower minimum.
+        best = model.fit(model.observed(), &options.from(&scan.best.theta))?;
+    }
+    let points = scan.points.iter().map(|point| ScanPoint {
+        value: point.value,
+        delta_twice_nll: point.t,
+        converged: point.converged,
+    });
+    let points = points.collect();
     let document = ScanDocument {
         schema: Schema::of("histfactory-scan"),
         parameter: &model.parameter_names()[index],
         best_fit: best.theta[index],
-        uncertainty: sigma(&best, index),
+        uncertainty: uncertainty(&best, index),
         twice_nll: 2.0 * best.nll,
         points,
     };
@@ -64,10 +77,6 @@ pub(crate) fn scan(settings: &ScanSettings, printer: &mut Printer) -> Result<Exi
     Ok(verdict(&best, printer))
 }
 
-fn sigma(fit: &Fit, index: usize) -> f64 {
-    fit.covariance.as_ref().map_or(0.0, |covariance| covariance.sigma(index)).max(0.0)
-}
-
 /// What was asked for, or three standard deviations within the bounds.
 fn range(
     settings: &ScanSettings,
@@ -79,9 +88,9 @@ fn range(
         return Ok(range);
     }
     let [low, high] = model.bounds()[index];
-    let width = match sigma(best, index) {
-        sigma if sigma > 0.0 => 3.0 * sigma,
-        _ => (high - low) / 4.0,
+    let width = match uncertainty(best, index) {
+        Some(sigma) if sigma > 0.0 => 3.0 * sigma,
+        Some(_) | None => (high - low) / 4.0,
     };
     let centre = best.theta[index];
     let range = [(centre - width).max(low), (centre + width).min(high)];
@@ -93,27 +102,18 @@ fn range(
 
 fn profile(
     model: &Model,
-    best: &Fit,
     index: usize,
     [from, to]: [f64; 2],
-    count: usize,
+    settings: &ScanSettings,
     printer: &Printer,
-) -> Result<Vec<ScanPoint>, Error> {
-    let progress = Progress::new(count, "fits", printer);
+) -> Result<Scan, Error> {
+    let count = settings.points;
+    let progress = Progress::new(count, "values", printer);
     let steps = f64::from(u32::try_from(count - 1).expect("the number of points is limited"));
-    let mut start = best.theta.clone();
-    let mut points = Vec::with_capacity(count);
-    for step in (0u32..).take(count) {
-        let value = from + (to - from) * f64::from(step) / steps;
-        start[index] = value;
-        let options = FitOptions::default().fixing(index, value).from(&start);
-        let fit = model.fit(model.observed(), &options)?;
-        let delta_twice_nll = 2.0 * (fit.nll - best.nll);
-        points.push(ScanPoint { value, delta_twice_nll, converged: fit.converged() });
-        start = fit.theta;
-        progress.advance(1);
-    }
-    Ok(points)
+    let value = |step: u32| from + (to - from) * f64::from(step) / steps;
+    let values: Vec<f64> = (0u32..).take(count).map(value).collect();
+    let mut done = || progress.advance(1);
+    Ok(model.scan_with(model.observed(), index, &values, settings.search, &mut done)?)
 }
 
 fn render(document: &ScanDocument<'_>) -> String {
@@ -123,6 +123,7 @@ fn render(document: &ScanDocument<'_>) -> String {
         let note = if point.converged { "" } else { "not converged" };
         table.row([number(point.value), number(point.delta_twice_nll), note.to_owned()]);
     }
-    let (name, best, width) = (document.parameter, document.best_fit, document.uncertainty);
-    format!("{name} = {} ± {}\n\n{}", number(best), number(width), table.render())
+    let width = document.uncertainty.map_or_else(|| "unknown".to_owned(), number);
+    let (name, best) = (document.parameter, number(document.best_fit));
+    format!("{name} = {best} ± {width}\n\n{}", table.render())
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::opening;
-use crate::output::{Schema, show};
+use crate::output::{self, Schema, show};
 use crate::printer::Printer;
 use crate::settings::SignificanceSettings;
 use crate::table::{Align, Table, number};
@@ -29,6 +29,8 @@ pub(crate) struct SignificanceDocument<'a> {
     q0: f64,
     poi_hat: f64,
     projected_gradient: f64,
+    /// What a reader of the result should know.
+    notes: Vec<String>,
     /// Derivatives of q0, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     yields: Option<Yields<'a>>,
@@ -64,7 +66,7 @@ pub(crate) fn significance(
     let found = if settings.yields {
         model.significance_with_gradient(dataset, Convention::default())?
     } else {
-        model.significance(dataset)?
+        model.significance_with(dataset, &settings.fits)?
     };
     let document = document(&model, &found, settings.asimov);
     show(&document, || render(&document), &settings.model.destination, printer)?;
@@ -89,6 +91,7 @@ fn document<'a>(
         q0: found.q0,
         poi_hat: found.mu_hat,
         projected_gradient: found.kkt,
+        notes: found.notes.iter().map(ToString::to_string).collect(),
         yields: found.gradient.as_ref().map(|gradient| Yields {
             convention: "templates-fixed",
             error_bound: gradient.error,
@@ -123,6 +126,7 @@ fn render(document: &SignificanceDocument<'_>) -> String {
         document.poi,
         number(document.poi_hat),
     );
+    text.push_str(&output::notes(&document.notes));
     let Some(yields) = &document.yields else { return text };
     let mut table = Table::new(&[
         ("channel", Align::Left),

@@ -6,6 +6,7 @@ use histfactory::{EvaluationError, FitOptions, Model};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::fit::uncertainty;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::output::{self, Schema, show};
@@ -38,7 +39,8 @@ pub(crate) struct ToysDocument<'a> {
 struct ToyRow {
     toy: u64,
     poi: f64,
-    uncertainty: f64,
+    /// Null where the fit has none, as at a bound.
+    uncertainty: Option<f64>,
     twice_nll: f64,
 }
 
@@ -95,19 +97,17 @@ fn document<'a>(
         .map(|toy| ToyRow {
             toy: toy.number,
             poi: toy.fit.theta[poi],
-            uncertainty: toy
-                .fit
-                .covariance
-                .as_ref()
-                .map_or(0.0, |matrix| matrix.sigma(poi))
-                .max(0.0),
+            uncertainty: uncertainty(&toy.fit, poi),
             twice_nll: 2.0 * toy.fit.nll,
         })
         .collect();
     let [mean, standard_deviation] = moments(rows.iter().map(|row| row.poi));
     // A toy at its bound has no uncertainty, and no pull.
-    let sure = rows.iter().filter(|row| row.uncertainty > 0.0);
-    let [pull_mean, pull_width] = moments(sure.map(|row| (row.poi - drawn_at) / row.uncertainty));
+    let sure = rows.iter().filter_map(|row| {
+        let width = row.uncertainty.filter(|width| *width > 0.0)?;
+        Some((row.poi - drawn_at) / width)
+    });
+    let [pull_mean, pull_width] = moments(sure);
     ToysDocument {
         schema: Schema::of("histfactory-toys"),
         poi: &model.parameter_names()[poi],

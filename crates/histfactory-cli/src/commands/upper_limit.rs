@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use histfactory::Model;
-use histfactory::inference::{LimitOptions, TestKind, UpperLimit};
+use histfactory::inference::{LimitOptions, TestKind, TestOptions, UpperLimit};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::opening;
-use crate::output::{self, Schema, show};
+use crate::output::{self, Schema, finite, show};
 use crate::plot::{LimitPoint, limit};
 use crate::printer::Printer;
 use crate::progress::Progress;
@@ -29,7 +29,9 @@ pub(crate) struct LimitDocument<'a> {
     expected: [Option<f64>; 5],
     /// The limits that are null, with the reason of each.
     missing: Vec<MissingValue>,
-    /// Circumstances that a reader should know.
+    /// How many fits were made.
+    fits: usize,
+    /// What a reader of the result should know.
     notes: Vec<String>,
     /// CLs at every value that was tested.
     tested: Vec<TestedValue>,
@@ -57,12 +59,14 @@ pub(crate) fn upper_limit(
     printer: &mut Printer,
 ) -> Result<Exit, Error> {
     let model = opening::model(&settings.model, printer)?;
-    let options = LimitOptions { level: settings.level, ..LimitOptions::default() };
+    let TestOptions { search, extend_bound } = settings.fits;
+    let options =
+        LimitOptions { level: settings.level, search, extend_bound, ..LimitOptions::default() };
     let found = model.upper_limit(model.observed(), &options)?;
     let document = document(&model, &found);
     show(&document, || render(&document), &settings.model.destination, printer)?;
     if let Some(path) = &settings.plot {
-        let points = curve(&model, &found, settings.points, printer)?;
+        let points = curve(&model, &found, settings, printer)?;
         let svg = limit(document.poi, found.level, found.observed, &points);
         output::plot(path, &svg, printer)?;
     }
@@ -82,6 +86,7 @@ fn document<'a>(model: &'a Model, found: &UpperLimit) -> LimitDocument<'a> {
             .iter()
             .map(|missing| MissingValue { band: missing.band, why: missing.why.to_string() })
             .collect(),
+        fits: found.fits,
         notes: found.notes.iter().map(ToString::to_string).collect(),
         tested: found
             .tested
@@ -99,9 +104,10 @@ fn document<'a>(model: &'a Model, found: &UpperLimit) -> LimitDocument<'a> {
 fn curve(
     model: &Model,
     found: &UpperLimit,
-    count: usize,
+    settings: &UpperLimitSettings,
     printer: &Printer,
 ) -> Result<Vec<LimitPoint>, Error> {
+    let count = settings.points;
     let progress = Progress::new(count, "values", printer);
     let limits = found.expected.iter().take(4).chain([&found.observed]);
     let highest = 1.3 * limits.copied().filter(|limit| limit.is_finite()).fold(0.0, f64::max);
@@ -109,16 +115,12 @@ fn curve(
     let mut points = Vec::with_capacity(count);
     for step in (0u32..).take(count) {
         let poi = highest * f64::from(step) / steps;
-        let test = model.hypotest(model.observed(), poi, TestKind::QTilde)?;
+        let test = model.hypotest_with(model.observed(), poi, TestKind::QTilde, &settings.fits)?;
         let expected = test.expected.map(|values| values.cls);
         points.push(LimitPoint { poi, observed: test.observed.cls, expected });
         progress.advance(1);
     }
     Ok(points)
-}
-
-fn finite(limit: f64) -> Option<f64> {
-    Some(limit).filter(|limit| limit.is_finite())
 }
 
 fn render(document: &LimitDocument<'_>) -> String {
@@ -135,8 +137,6 @@ fn render(document: &LimitDocument<'_>) -> String {
         let which = missing.band.map_or("observed".to_owned(), |band| format!("{band:+}σ"));
         let _ = writeln!(text, "  no {which} limit: {}", missing.why);
     }
-    for note in &document.notes {
-        let _ = writeln!(text, "  note: {note}");
-    }
+    text.push_str(&output::notes(&document.notes));
     text
 }

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use histfactory::Interpolation;
 use histfactory::ModelOptions;
+use histfactory::fit::Search;
+use histfactory::inference::TestOptions;
 use histfactory::interpolation::{HistosysCode, NormsysCode};
 
 use super::{Destination, Source};
 use crate::args::{
     CalculationArg, ClsArgs, FitArgs, Format, HistosysArg, ModelArgs, NormsysArg, RankArgs,
-    ScanArgs, SignificanceArgs, StatisticArg, ToysArgs, UpperLimitArgs,
+    ScanArgs, SearchArg, SignificanceArgs, StatisticArg, ToysArgs, UpperLimitArgs,
 };
 use crate::error::Error;
 
@@ -49,11 +51,20 @@ impl ModelSettings {
     }
 }
 
+fn search(argument: SearchArg) -> Search {
+    match argument {
+        SearchArg::Descent => Search::Descent,
+        SearchArg::Mirrored => Search::Mirrored,
+        SearchArg::Global => Search::GLOBAL,
+    }
+}
+
 pub(crate) struct FitSettings {
     pub(crate) model: ModelSettings,
     pub(crate) value: bool,
     pub(crate) fixed: Vec<(String, f64)>,
     pub(crate) minos: Vec<String>,
+    pub(crate) search: Search,
     pub(crate) plot: Option<PathBuf>,
 }
 
@@ -65,6 +76,7 @@ impl FitSettings {
             value: args.value,
             fixed,
             minos: args.minos,
+            search: search(args.search),
             plot: args.plot,
         })
     }
@@ -88,6 +100,7 @@ pub(crate) struct ClsSettings {
     pub(crate) model: ModelSettings,
     pub(crate) test_poi: f64,
     pub(crate) statistic: Tested,
+    pub(crate) fits: TestOptions,
     /// The number of toys and their seed, if it is to be done with toys.
     pub(crate) toys: Option<(usize, u64)>,
 }
@@ -101,6 +114,7 @@ impl ClsSettings {
                 StatisticArg::Q => Tested::Q,
                 StatisticArg::Qtilde => Tested::Qtilde,
             },
+            fits: TestOptions { search: search(args.search), extend_bound: args.extend_bound },
             toys: match args.calctype {
                 CalculationArg::Asymptotics => None,
                 CalculationArg::Toybased => Some((args.toys.toys as usize, args.toys.seed)),
@@ -112,6 +126,7 @@ impl ClsSettings {
 pub(crate) struct UpperLimitSettings {
     pub(crate) model: ModelSettings,
     pub(crate) level: f64,
+    pub(crate) fits: TestOptions,
     pub(crate) plot: Option<PathBuf>,
     pub(crate) points: usize,
 }
@@ -124,6 +139,7 @@ impl UpperLimitSettings {
         Ok(Self {
             model: ModelSettings::resolve(args.model, format),
             level: args.level,
+            fits: TestOptions { search: search(args.search), extend_bound: args.extend_bound },
             plot: args.plot,
             points: args.points as usize,
         })
@@ -134,6 +150,7 @@ pub(crate) struct SignificanceSettings {
     pub(crate) model: ModelSettings,
     /// The expected signal strength; the observed data otherwise.
     pub(crate) asimov: Option<f64>,
+    pub(crate) fits: TestOptions,
     pub(crate) yields: bool,
 }
 
@@ -142,6 +159,7 @@ impl SignificanceSettings {
         Self {
             model: ModelSettings::resolve(args.model, format),
             asimov: args.asimov.then_some(args.test_poi),
+            fits: TestOptions { search: search(args.search), extend_bound: args.extend_bound },
             yields: args.yields,
         }
     }
@@ -152,6 +170,7 @@ pub(crate) struct ScanSettings {
     pub(crate) parameter: Option<String>,
     pub(crate) range: Option<[f64; 2]>,
     pub(crate) points: usize,
+    pub(crate) search: Search,
     pub(crate) plot: Option<PathBuf>,
 }
 
@@ -168,6 +187,7 @@ impl ScanSettings {
             parameter: args.parameter,
             range,
             points: args.points as usize,
+            search: search(args.search),
             plot: args.plot,
         })
     }

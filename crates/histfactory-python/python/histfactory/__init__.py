@@ -17,6 +17,7 @@ from histfactory._native import (
     __version__,
     synthetic_workspace,
 )
+from histfactory._statistic import TestStatistic
 
 __all__ = [
     "EvaluationError",
@@ -27,6 +28,7 @@ __all__ = [
     "Model",
     "Objective",
     "Significance",
+    "TestStatistic",
     "UpperLimit",
     "WorkspaceError",
     "__version__",

@@ -4,6 +4,8 @@ from typing import Any, Literal, Mapping, Sequence, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from histfactory._statistic import TestStatistic
+
 __version__: str
 
 Array: TypeAlias = NDArray[np.float64]
@@ -72,10 +74,22 @@ class Model:
         covariance: bool = True,
         search: SearchName = "mirrored",
     ) -> Fit: ...
-    def q0(self, data: ArrayLike | None = None) -> float: ...
+    def q0(
+        self,
+        data: ArrayLike | None = None,
+        *,
+        search: SearchName = "mirrored",
+        extend_bound: bool = False,
+    ) -> TestStatistic: ...
     def test_statistic(
-        self, mu: float, data: ArrayLike | None = None, test: TestName = "qtilde"
-    ) -> float: ...
+        self,
+        mu: float,
+        data: ArrayLike | None = None,
+        test: TestName = "qtilde",
+        *,
+        search: SearchName = "mirrored",
+        extend_bound: bool = False,
+    ) -> TestStatistic: ...
     def hypotest(
         self,
         mu: float,
@@ -105,7 +119,14 @@ class Model:
     ) -> Significance: ...
     def toys(self, theta: ArrayLike, count: int, seed: int = 0) -> Array: ...
     def toy_statistics(
-        self, theta: ArrayLike, mu: float, count: int, seed: int = 0, test: TestName = "qtilde"
+        self,
+        theta: ArrayLike,
+        mu: float,
+        count: int,
+        seed: int = 0,
+        test: TestName = "qtilde",
+        *,
+        search: SearchName = "mirrored",
     ) -> Array: ...
     def with_yields(self, changes: Mapping[str, ArrayLike]) -> Model: ...
     def with_data(self, data: ArrayLike) -> Model: ...
@@ -141,6 +162,8 @@ class Fit:
     def at_border(self) -> list[int]: ...
     @property
     def flat(self) -> dict[str, float] | None: ...
+    @property
+    def notes(self) -> list[str]: ...
     @property
     def covariance(self) -> Array | None: ...
     @property
@@ -180,6 +203,8 @@ class UpperLimit:
     def tested(self) -> Array: ...
     @property
     def missing(self) -> dict[float | str, str]: ...
+    @property
+    def fits(self) -> int: ...
     @property
     def notes(self) -> list[str]: ...
 

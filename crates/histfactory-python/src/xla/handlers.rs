@@ -110,28 +110,20 @@ fn evaluate(function: &Function, frame: &mut Frame<'_>) -> Result<(), String> {
             }
         }
         *value = *found.as_ref().unwrap_or(&f64::NAN);
-        found.map(|_| ()).map_err(|problem| Complaint {
-            fatal: rows == 1 || problem.is_about_input(),
-            text: if rows == 1 { problem.to_string() } else { format!("row {index}: {problem}") },
+        found.map(|_| ()).map_err(|problem| match rows {
+            1 => problem.to_string(),
+            _ => format!("row {index}: {problem}"),
         })
     };
     if rows == 1 {
-        return work.try_for_each(compute).map_err(|complaint| complaint.text);
+        return work.try_for_each(compute);
     }
     // Each row is computed on its own, so that the number of threads changes no bit. Rows without a
-    // value are NaN; the complaint is about the first row whose inputs are at fault, or about the first
-    // one if no row has a value.
+    // value are NaN; if there is no other row, the first one is the error.
     let work: Vec<_> = work.collect();
-    let outcomes: Vec<Result<(), Complaint>> = work.into_par_iter().map(compute).collect();
+    let outcomes: Vec<Result<(), String>> = work.into_par_iter().map(compute).collect();
     let none = outcomes.iter().all(Result::is_err);
-    let first = outcomes.into_iter().filter_map(Result::err).find(|c| none || c.fatal);
-    first.map_or(Ok(()), |complaint| Err(complaint.text))
-}
-
-/// Why a row has no value.
-struct Complaint {
-    fatal: bool,
-    text: String,
+    outcomes.into_iter().find(|_| none).unwrap_or(Ok(()))
 }
 
 type Parts<'a> = (Option<&'a mut [f64]>, Option<&'a mut [f64]>);

@@ -8,7 +8,7 @@
 use super::InferenceError;
 use super::notes::{Fitted, Note, of_fit};
 use super::statistic::{Profile, TestKind, TestOptions, TestStatistic};
-use crate::fit::{DIFFERENT, Fit};
+use crate::fit::Fit;
 use crate::model::{Data, Model};
 use crate::special::normal_cdf;
 
@@ -74,11 +74,9 @@ impl Alternative {
         profile: &mut Profile<'_>,
         mu: f64,
     ) -> Result<(Fit, Self), InferenceError> {
-        let mut free = profile.free()?;
+        let free = profile.free()?;
         let alternative = Self::new(model, profile, mu)?;
-        if alternative.point.nll < free.nll - DIFFERENT {
-            free = profile.free_from(&alternative.point.theta)?;
-        }
+        let free = profile.lowered(free, &alternative.point)?;
         profile.latest = Some(free.theta.clone());
         Ok((free, alternative))
     }
@@ -135,7 +133,8 @@ impl Model {
         let (free, alternative) = Alternative::with_best_fit(self, &mut profile, other)?;
         let statistic = TestStatistic::new(&mut profile, kind, mu, free)?;
         let mut of_asimov = kind.profile(self, &alternative.data, options)?;
-        let conditional = of_asimov.lowest_from(mu, &alternative.point.theta)?;
+        let conditional =
+            of_asimov.lowest_from(mu, &alternative.point.theta, &alternative.point.theta)?;
         let asimov = kind.one_sided(alternative.t(&conditional), mu, other);
         let root = asimov.sqrt();
         let t = position(kind, statistic.value, asimov);

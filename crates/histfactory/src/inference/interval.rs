@@ -3,7 +3,7 @@
 use super::InferenceError;
 use super::root::brent;
 use super::statistic::Profile;
-use crate::fit::{Fit, FitOptions};
+use crate::fit::{DIFFERENT, Fit, FitOptions};
 use crate::model::{Data, Model};
 
 /// An end of an interval.
@@ -36,6 +36,15 @@ pub struct Interval {
     pub deviations: f64,
 }
 
+/// What a search ended with: what was sought, or parameters with a lower −log L than the best fit.
+enum Sought<T> {
+    Found(T),
+    Lower(Vec<f64>),
+}
+
+/// Times that a lower minimum may be found.
+const MOST_ROUNDS: usize = 8;
+
 impl Model {
     /// The interval of a parameter in which the profile likelihood stays below `deviations`² / 2
     /// above its minimum.
@@ -45,7 +54,27 @@ impl Model {
         parameter: usize,
         deviations: f64,
     ) -> Result<Interval, InferenceError> {
-        let options = FitOptions::default().with_covariance();
+        let mut start = None;
+        // An end of the interval may lead to a lower minimum: then the best fit is there, and both ends are
+        // sought again.
+        for _ in 0..MOST_ROUNDS {
+            match self.interval_from(data, parameter, deviations, start)? {
+                Sought::Found(interval) => return Ok(interval),
+                Sought::Lower(theta) => start = Some(theta),
+            }
+        }
+        Err(InferenceError::NotFinite { what: "the interval: every fit led to a lower minimum" })
+    }
+
+    fn interval_from(
+        &self,
+        data: &Data,
+        parameter: usize,
+        deviations: f64,
+        start: Option<Vec<f64>>,
+    ) -> Result<Sought<Interval>, InferenceError> {
+        let mut options = FitOptions::default().with_covariance();
+        options.start = start;
         let fit = Profile::of(self, data, parameter)?.fitter.fit(&options)?.require()?;
         let covariance = fit.covariance.as_ref();
         let unknown = || InferenceError::NoUncertainty {
@@ -57,9 +86,16 @@ impl Model {
             let curvature = self.hessian(&fit.theta, data)?.get(parameter, parameter);
             sigma = 1.0 / curvature.max(1e-12).sqrt();
         }
-        let lower = self.end(data, parameter, &fit, -sigma, deviations)?;
-        let upper = self.end(data, parameter, &fit, sigma, deviations)?;
-        Ok(Interval { parameter, estimate: fit.theta[parameter], lower, upper, sigma, deviations })
+        let mut ends = [End::Bound(f64::NAN); 2];
+        for (end, step) in ends.iter_mut().zip([-sigma, sigma]) {
+            match self.end(data, parameter, &fit, step, deviations)? {
+                Sought::Found(found) => *end = found,
+                Sought::Lower(theta) => return Ok(Sought::Lower(theta)),
+            }
+        }
+        let [lower, upper] = ends;
+        let estimate = fit.theta[parameter];
+        Ok(Sought::Found(Interval { parameter, estimate, lower, upper, sigma, deviations }))
     }
 
     fn end(
@@ -69,33 +105,41 @@ impl Model {
         fit: &Fit,
         step: f64,
         deviations: f64,
-    ) -> Result<End, InferenceError> {
+    ) -> Result<Sought<End>, InferenceError> {
         let best = fit.theta[parameter];
         let [low, high] = self.bounds()[parameter];
         let bound = if step < 0.0 { low } else { high };
         if best == bound {
-            return Ok(End::Bound(bound));
+            return Ok(Sought::Found(End::Bound(bound)));
         }
-        let mut profile = Profile::of(self, data, parameter)?.near(&fit.theta);
+        let mut profile = Profile::of(self, data, parameter)?;
+        let mut nearest = fit.theta.clone();
+        let mut lower = None;
         // √t is nearly a straight line: its root is found in few fits.
         let mut rise = |value: f64| -> Result<f64, InferenceError> {
-            let t = 2.0 * (profile.at(value)?.nll - fit.nll);
+            let found = profile.lowest_between(value, &nearest, &fit.theta)?;
+            if found.nll < fit.nll - DIFFERENT {
+                lower.get_or_insert_with(|| found.theta.clone());
+            }
+            let t = 2.0 * (found.nll - fit.nll);
+            nearest = found.theta;
             Ok(t.max(0.0).sqrt() - deviations)
         };
         let (mut inner, mut of_inner) = (best, -deviations);
         let mut outer = best + deviations * step;
-        loop {
+        let end = loop {
             let clipped = if step < 0.0 { outer.max(bound) } else { outer.min(bound) };
             let of_outer = rise(clipped)?;
             if of_outer >= 0.0 {
                 let root = brent(&mut rise, (inner, of_inner), (clipped, of_outer), 1e-9)?;
-                return Ok(End::Crossing(root));
+                break End::Crossing(root);
             }
             if clipped == bound {
-                return Ok(End::Bound(bound));
+                break End::Bound(bound);
             }
             (inner, of_inner) = (clipped, of_outer);
             outer = clipped + deviations * step;
-        }
+        };
+        Ok(lower.map_or(Sought::Found(end), Sought::Lower))
     }
 }

@@ -9,7 +9,7 @@
 
 use super::InferenceError;
 use super::hypotest::{Alternative, BANDS, PValues, position};
-use super::notes::{Fitted, Note, of_fit};
+use super::notes::{Fitted, Note, negative_background, of_fit};
 use super::statistic::{Profile, TestKind, TestOptions};
 use crate::fit::{DIFFERENT, Fit, Search};
 use crate::model::{Data, Model};
@@ -56,6 +56,8 @@ pub struct UpperLimit {
     pub tested: Vec<Tested>,
     /// The limits that are not finite, with the reason of each.
     pub missing: Vec<MissingLimit>,
+    /// Fits that were made.
+    pub fits: usize,
     pub notes: Vec<Note>,
 }
 
@@ -80,8 +82,8 @@ pub struct MissingLimit {
 #[non_exhaustive]
 pub enum WhyNoLimit {
     /// CLs levels off above the level.
-    #[error("CLs stays above the level: it is {cls:.3} at {mu}")]
-    LevelsOff { mu: f64, cls: f64 },
+    #[error("CLs of {data} stays above the level: it is {cls:.3} at {mu}")]
+    LevelsOff { mu: f64, data: Fitted, cls: f64 },
     /// A fit failed.
     #[error("the fit to {data} at {mu} failed: {why}")]
     FitFailed { mu: f64, data: Fitted, why: String },
@@ -92,6 +94,16 @@ pub enum WhyNoLimit {
 enum Target {
     Band(usize),
     Observed,
+}
+
+impl Target {
+    /// The data that its CLs are computed on.
+    fn data(self) -> Fitted {
+        match self {
+            Self::Band(_) => Fitted::Expected,
+            Self::Observed => Fitted::Observed,
+        }
+    }
 }
 
 /// −log L along the parameter of interest.
@@ -109,11 +121,7 @@ struct Curve<'a> {
 #[derive(Debug, Clone)]
 struct Point {
     mu: f64,
-    nll: f64,
-    slope: f64,
-    theta: Vec<f64>,
-    other_minima: Vec<f64>,
-    at_border: Vec<usize>,
+    fit: Fit,
 }
 
 /// Why a value could not be tested.
@@ -124,12 +132,16 @@ struct Failed {
 }
 
 impl Curve<'_> {
-    fn add(&mut self, mu: f64, fit: Fit) {
-        let slope = fit.gradient[self.profile.poi];
-        let Fit { nll, theta, other_minima, at_border, .. } = fit;
-        self.points.retain(|point| point.mu != mu);
-        self.points.push(Point { mu, nll, slope, theta, other_minima, at_border });
-        self.points.sort_by(|a, b| a.mu.total_cmp(&b.mu));
+    /// Keeps the lower one of a fit and of what is known there; whether that changed what was known.
+    fn add(&mut self, mu: f64, fit: Fit) -> bool {
+        let Some(point) = self.points.iter_mut().find(|point| point.mu == mu) else {
+            self.points.push(Point { mu, fit });
+            self.points.sort_by(|a, b| a.mu.total_cmp(&b.mu));
+            return false;
+        };
+        let known = point.fit.nll;
+        point.fit = point.fit.clone().or_lower(fit);
+        (point.fit.nll - known).abs() > DIFFERENT
     }
 
     fn known(&self, mu: f64) -> Option<&Point> {
@@ -143,7 +155,7 @@ impl Curve<'_> {
         }
         let distance = |point: &&Point| (point.mu - mu).abs();
         let nearest = self.points.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-        let start = nearest.map_or(&self.anchor, |point| &point.theta).clone();
+        let start = nearest.map_or(&self.anchor, |point| &point.fit.theta).clone();
         self.profile.latest = Some(start);
         let fit = self.profile.at(mu).map_err(|why| Failed { mu, data: self.data, why })?;
         self.add(mu, fit);
@@ -158,24 +170,21 @@ impl Curve<'_> {
                 self.profile.latest = Some(anchor);
                 self.profile.lowest_at(mu)
             }
-            Fitted::Expected => self.profile.lowest_from(mu, &anchor),
+            Fitted::Expected => self.profile.lowest_from(mu, &anchor, &anchor),
         };
         let fit = fit.map_err(|why| Failed { mu, data: self.data, why })?;
-        let known = self.known(mu).map(|point| point.nll);
-        // What a test of this value finds is what counts, also where the way here led elsewhere.
-        let changed = known.is_some_and(|known| (fit.nll - known).abs() > DIFFERENT);
-        self.add(mu, fit);
+        let changed = self.add(mu, fit);
         self.lower_best()?;
         Ok(changed)
     }
 
     /// A fit with a fixed value cannot be below the best one.
     fn lower_best(&mut self) -> Result<(), Failed> {
-        let lowest = self.points.iter().min_by(|a, b| a.nll.total_cmp(&b.nll));
-        let Some(lowest) = lowest.filter(|point| point.nll < self.least - DIFFERENT) else {
+        let lowest = self.points.iter().min_by(|a, b| a.fit.nll.total_cmp(&b.fit.nll));
+        let Some(lowest) = lowest.filter(|point| point.fit.nll < self.least - DIFFERENT) else {
             return Ok(());
         };
-        let (mu, start) = (lowest.mu, lowest.theta.clone());
+        let (mu, start) = (lowest.mu, lowest.fit.theta.clone());
         let fit = self.profile.free_from(&start);
         let fit = fit.map_err(|why| Failed { mu, data: self.data, why })?;
         (self.least, self.best) = (fit.nll, fit.theta[self.profile.poi]);
@@ -185,27 +194,16 @@ impl Curve<'_> {
     /// The statistic at a value that was fitted, and its slope.
     fn q(&self, kind: TestKind, mu: f64) -> [f64; 2] {
         let Some(point) = self.known(mu) else { return [f64::NAN; 2] };
-        let t = 2.0 * (point.nll - self.least);
+        let t = 2.0 * (point.fit.nll - self.least);
         if kind.one_sided(1.0, mu, self.best) == 0.0 || t <= 0.0 {
             return [0.0; 2];
         }
-        [t, 2.0 * point.slope]
+        [t, 2.0 * point.fit.gradient[self.profile.poi]]
     }
 
     fn notes(&self, mu: f64, notes: &mut Vec<Note>) {
         let Some(point) = self.known(mu) else { return };
-        let others = point.other_minima.iter().copied();
-        let nll: Vec<f64> = [point.nll]
-            .into_iter()
-            .chain(others.filter(|nll| *nll > point.nll + DIFFERENT))
-            .collect();
-        if nll.len() > 1 {
-            notes.push(Note::SeveralMinima { data: self.data, mu: Some(mu), nll });
-        }
-        if !point.at_border.is_empty() {
-            let bins = point.at_border.clone();
-            notes.push(Note::AtBorder { data: self.data, mu: Some(mu), bins });
-        }
+        notes.extend(of_fit(&point.fit, self.data, Some(mu), self.profile.poi));
     }
 }
 
@@ -377,7 +375,7 @@ impl Limits<'_> {
             is_near = (mu - before).abs() <= NEAR * mu;
             if mu > self.highest || (high.is_infinite() && self.levels_off(target, before, first)) {
                 let cls = self.level * (-self.excess_of_cls(target, before)).exp();
-                return Err(WhyNoLimit::LevelsOff { mu: before, cls });
+                return Err(WhyNoLimit::LevelsOff { mu: before, data: target.data(), cls });
             }
         }
         Ok(mu)
@@ -406,7 +404,7 @@ impl Limits<'_> {
     fn why(&self, target: Target, low: f64, failed: Failed) -> WhyNoLimit {
         if low > 0.0 && self.levels_off(target, low, 0.0) {
             let cls = self.level * (-self.excess_of_cls(target, low)).exp();
-            return WhyNoLimit::LevelsOff { mu: low, cls };
+            return WhyNoLimit::LevelsOff { mu: low, data: target.data(), cls };
         }
         let Failed { mu, data, why } = failed;
         WhyNoLimit::FitFailed { mu, data, why: why.to_string() }
@@ -462,6 +460,7 @@ impl Model {
         let mut notes = profile.take_notes();
         notes.extend(of_fit(&free, Fitted::Observed, None, poi));
         notes.extend(of_fit(&alternative.point, Fitted::Observed, Some(0.0), poi));
+        notes.extend(negative_background(self, &free, poi)?);
         let mu_hat = free.theta[poi];
         let observed = Curve {
             profile,
@@ -521,7 +520,8 @@ impl Model {
             }
         }
         let tested = limits.tested();
-        Ok(UpperLimit { observed: limit, expected, level, tested, missing, notes })
+        let fits = limits.observed.profile.fits + limits.asimov.profile.fits;
+        Ok(UpperLimit { observed: limit, expected, level, tested, missing, fits, notes })
     }
 
     /// The width of the parameter of interest on the expected data.

@@ -17,6 +17,6 @@ pub use interval::{End, Interval};
 pub use limit::{LimitOptions, MissingLimit, Tested, UpperLimit, WhyNoLimit};
 pub use notes::{Fitted, Note};
 pub use ranking::{Impact, Pull};
-pub use scan::ScanPoint;
+pub use scan::{Scan, ScanPoint};
 pub use significance::{Dataset, Significance, SignificanceGradient};
 pub use statistic::{Profile, TestKind, TestOptions, TestStatistic};

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use super::InferenceError;
 use crate::fit::{DIFFERENT, Fit, Side};
+use crate::model::Model;
 
 /// The data that a fit was made to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,9 @@ pub enum Note {
     AtBorder { data: Fitted, mu: Option<f64>, bins: Vec<usize> },
     /// Without the signal these bins would have a negative rate at the best fit.
     NegativeBackground { bins: Vec<usize> },
+    /// Neither the data nor the constraints determine a combination of parameters: how far each moves
+    /// along it, the largest by one.
+    FlatDirection { moves: Vec<(String, f64)> },
 }
 
 impl fmt::Display for Fitted {
@@ -85,6 +90,11 @@ impl fmt::Display for Note {
             Self::NegativeBackground { bins } => {
                 write!(f, "the background is negative in the bins {bins:?} at the best fit")
             }
+            Self::FlatDirection { moves } => {
+                let moves: Vec<String> =
+                    moves.iter().map(|(name, share)| format!("{share:+.3} {name}")).collect();
+                write!(f, "the data do not determine the combination {}", moves.join(" "))
+            }
         }
     }
 }
@@ -104,4 +114,36 @@ pub(crate) fn of_fit(fit: &Fit, data: Fitted, mu: Option<f64>, poi: usize) -> Ve
         notes.push(Note::AtBorder { data, mu, bins: fit.at_border.clone() });
     }
     notes
+}
+
+/// Bins that would have a negative rate without the signal.
+pub(crate) fn negative_background(
+    model: &Model,
+    free: &Fit,
+    poi: usize,
+) -> Result<Option<Note>, InferenceError> {
+    let mut background = free.theta.clone();
+    background[poi] = 0.0;
+    let rates = model.expected_main(&background)?;
+    let bins: Vec<usize> = (0..rates.len()).filter(|bin| rates[*bin] < 0.0).collect();
+    Ok((!bins.is_empty()).then_some(Note::NegativeBackground { bins }))
+}
+
+impl Model {
+    /// What a reader of a fit should know: other minima, the parameter of interest at its upper bound, empty
+    /// bins at a rate of zero, a negative background, a combination of parameters that is not determined.
+    pub fn notes_of_fit(&self, fit: &Fit) -> Result<Vec<Note>, InferenceError> {
+        let free_poi = self.poi().filter(|poi| fit.free[*poi]);
+        let fixed = self.poi().filter(|poi| !fit.free[*poi]).map(|poi| fit.theta[poi]);
+        let mut notes = of_fit(fit, Fitted::Observed, fixed, free_poi.unwrap_or(usize::MAX));
+        if let Some(poi) = self.poi() {
+            notes.extend(negative_background(self, fit, poi)?);
+        }
+        if let Some(flat) = &fit.flat {
+            let name =
+                |(index, share): &(usize, f64)| (self.parameter_names()[*index].clone(), *share);
+            notes.push(Note::FlatDirection { moves: flat.parameters.iter().map(name).collect() });
+        }
+        Ok(notes)
+    }
 }

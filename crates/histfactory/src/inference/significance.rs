@@ -175,7 +175,7 @@ impl Model {
         options: &TestOptions,
     ) -> Result<(Significance, Fit), InferenceError> {
         let poi = self.needed_poi()?;
-        let background = Profile::new(self, data)?.with(options).lowest_from(0.0, theta)?;
+        let background = Profile::new(self, data)?.with(options).lowest_from(0.0, theta, theta)?;
         let t0 = (2.0 * (background.nll - self.nll(theta, data)?)).max(0.0);
         let q0 = TestKind::Q0.one_sided(t0, 0.0, theta[poi]);
         let gradient = convention.map(|convention| {

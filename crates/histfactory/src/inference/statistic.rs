@@ -1,8 +1,8 @@
 //! Profile likelihood ratios.
 
 use super::InferenceError;
-use super::notes::{Fitted, Note, of_fit};
-use crate::fit::{DIFFERENT, Fit, FitOptions, Fitter, Search, Side};
+use super::notes::{Fitted, Note, negative_background, of_fit};
+use crate::fit::{DIFFERENT, Fit, FitError, FitOptions, Fitter, Search, Side};
 use crate::model::{Data, Model};
 
 /// Which test statistic.
@@ -55,6 +55,8 @@ pub struct Profile<'a> {
     extend_bound: bool,
     notes: Vec<Note>,
     pub(super) latest: Option<Vec<f64>>,
+    /// Fits that were made.
+    pub(super) fits: usize,
 }
 
 /// A bound is not raised beyond this many times itself.
@@ -78,6 +80,7 @@ impl<'a> Profile<'a> {
             extend_bound: false,
             notes: Vec::new(),
             latest: None,
+            fits: 0,
         })
     }
 
@@ -101,16 +104,36 @@ impl<'a> Profile<'a> {
         self
     }
 
+    pub(crate) fn searching(mut self, search: Search) -> Self {
+        self.options = self.options.searching(search);
+        self
+    }
+
+    fn fit(&mut self, options: &FitOptions) -> Result<Fit, FitError> {
+        self.fits += 1;
+        self.fitter.fit(options)
+    }
+
     /// The fit with the parameter free.
     pub fn free(&mut self) -> Result<Fit, InferenceError> {
-        let fit = self.fitter.fit(&self.options)?.require()?;
+        let fit = self.fit(&self.options.clone())?.require()?;
         self.inside_bound(fit)
     }
 
     /// The same from another start.
-    pub(super) fn free_from(&mut self, start: &[f64]) -> Result<Fit, InferenceError> {
-        let fit = self.fitter.fit(&self.options.clone().from(start))?.require()?;
+    pub(crate) fn free_from(&mut self, start: &[f64]) -> Result<Fit, InferenceError> {
+        let fit = self.fit(&self.options.clone().from(start))?.require()?;
         self.inside_bound(fit)
+    }
+
+    /// The best fit, given a fit with a fixed value. If that one is lower, the best fit is made again from
+    /// there.
+    pub(crate) fn lowered(&mut self, free: Fit, conditional: &Fit) -> Result<Fit, InferenceError> {
+        if conditional.nll < free.nll - DIFFERENT {
+            let lower = self.free_from(&conditional.theta)?;
+            return Ok(free.or_lower(lower));
+        }
+        Ok(free)
     }
 
     /// Raises the bound that holds the parameter, if that is asked for.
@@ -124,7 +147,7 @@ impl<'a> Profile<'a> {
         {
             bound = 10.0 * bound.abs().max(1.0);
             self.options = self.options.clone().bounding(self.poi, [low, bound]);
-            fit = self.fitter.fit(&self.options.clone().from(&fit.theta))?.require()?;
+            fit = self.fit(&self.options.clone().from(&fit.theta))?.require()?;
         }
         if bound != from {
             self.notes.push(Note::BoundExtended { from, to: bound });
@@ -142,21 +165,45 @@ impl<'a> Profile<'a> {
     pub fn at(&mut self, value: f64) -> Result<Fit, InferenceError> {
         let mut options = self.options.clone().fixing(self.poi, value);
         options.start.clone_from(&self.latest);
-        let mut fit = self.fitter.fit(&options);
+        let mut fit = self.fit(&options);
         let good = fit.as_ref().is_ok_and(Fit::converged);
         if !good && options.start.take().is_some() {
-            fit = self.fitter.fit(&options);
+            fit = self.fit(&options);
         }
         let fit = fit?.require()?;
         self.latest = Some(fit.theta.clone());
         Ok(fit)
     }
 
+    /// What a fit from a start came to, even if it did not converge.
+    pub(super) fn unconverged(&mut self, value: f64, start: &[f64]) -> Result<Fit, InferenceError> {
+        let options = self.options.clone().fixing(self.poi, value).from(start);
+        Ok(self.fit(&options)?)
+    }
+
     /// The fit that stands for a hypothesis: from where the latest fit ended and from the model's own
     /// start, and the lower one of the two. Where −log L has several minima, also along a path of values
     /// from that of the latest fit.
     pub(crate) fn lowest_at(&mut self, value: f64) -> Result<Fit, InferenceError> {
-        let Some(anchor) = self.latest.clone() else { return self.at(value) };
+        let Some(anchor) = self.latest.clone() else {
+            let fit = self.at(value)?;
+            if !fit.may_have_others() {
+                return Ok(fit);
+            }
+            let anchor = self.free()?.theta;
+            return Ok(self.follow(value, &anchor, fit));
+        };
+        self.lowest_between(value, &anchor.clone(), &anchor)
+    }
+
+    /// The same with a start that is not where the path begins.
+    pub(crate) fn lowest_between(
+        &mut self,
+        value: f64,
+        start: &[f64],
+        anchor: &[f64],
+    ) -> Result<Fit, InferenceError> {
+        self.latest = Some(start.to_vec());
         let near = self.at(value);
         self.latest = None;
         let far = self.at(value);
@@ -165,7 +212,7 @@ impl<'a> Profile<'a> {
             (Ok(near), Err(_)) => near,
             (Err(_), far) => far?,
         };
-        Ok(self.follow(value, &anchor, fit))
+        Ok(self.follow(value, anchor, fit))
     }
 
     /// The same without the model's own start where there is one minimum: the data are expected ones, and
@@ -173,9 +220,10 @@ impl<'a> Profile<'a> {
     pub(crate) fn lowest_from(
         &mut self,
         value: f64,
+        start: &[f64],
         anchor: &[f64],
     ) -> Result<Fit, InferenceError> {
-        self.latest = Some(anchor.to_vec());
+        self.latest = Some(start.to_vec());
         let mut fit = self.at(value)?;
         if fit.may_have_others() {
             self.latest = None;
@@ -195,7 +243,8 @@ impl<'a> Profile<'a> {
             let search = self.options.search;
             for part in PATH {
                 let is_there = part == 1.0;
-                self.options.search = if is_there { search } else { Search::Descent };
+                let looks = is_there || (part >= 0.5 && part < 1.0);
+                self.options.search = if looks { search } else { Search::Descent };
                 let fit = self.at(from + part * (value - from));
                 self.options.search = search;
                 match fit {
@@ -211,7 +260,7 @@ impl<'a> Profile<'a> {
 }
 
 /// The values of a path, in parts of the whole way: there, beyond and back.
-const PATH: [f64; 9] = [0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 1.0, 1.1, 1.0];
+const PATH: [f64; 10] = [0.0625, 0.125, 0.25, 0.5, 0.7, 1.0, 2.0, 1.0, 1.1, 1.0];
 
 impl TestKind {
     /// The value of the parameter of interest that is tested: discovery tests zero whatever is asked.
@@ -255,22 +304,13 @@ impl TestStatistic {
         mu: f64,
         free: Fit,
     ) -> Result<Self, InferenceError> {
-        let mut free = free;
         let conditional = profile.lowest_at(mu)?;
-        if conditional.nll < free.nll - DIFFERENT {
-            // The tested value led to a lower minimum: the best fit is there too.
-            free = profile.free_from(&conditional.theta)?;
-        }
+        // Where the tested value led to a lower minimum the best fit is there too.
+        let free = profile.lowered(free, &conditional)?;
         let mut notes = profile.take_notes();
         notes.extend(of_fit(&free, Fitted::Observed, None, profile.poi));
         notes.extend(of_fit(&conditional, Fitted::Observed, Some(mu), profile.poi));
-        let mut background = free.theta.clone();
-        background[profile.poi] = 0.0;
-        let rates = profile.model.expected_main(&background)?;
-        let bins: Vec<usize> = (0..rates.len()).filter(|bin| rates[*bin] < 0.0).collect();
-        if !bins.is_empty() {
-            notes.push(Note::NegativeBackground { bins });
-        }
+        notes.extend(negative_background(profile.model, &free, profile.poi)?);
         let t = (2.0 * (conditional.nll - free.nll)).max(0.0);
         let mu_hat = free.theta[profile.poi];
         let value = kind.one_sided(t, mu, mu_hat);

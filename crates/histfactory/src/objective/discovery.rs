@@ -15,7 +15,7 @@ pub(super) struct Discovery<'a> {
 
 impl<'a> Discovery<'a> {
     pub(super) fn new(model: &'a Model, dataset: Dataset) -> Result<Self, InferenceError> {
-        let stage = Stage::new(model, dataset, false)?;
+        let mut stage = Stage::new(model, dataset, false)?;
         let background = stage.at(0.0, None)?;
         let t = stage.t(&background);
         let q0 = if stage.best()[stage.poi] < 0.0 { 0.0 } else { t };

@@ -74,7 +74,7 @@ impl<'a> Limit<'a> {
     }
 
     fn attempt(
-        &self,
+        &mut self,
         mu: f64,
         level: f64,
         before: Option<&Trial>,
@@ -82,7 +82,8 @@ impl<'a> Limit<'a> {
         let mut fits = Vec::new();
         let mut q = Vec::new();
         let mut slopes = Vec::new();
-        for (index, stage) in self.stages().enumerate() {
+        let stages = [&mut self.asimov].into_iter().chain(&mut self.observed);
+        for (index, stage) in stages.enumerate() {
             let start = before.map(|trial| trial.fits[index].theta.as_slice());
             let fit = stage.at(mu, start)?;
             let above = stage.best()[stage.poi] > mu;
@@ -106,7 +107,7 @@ impl<'a> Limit<'a> {
     }
 
     /// Newton's steps inside a bracket that shrinks.
-    fn search(&self, level: f64) -> Result<Trial, InferenceError> {
+    fn search(&mut self, level: f64) -> Result<Trial, InferenceError> {
         let (mut low, mut high) = (0.0, f64::INFINITY);
         let mut mu = self.first_guess(level);
         let mut before: Option<Trial> = None;

@@ -4,8 +4,8 @@ use super::follow::{Level, Point};
 use super::input::Slots;
 use super::number::Along;
 use super::surface::{Slopes, Surface};
-use crate::fit::{Fit, FitOptions, Fitter};
-use crate::inference::{Dataset, InferenceError};
+use crate::fit::{DIFFERENT, Fit};
+use crate::inference::{Dataset, InferenceError, Profile};
 use crate::model::{Data, EvaluationError, Model};
 
 /// A model with its data.
@@ -16,6 +16,8 @@ pub(super) struct Stage<'a> {
     pub(super) ground: Ground,
     /// −log L where it is least.
     least: f64,
+    /// Whether the best fit is sought among signals that are not negative.
+    not_negative: bool,
 }
 
 /// Where the data come from.
@@ -42,25 +44,13 @@ pub(super) struct Scene<'a, R> {
     pub(super) observed: Option<Surface<'a, R>>,
 }
 
-fn options_at(poi: usize, mu: f64) -> FitOptions {
-    FitOptions::default().fixing(poi, mu)
-}
-
-/// A fit from a start, or from the model's own if that leads nowhere.
-fn fit(
-    model: &Model,
-    data: &Data,
-    options: &FitOptions,
-    start: Option<&[f64]>,
-) -> Result<Fit, InferenceError> {
-    let mut fitter = Fitter::new(model, data)?;
-    if let Some(start) = start
-        && let Ok(fit) = fitter.fit(&options.clone().from(start))
-        && fit.converged()
-    {
-        return Ok(fit);
-    }
-    Ok(fitter.fit(options)?.require()?)
+fn profile<'a>(
+    model: &'a Model,
+    data: &'a Data,
+    not_negative: bool,
+) -> Result<Profile<'a>, InferenceError> {
+    let profile = Profile::new(model, data)?;
+    Ok(if not_negative { profile.not_negative() } else { profile })
 }
 
 impl<'a> Stage<'a> {
@@ -73,16 +63,11 @@ impl<'a> Stage<'a> {
         let poi = model.needed_poi()?;
         match dataset {
             Dataset::Observed => {
-                let mut options = FitOptions::default();
-                if not_negative {
-                    let [low, high] = model.bounds()[poi];
-                    options = options.bounding(poi, [low.max(0.0), high.max(0.0)]);
-                }
                 let data = model.observed().clone();
-                let free = fit(model, &data, &options, None)?;
+                let free = profile(model, &data, not_negative)?.free()?;
                 let least = free.nll;
-                let free = Point::of(free, &data);
-                Ok(Self { model, poi, data, ground: Ground::Observed { free }, least })
+                let ground = Ground::Observed { free: Point::of(free, &data) };
+                Ok(Self { model, poi, data, ground, least, not_negative })
             }
             Dataset::Asimov { mu } => {
                 let mut theta = model.init().to_vec();
@@ -91,7 +76,7 @@ impl<'a> Stage<'a> {
             }
             Dataset::ProfiledAsimov { mu } => {
                 let observed = model.observed();
-                let at = fit(model, observed, &options_at(poi, mu), None)?;
+                let at = profile(model, observed, false)?.lowest_at(mu)?;
                 let at = Point::of(at, observed);
                 Self::expecting(model, poi, &at.theta.clone(), Ground::Profiled { at })
             }
@@ -110,7 +95,7 @@ impl<'a> Stage<'a> {
             let what = "the likelihood of expected data";
             return Err(EvaluationError::NotFinite { what, index: 0, value: least }.into());
         }
-        Ok(Self { model, poi, data, ground, least })
+        Ok(Self { model, poi, data, ground, least, not_negative: false })
     }
 
     /// Where −log L is least.
@@ -122,10 +107,33 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The fit with the parameter of interest at a value.
-    pub(super) fn at(&self, mu: f64, start: Option<&[f64]>) -> Result<Fit, InferenceError> {
-        let start = start.unwrap_or(self.best());
-        fit(self.model, &self.data, &options_at(self.poi, mu), Some(start))
+    /// The fit with the parameter of interest at a value, the lowest that a test of it finds. Where it is
+    /// below the best fit to observed data, that one is made again.
+    pub(super) fn at(&mut self, mu: f64, start: Option<&[f64]>) -> Result<Fit, InferenceError> {
+        let mut profile = Profile::new(self.model, &self.data)?;
+        let best = self.best();
+        let fit = match (&self.ground, start) {
+            (Ground::Observed { .. }, None) => profile.lowest_between(mu, best, best)?,
+            (Ground::Observed { .. }, Some(start)) => profile.lowest_from(mu, start, best)?,
+            (Ground::Asimov { .. } | Ground::Profiled { .. }, start) => {
+                profile.lowest_from(mu, start.unwrap_or(best), best)?
+            }
+        };
+        self.lower(&fit)?;
+        Ok(fit)
+    }
+
+    fn lower(&mut self, fit: &Fit) -> Result<(), InferenceError> {
+        let is_lower = fit.nll < self.least - DIFFERENT;
+        if let Ground::Observed { free } = &mut self.ground
+            && is_lower
+        {
+            let mut profile = profile(self.model, &self.data, self.not_negative)?;
+            let lower = profile.free_from(&fit.theta)?;
+            self.least = lower.nll;
+            *free = Point::of(lower, &self.data);
+        }
+        Ok(())
     }
 
     /// 2[NLL(μ) − NLL(best)].

@@ -4,7 +4,7 @@
 
 use rayon::prelude::*;
 
-use crate::fit::{DIFFERENT, Fit, FitError, FitOptions, Fitter, Shared};
+use crate::fit::{DIFFERENT, Fit, FitError, FitOptions, Fitter, Search, Shared};
 use crate::inference::{InferenceError, TestKind, TestOptions};
 use crate::model::{Data, Model};
 
@@ -131,14 +131,27 @@ impl Model {
         toys: &ToyOptions,
         done: &(dyn Fn(u64) + Sync),
     ) -> Result<ToyTest, InferenceError> {
+        self.toy_test_with(data, mu, kind, toys, Search::default(), done)
+    }
+
+    /// The same with another search for the lowest of several minima.
+    pub fn toy_test_with(
+        &self,
+        data: &Data,
+        mu: f64,
+        kind: TestKind,
+        toys: &ToyOptions,
+        search: Search,
+        done: &(dyn Fn(u64) + Sync),
+    ) -> Result<ToyTest, InferenceError> {
         let mu = kind.tested(mu);
-        let observed = self.test_statistic(data, kind, mu)?;
-        let mut profile =
-            kind.profile(self, data, &TestOptions::default())?.near(&observed.free.theta);
+        let options = TestOptions { search, ..TestOptions::default() };
+        let observed = self.test_statistic_with(data, kind, mu, &options)?;
+        let mut profile = kind.profile(self, data, &options)?.near(&observed.free.theta);
         let alternative = profile.lowest_at(kind.alternative())?;
         let distribution = |theta: &[f64], seed: u64| {
             let toys = ToyOptions { seed, ..*toys };
-            self.toy_statistics(theta, mu, kind, &toys, done)
+            self.toy_statistics_with(theta, mu, kind, &toys, search, done)
         };
         let tested = distribution(&observed.conditional.theta, toys.seed)?;
         let other = distribution(&alternative.theta, toys.seed ^ 0x5DEE_CE66_D1CE_4E5B)?;
@@ -175,15 +188,28 @@ impl Model {
         toys: &ToyOptions,
         done: &(dyn Fn(u64) + Sync),
     ) -> Result<Vec<Option<f64>>, InferenceError> {
+        self.toy_statistics_with(theta, mu, kind, toys, Search::default(), done)
+    }
+
+    /// The same with another search for the lowest of several minima.
+    pub fn toy_statistics_with(
+        &self,
+        theta: &[f64],
+        mu: f64,
+        kind: TestKind,
+        toys: &ToyOptions,
+        search: Search,
+        done: &(dyn Fn(u64) + Sync),
+    ) -> Result<Vec<Option<f64>>, InferenceError> {
         let poi = self.needed_poi()?;
-        let mut free = FitOptions::default().from(theta);
+        let mut free = FitOptions::default().searching(search).from(theta);
         if kind == TestKind::QTilde {
             let [low, high] = self.bounds()[poi];
             free = free.bounding(poi, [low.max(0.0), high.max(0.0)]);
         }
         let each = |fitter: &mut Fitter<'_>, _: u64, best: Result<Fit, FitError>| {
             let mut best = best.ok()?.require().ok()?;
-            let fixed = FitOptions::default().fixing(poi, mu);
+            let fixed = FitOptions::default().searching(search).fixing(poi, mu);
             let mut conditional =
                 fitter.fit_toy(&fixed.clone().from(&best.theta)).ok()?.require().ok()?;
             if conditional.may_have_others() || best.may_have_others() {

@@ -1,0 +1,29 @@
+"""A test statistic as a number that carries its notes."""
+
+from __future__ import annotations
+
+__all__ = ["TestStatistic"]
+
+
+class TestStatistic(float):
+    """A test statistic.
+
+    ``mu_hat`` is the signal strength of the best fit. ``notes`` holds what a reader of the number
+    should know: several minima, a signal strength at its bound, a negative background.
+    """
+
+    __test__ = False  # pytest would collect it by its name.
+    __slots__ = ("mu_hat", "notes")
+
+    mu_hat: float
+    notes: list[str]
+
+    def __new__(cls, value: float, mu_hat: float, notes: list[str]) -> TestStatistic:
+        """Make the number."""
+        made = super().__new__(cls, value)
+        made.mu_hat, made.notes = mu_hat, notes
+        return made
+
+    def __getnewargs__(self) -> tuple[float, float, list[str]]:
+        """Survive copying and pickling."""
+        return float(self), self.mu_hat, self.notes
