@@ -14,6 +14,9 @@ pub(crate) fn page() -> String {
     let mut text = "# Unsafe code\n\n\
         Every place in which firstlight leaves what the compiler can check, with its reason. \
         `cargo xtask generate` makes this page from the sources.\n\n\
+        `cargo xtask sanitize` runs the tests of these crates under AddressSanitizer. Miri is not run: \
+        it cannot start processes, register signal handlers or call into Python, which is what these \
+        places are for.\n\n\
         | crate | file | reason |\n|---|---|---|\n"
         .to_owned();
     let crates = root().join("crates");

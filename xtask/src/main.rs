@@ -23,6 +23,7 @@ Chores:
   bench [NAME]...     measure firstlight itself beside its peers; needs a quiet machine
   faults [SEED]       try to break firstlight: faults, signals, full disks, forged snapshots
   fuzz [MINUTES]      run the seeded fuzzers, an hour in total before a release
+  sanitize            run the tests of crates with unsafe code under AddressSanitizer
   coverage [RUNS]     print how often intervals cover known truths, scenario by scenario
   wheel               build histfactory's wheel into target/wheels
   suite [OPTION]...   run the suite `histfactory` on the wheel and runner of this repository
@@ -55,6 +56,18 @@ fn fuzz(arguments: &[String]) -> Result {
     Ok(())
 }
 
+/// Crates with unsafe code, in a target folder of their own: every dependency is compiled differently.
+fn sanitize() -> Result {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    let mut command = cargo();
+    command.args(["test", "--target", TARGET, "--target-dir", "target/sanitize"]);
+    command.args(["--package", "firstlight-engine", "--package", "firstlight-runner"]);
+    // The sanitizer is behind an unstable flag of a compiler that is otherwise the usual one. Leaks are
+    // not looked for: watchers live as long as the process on purpose.
+    command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address");
+    step("AddressSanitizer", command.env("ASAN_OPTIONS", "detect_leaks=0"))
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (chore, rest) = match arguments.split_first() {
@@ -68,6 +81,7 @@ fn main() -> ExitCode {
         "coverage" => coverage(rest),
         "faults" => faults(rest),
         "fuzz" => fuzz(rest),
+        "sanitize" => sanitize(),
         "generate" | "docs" | "bench" => workbench(chore, rest),
         "help" | "-h" | "--help" => {
             print!("{HELP}");

@@ -232,7 +232,35 @@ impl Installer {
 
 #[cfg(test)]
 mod tests {
-    use super::is_hashed;
+    use super::{Interpreter, RECORD, fs, is_hashed, provision};
+    use crate::interrupt::Interrupt;
+
+    #[test]
+    fn an_environment_whose_record_was_altered_is_replaced() {
+        let cache = tempfile::tempdir().unwrap();
+        let lock = cache.path().join("requirements.lock");
+        fs::write(&lock, "# nothing\n").unwrap();
+        let interpreter = Interpreter::find(None).unwrap();
+        let interrupt = Interrupt::install().unwrap();
+        let prepare = || {
+            let mut said = Vec::new();
+            let locks = [lock.clone()];
+            let announce = &mut |text: &str| said.push(text.to_owned());
+            let ready = provision(&locks, &interpreter, cache.path(), &interrupt, announce).unwrap();
+            (ready, said.iter().any(|text| text.contains("altered")))
+        };
+        let (first, altered) = prepare();
+        assert!(!altered);
+        assert!(!prepare().1, "it is found as it was left");
+        let record = first.python.parent().unwrap().parent().unwrap().join(RECORD);
+        let text = fs::read_to_string(&record).unwrap();
+        let forged = text.replacen("\"packages\": {", "\"packages\": {\"planted\": \"1.0\",", 1);
+        assert_ne!(forged, text);
+        fs::write(&record, forged.replace(",}", "}")).unwrap();
+        let (second, altered) = prepare();
+        assert!(altered);
+        assert_eq!(second.packages, first.packages);
+    }
 
     #[test]
     fn hashes_are_insisted_on_where_every_package_has_one() {

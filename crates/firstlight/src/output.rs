@@ -21,7 +21,7 @@ pub(crate) fn open_export(destination: &Destination) -> Result<(), Error> {
     }
     match File::options().append(true).create(true).open(path) {
         Ok(_) => Ok(()),
-        Err(error) => Err(Error::Usage(format!("cannot write `{}`: {error}", path.display()))),
+        Err(error) => Err(Error::io("write", path, &error)),
     }
 }
 
