@@ -26,9 +26,9 @@ pub struct TraceDocument {
     pub schema: SchemaId,
     pub firstlight: Build,
     pub recording: Recording,
-    /// What is wrong with the file, or was made of it.
+    /// Findings about the file, or derived from it.
     pub notices: Vec<Notice>,
-    /// How steps were told from one another.
+    /// How steps were identified.
     pub steps_by: StepsBy,
     /// The thread that the steps are on.
     pub thread: String,
@@ -38,27 +38,27 @@ pub struct TraceDocument {
     /// Time of a steady step outside of the compiled program and of its calls, waiting included; none
     /// where no step is steady.
     pub host_outside: Option<HostOutside>,
-    /// What the host did outside of the compiled program, over the same steps.
+    /// Work of the host outside of the compiled program, over the same steps.
     pub frames: Vec<Frame>,
-    /// Known wrappers around compiled functions, by their phases; only where Python frames tell them.
+    /// Known wrappers around compiled functions, by phase; only with Python frames.
     pub wrappers: Vec<Wrapper>,
     pub compilations: Vec<Compilation>,
-    /// Programs by what their operators took in the whole recording, where events tell their program.
+    /// Programs by the time of their operators in the whole recording, if events name their program.
     #[serde(default)]
     pub programs: Vec<ProgramRow>,
-    /// Memory by allocator, where the recording has it.
+    /// Memory by allocator, if the recording has it.
     #[serde(default)]
     pub memory: Vec<MemoryRow>,
-    /// How far apart several devices finish a step; none where there is one device.
+    /// How far apart several devices finish a step; none with one device.
     #[serde(default)]
     pub skew: Option<Skew>,
-    /// Where torch.compile left its graph, where its log is known.
+    /// Places where torch.compile left its graph, if its log is available.
     #[serde(default)]
     pub graph_breaks: Vec<GraphBreak>,
     /// Every event by its name, the longest in sum first.
     pub events: Vec<EventRow>,
     pub findings: Vec<Reason>,
-    /// The observer's cost, where the same work was also recorded with less or no tracing.
+    /// The cost of recording, if the same work was also recorded with less or no tracing.
     pub inflation: Option<Inflation>,
 }
 
@@ -93,7 +93,7 @@ impl TraceDocument {
     }
 }
 
-/// What a recording says about itself.
+/// Metadata of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Recording {
@@ -109,7 +109,7 @@ pub struct Recording {
     pub versions: Vec<NamedVersion>,
     pub devices: Vec<String>,
     pub hosts: Vec<String>,
-    /// Unknown where the format does not say.
+    /// Unknown if the format does not record it.
     pub tracer: Option<TracerLevels>,
     /// Whether Python frames were recorded: by the levels, or because some are there.
     pub python_traced: bool,
@@ -169,7 +169,7 @@ impl Framework {
     }
 }
 
-/// How much the profiler of JAX was told to record.
+/// How much JAX's profiler was configured to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TracerLevels {
@@ -204,11 +204,11 @@ pub enum NoticeName {
     OtherRuns,
     /// Steps were not marked in the program.
     StepsGuessed,
-    /// Kernels of a CUDA graph cannot be told apart by operation.
+    /// Kernels of a CUDA graph cannot be assigned to operations.
     CudaGraphs,
     /// Steps on more than one thread.
     OtherThreads,
-    /// The framework's version has no rules of its own.
+    /// There are no specific rules for this version of the framework.
     UnknownVersion,
 }
 
@@ -232,7 +232,7 @@ impl NoticeName {
     }
 }
 
-/// How steps were told from one another.
+/// How steps were identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -416,24 +416,24 @@ pub struct Step {
     pub gap_ns: Nanos,
     /// Whether something was traced, lowered or compiled in it.
     pub compiled: bool,
-    /// Why it is no part of medians although nothing was compiled in it; none where it is.
+    /// Why medians exclude it although nothing was compiled in it; none if they include it.
     #[serde(default)]
     pub left_out: Option<LeftOut>,
     /// Only parts that took any time.
     pub parts: Vec<PartTime>,
     /// Outside of the compiled program and of its calls: `wait` and `host` together.
     pub host_outside_ns: Nanos,
-    /// What the host did outside of compiled calls while the program ran or data moved: part of no sum.
+    /// Host work outside of compiled calls while the program ran or data moved: part of no sum.
     pub overlapped_host_ns: Nanos,
-    /// While any kernel or program ran, whatever the host did: part of no sum.
+    /// Time during which any kernel or program ran: part of no sum.
     pub device_busy_ns: Nanos,
     /// Inside calls of compiled functions on any thread: part of no sum.
     pub region_ns: Nanos,
     pub calls: u32,
-    /// The most that the largest allocator had handed out in it; none where the recording does not tell.
+    /// Peak of the largest allocator during the step; none if the recording lacks it.
     #[serde(default)]
     pub peak_bytes: Option<u64>,
-    /// When each device was at work in it, where there are several.
+    /// Busy times of each device in it, if there are several.
     #[serde(default)]
     pub devices: Vec<DeviceTime>,
     /// For drawing: stretches too short to be seen are left out.
@@ -514,7 +514,7 @@ pub struct OperatorRow {
     pub share: f64,
 }
 
-/// What an allocator had handed out.
+/// Memory that an allocator had handed out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MemoryRow {
@@ -534,7 +534,7 @@ pub struct MemoryPoint {
     pub bytes: u64,
 }
 
-/// Why a step is no part of medians.
+/// Why medians exclude a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -573,7 +573,7 @@ pub struct SteadyRow {
     pub share: f64,
 }
 
-/// A Python frame, an annotation or another event around what the host did.
+/// A Python frame, an annotation or another event around host work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Frame {
@@ -594,7 +594,7 @@ pub enum FrameKind {
     Python,
     /// An operator or an event of the framework itself.
     Framework,
-    /// No event lies around it.
+    /// No event encloses it.
     Nothing,
 }
 
@@ -627,7 +627,7 @@ pub enum Turn {
     Unknown,
 }
 
-/// What the program came from.
+/// The origin of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -661,7 +661,7 @@ pub enum CauseKind {
     /// The arguments that the program uses have the same types and shapes; the text lists what remains
     /// possible.
     SameSignature,
-    /// The same code under another function object: a closure, partial or lambda that was made again.
+    /// The same code under another function object: a closure, partial or lambda that was created again.
     NewFunction,
     /// An argument became or ceased to be of weak type.
     WeakType,
@@ -673,7 +673,7 @@ pub enum CauseKind {
     Unknown,
 }
 
-/// An argument that is not what it was.
+/// An argument that changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Change {
