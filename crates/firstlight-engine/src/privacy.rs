@@ -11,7 +11,7 @@ use firstlight_schema::variables;
 use crate::EngineError;
 use crate::snapshot::Files;
 
-/// Stands in the place of a secret.
+/// Replaces a secret.
 pub const REDACTED: &str = "(redacted)";
 /// Parts of the names of options and variables whose values are secrets.
 const SECRET_NAMES: [&str; 10] = [
@@ -43,7 +43,7 @@ const SECRET_VALUES: [&str; 14] = [
     "xoxb-",
     "xoxp-",
 ];
-/// Options about keys that are no secrets themselves.
+/// Options about keys that are not secrets themselves.
 const HARMLESS: [&str; 3] = ["maxtokens", "tokenizer", "tokens"];
 const SHORTEST_SECRET: usize = 8;
 
@@ -132,7 +132,7 @@ impl Identity {
         serde_json::from_str(&text).unwrap_or(record)
     }
 
-    /// What a snapshot's files give away. Those named by `large` are read piece by piece from the folder.
+    /// Private data in a snapshot's files. Files named by `large` are read from the folder in pieces.
     pub(crate) fn found(
         &self,
         files: &Files,
@@ -201,7 +201,7 @@ fn contains(content: &[u8], name: &str) -> bool {
     content.windows(name.len()).any(|window| window == name.as_bytes())
 }
 
-/// What a snapshot gives away, in a line.
+/// Private data in a snapshot, in a line.
 pub fn describe(privacy: &Privacy) -> String {
     let yes = |there: bool| if there { "yes" } else { "no" };
     format!(

@@ -33,10 +33,7 @@ pub const ALL: [(&str, &str); 17] = [
     (PYTHONPATH, "set while the hooks are loaded, then restored"),
     (FD, "set for measured processes: the descriptor of the runner protocol"),
     (PARENT, "set for measured processes: the process that started them"),
-    (
-        SESSION,
-        "set for all processes that firstlight starts, so that its watchdog finds them",
-    ),
+    (SESSION, "set for all processes that firstlight starts, so that its watchdog finds them"),
     (ARTEFACTS, "set for arms with `artefacts = true`: a folder that all their processes share"),
     (STARTED_IN, "set for measured processes: the folder in which firstlight was started"),
     (TRACE_FOLDER, "set by `firstlight trace --record`: the folder for a run's trace"),

@@ -1,4 +1,4 @@
-//! Seals the folder of a run that has ended: from then on it is a snapshot.
+//! Seals the folder of a finished run, which turns it into a snapshot.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::harness::build;
 use crate::verification::{validate, written};
 
-/// Seals a run that has ended, and writes down what the rules say of it.
+/// Seals a finished run and stores its validation.
 pub(crate) fn finish(
     folder: &Path,
     after: Option<MachineState>,
@@ -53,7 +53,7 @@ fn remove_byte_code(folder: &Path) {
     }
 }
 
-/// What a process that was ended in the middle of its work may have left behind.
+/// Files that a killed process may have left behind.
 fn remove_leftovers(folder: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(folder)
         .map_err(|error| Error::Usage(format!("cannot list `{}`: {error}", folder.display())))?;

@@ -14,7 +14,7 @@ const PLACES: u64 = 64 << 20;
 /// A line takes at most this.
 const LINE: u64 = 96 << 20;
 
-/// What a file may unpack to.
+/// Size limit of an unpacked file.
 pub(super) fn most_unpacked(packed: u64) -> u64 {
     UNPACKED.max(packed.saturating_mul(UNPACKED_TIMES))
 }
@@ -24,7 +24,7 @@ pub fn most_memory(packed: u64) -> u64 {
     MEMORY.max(packed.saturating_mul(MEMORY_TIMES))
 }
 
-/// Whether the memory that this process uses has grown beyond a limit; unknown is no.
+/// Whether this process uses more memory than a limit; false if unknown.
 pub fn exceeds_memory(limit: u64) -> bool {
     resident().is_some_and(|bytes| bytes > limit)
 }
