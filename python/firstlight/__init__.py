@@ -28,7 +28,7 @@ def mark(name: str) -> None:
 
 
 class Case:
-    """What ``setup`` is given: the case's parameters and the arm's options.
+    """The argument of ``setup``: the case's parameters and the arm's options.
 
     ``case["width"]`` is the parameter of that name, or else the option.
     """
@@ -55,7 +55,7 @@ class Case:
 
 
 class Workload:
-    """One job, ready to be called: ``step(*args, **kwargs)``, then ``sync`` on what it returned.
+    """One job, ready to be called: ``step(*args, **kwargs)``, then ``sync`` on its result.
 
     ``sync`` waits until the result is really there (``jax.block_until_ready``,
     ``torch.cuda.synchronize``); it is part of the timed region. ``check`` looks at the result after

@@ -114,7 +114,7 @@ class Channel:
                 self._fd = -1
 
     def read(self) -> bytes:
-        """What the parent asks next; nothing when it has gone."""
+        """The parent's next request; nothing if the parent has gone."""
         try:
             return os.read(self._fd, 65536) if self._fd >= 0 else b""
         except OSError:
@@ -224,7 +224,7 @@ class Channel:
 
 
 def guarded(channel: Channel, adapter: str, function: "Callable[..., Any]") -> "Callable[..., Any]":
-    """The function, except that what goes wrong in it is reported, once, and not raised.
+    """The function, except that its errors are reported once and not raised.
 
     Frameworks call our listeners in the middle of the user's program, which must not notice.
     """
@@ -299,7 +299,7 @@ class Memory:
             pass
 
     def _cut(self) -> int:
-        """Resident bytes now. The mark until now goes to the innermost phase, then starts anew."""
+        """Resident bytes now. Assigns the mark so far to the innermost phase and resets it."""
         try:
             length = os.preadv(self._status, [self._buffer], 0)
             # Opened each time: a descriptor kept for writing could become a file of the workload's.

@@ -128,7 +128,7 @@ class Children:
         return self.wait(original, *args, **kwargs)
 
     def wait(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Calls something that may block; the time counts for the child where one is alive."""
+        """Calls a function that may block; the time counts as waiting if a child is alive."""
         channel = self.channel
         if channel.waits or get_ident() != channel.main or channel.phase() not in OWN:
             return original(*args, **kwargs)

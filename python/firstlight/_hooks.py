@@ -23,7 +23,7 @@ WATCH = b'{"type":"watch"}\n'
 
 
 def install(entered: int, load: "Callable[[str], Any] | None" = None) -> None:
-    """Says hello and starts to record; ``entered`` is when the first line of ours ran.
+    """Sends ``hello`` and starts to record; ``entered`` is the time of firstlight's first line.
 
     ``load`` gives modules of ours that are not there yet; without it they are imported.
     """
@@ -104,7 +104,7 @@ def _process_start() -> "int | None":
 
 
 def own_module(name: str) -> "Any":
-    """Imports a module of ours with byte code of ours, whatever the user's settings say."""
+    """Imports one of firstlight's modules with its own byte code, whatever the user's settings."""
     settings = sys.dont_write_bytecode, sys.pycache_prefix
     sys.dont_write_bytecode, sys.pycache_prefix = False, None
     try:
@@ -173,7 +173,7 @@ def _arrivals(
 
 
 class _Exit:
-    """Notices that the program's own code has ended, and says goodbye."""
+    """Detects the end of the program's own code and sends ``bye``."""
 
     def __init__(self, channel: Channel, base: str) -> None:
         self.channel = channel

@@ -1,4 +1,4 @@
-"""Times imports by top-level package, and tells adapters when their framework has arrived.
+"""Times imports by top-level package, and notifies adapters when their framework is imported.
 
 ``_find_and_load`` of the import system is called once for each module that is not loaded yet, so
 replacing it costs nothing for the tens of thousands of imports that find their module present. Of

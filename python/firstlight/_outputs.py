@@ -1,4 +1,4 @@
-"""What a workload returned, in a form that can be compared with another arm's: every leaf of it.
+"""The result of a workload, in a form that can be compared with another arm's: every leaf of it.
 
 A small array is described by all its elements, a larger one by a sketch: its elements are dealt
 out to blocks and summed there, each with a random sign (Charikar, Chen and Farach-Colton, Finding
@@ -58,7 +58,7 @@ def describe(result: Any) -> tuple[str | None, list[dict[str, object]], int]:
 
 
 def blocks(leaves: int) -> int:
-    """How many sums stand for a large leaf: fewer where there are many leaves."""
+    """The number of sums that represent a large leaf: fewer if there are many leaves."""
     return 64 if leaves <= 256 else 16
 
 
@@ -191,7 +191,7 @@ def _short(value: float, exact: bool) -> float:
 
 
 class _Sketch:
-    """Signed sums of elements that are dealt out to blocks by their places."""
+    """Signed sums of elements, assigned to blocks by position."""
 
     _dealt: Any = None
 
@@ -224,7 +224,7 @@ class _Sketch:
 
 
 def leaves(result: Any) -> Iterator[tuple[str, Any]]:
-    """The leaves of nested containers with their places; of any tree where JAX is loaded."""
+    """The leaves of nested containers with their positions; of any pytree if JAX is loaded."""
     jax = sys.modules.get("jax")
     if jax is None:
         yield from _nested("", result)

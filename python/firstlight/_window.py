@@ -1,4 +1,4 @@
-"""What must not change while calls are measured: settings, tracers, files that are read.
+"""Detects changes while calls are measured: settings, tracers, file reads.
 
 Imported by the runner in the warm regime only, before the warm-up.
 """
@@ -82,7 +82,7 @@ def _told(name: str, before: str | None, after: str | None) -> tuple[str, str]:
 
 
 def settings() -> Iterator[tuple[str, str]]:
-    """Names and values of what may change the speed or the meaning of a call."""
+    """Names and values of settings that may change the speed or the result of a call."""
     for name, value in os.environ.items():
         yield "environment " + name, value
     try:
@@ -137,7 +137,7 @@ def tracers() -> Iterator[str]:
 
 
 def wait_for_everything(result: Any) -> None:
-    """Returns when no framework has anything left to do, whoever started it."""
+    """Returns when no framework has any outstanding work."""
     jax = sys.modules.get("jax")
     if jax is not None:
         jax.block_until_ready(result)

@@ -1,4 +1,4 @@
-"""Checks conversations of the runner protocol: what may be said, by whom, and when.
+"""Checks conversations of the runner protocol: type, sender and order of messages.
 
 The measured process never imports this; tests and other implementations do. Its verdicts are those
 of the Rust side on every conversation in ``fixtures/protocol``.
@@ -226,7 +226,7 @@ REQUESTS: dict[str, Check] = {
 
 
 class Conversation:
-    """The state of one conversation. Feed it what was asked and what was said, in order."""
+    """The state of one conversation. Pass it requests and messages in order."""
 
     def __init__(self) -> None:
         self._hello: dict[str, Any] | None = None

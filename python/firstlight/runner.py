@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def serve(channel: "Channel") -> int:
-    """Answers request after request; the exit code tells whether all went well."""
+    """Answers all requests; the exit code is non-zero if any failed."""
     parse = _parser()
     session = _Session(channel)
     try:
@@ -93,7 +93,7 @@ def _requests(channel: "Channel", parse: "Callable[[str], Any]") -> "Iterator[di
 
 
 class _Session:
-    """One workload and what has been asked of it."""
+    """One workload and its requests so far."""
 
     def __init__(self, channel: "Channel") -> None:
         self.channel = channel
@@ -148,7 +148,7 @@ class _Session:
         self.check(result)
 
     def warm_up(self, count: int, within: "int | None") -> None:
-        """The workload's own warm-up, or so many of its calls."""
+        """The workload's own warm-up, or the requested number of calls."""
         # Now, so that importing them falls into nobody's window.
         _imports.unwatched(["firstlight._outputs", "firstlight._window"])
         channel, workload = self.channel, self.ready()
@@ -168,7 +168,7 @@ class _Session:
         channel.end("warm-up")
 
     def iterate(self, count: int, within: "int | None", at_least: int) -> None:
-        """The calls that are measured, and whether anything changed meanwhile."""
+        """The measured calls, and whether anything changed during them."""
         [window] = _imports.unwatched(["firstlight._window"])
         channel = self.channel
         watch = window.Watch(channel)
@@ -219,13 +219,13 @@ class _Session:
         return result
 
     def tell_baseline(self, part: str, moments: "list[int]") -> None:
-        """Never the last word of an answer: the window's own readings follow."""
+        """Never the last block of an answer: the window's own readings follow."""
         if part == "window" and moments:
             self.channel.send("iterations", part="baseline", last=False, spans=_pairs(moments))
         moments.clear()
 
     def settle(self, count: int, within: "int | None", at_least: int) -> None:
-        """Whether calls really were over when they returned."""
+        """Checks whether calls had finished when they returned."""
         [window] = _imports.unwatched(["firstlight._window"])
         workload, wait = self.ready(), window.wait_for_everything
         spans = []

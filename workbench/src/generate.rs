@@ -134,9 +134,9 @@ fn exit_codes() -> String {
 fn findings() -> String {
     let mut text = format!("# Findings\n\n{MADE}");
     text.push_str(
-        "A finding is a rule's complaint about a sample or a run. Its name never changes. As a\n\
-         reason it makes a sample invalid: the sample is kept and left out of the statistics. As a\n\
-         notice it stands beside the numbers.\n\n| finding | why it matters | what to do |\n|---|---|---|\n",
+        "A finding is a rule's complaint about a sample or a run. Names never change. As a reason, a\n\
+         finding makes a sample invalid: the sample is kept but excluded from the statistics. As a notice,\n\
+         it stands next to the numbers.\n\n| finding | why it matters | what to do |\n|---|---|---|\n",
     );
     for finding in Finding::ALL {
         let advice = finding.advice().unwrap_or("");
@@ -148,8 +148,8 @@ fn findings() -> String {
 fn rules() -> String {
     let mut text = format!("# Rules\n\n{MADE}");
     text.push_str(
-        "What `firstlight verify` holds a snapshot against. A name never changes. Each rule passes,\n\
-         warns, fails or is not checked, with its evidence.\n\n| rule | what it demands |\n|---|---|\n",
+        "`firstlight verify` checks a snapshot against these rules. Names never change. Each rule passes,\n\
+         warns, fails or is not checked, with its evidence.\n\n| rule | requirement |\n|---|---|\n",
     );
     for rule in Rule::ALL {
         writeln!(text, "| `{rule}` | {} |", rule.meaning()).expect("a string");
@@ -160,8 +160,8 @@ fn rules() -> String {
 fn health_checks() -> String {
     let mut text = format!("# Health checks\n\n{MADE}");
     text.push_str(
-        "What `firstlight doctor` looks at. A name never changes. The checks of NVIDIA devices are\n\
-         made only where `nvidia-smi` is on the path.\n\n| check | why it matters |\n|---|---|\n",
+        "`firstlight doctor` runs these checks. Names never change. The checks of NVIDIA devices\n\
+         need `nvidia-smi` on the path.\n\n| check | why it matters |\n|---|---|\n",
     );
     for check in CheckName::ALL {
         writeln!(text, "| `{check}` | {} |", check.why()).expect("a string");

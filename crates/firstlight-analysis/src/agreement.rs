@@ -77,7 +77,7 @@ fn in_regime(agreed: Agreed, regime: Regime) -> Agreed {
     }
 }
 
-/// What the samples that count returned: of each process its last result.
+/// The last result of each valid process.
 fn outputs(samples: &[Sample]) -> impl Iterator<Item = &Output> {
     samples.iter().filter(|sample| sample.valid).filter_map(|sample| {
         sample.raw.messages.iter().rev().find_map(|message| match message {

@@ -1,4 +1,4 @@
-//! From how many calls on one arm is cheaper than another, start-up included.
+//! The number of calls after which one arm is faster in total than another, start-up included.
 //!
 //! After n calls an arm has cost C + (n − 1) W: the time to its first result, and what every further
 //! call takes. Round by round the difference of two arms is `dᵢ(n) = ΔCᵢ + (n − 1) ΔWᵢ`. For each n
@@ -26,7 +26,7 @@ const FOR_EVER: f64 = 1e12;
 /// Points of a curve in each power of ten.
 const STEPS: u32 = 8;
 
-/// Where one arm's total cost crosses another's; none unless both have both regimes.
+/// The crossing of two total times; none unless both arms have both regimes.
 pub(crate) fn break_even(cold: Regime, arm: &ArmResult, against: &ArmResult) -> Option<BreakEven> {
     let of = |arm: &ArmResult, regime| regime_of(arm, regime).map(|r| values(&r.samples, regime));
     let first = (of(against, cold)?, of(arm, cold)?);
@@ -62,7 +62,7 @@ fn regime_of(arm: &ArmResult, regime: Regime) -> Option<&RegimeResult> {
 struct Round {
     start: f64,
     call: f64,
-    /// What the other arm takes.
+    /// The total time of the other arm.
     against: Cost,
 }
 
@@ -72,7 +72,7 @@ impl Round {
     }
 }
 
-/// The sign of the difference at so many calls: of the interval where it has one, and of the point.
+/// The sign of the difference at a number of calls: of the interval, if it has one, and of the point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sign {
     /// −1: the arm is cheaper; +1: the other one is; 0: the interval contains zero.

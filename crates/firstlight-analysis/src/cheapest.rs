@@ -19,9 +19,9 @@ pub struct Stretch {
     pub from: f64,
     /// The last one; absent for ever.
     pub to: Option<f64>,
-    /// Where the change from the last arm to this one may lie, with 95 % confidence.
+    /// The 95 % interval of the change from the last arm to this one.
     pub change: Option<(Option<f64>, Option<f64>)>,
-    /// Arms that are not known to be dearer at `from`.
+    /// Arms that may be as fast at `from`.
     pub also: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl Cost {
     }
 }
 
-/// What an arm's calls cost when the first one is of this regime; none unless both were measured.
+/// The total time of an arm with this cold regime; none unless both regimes were measured.
 pub fn cost(arm: &ArmResult, cold: Regime) -> Option<Cost> {
     let found = |regime| {
         let known = arm.regimes.iter().find(|known| known.regime == regime)?;
@@ -54,7 +54,7 @@ pub fn cost(arm: &ArmResult, cold: Regime) -> Option<Cost> {
 }
 
 /// The cheapest arm from one call to any number of them; empty unless two arms have both regimes.
-/// Arms whose results differ from the reference's are left out.
+/// Skips arms whose results differ from the reference's.
 pub fn cheapest(case: &CaseResult, cold: Regime) -> Vec<Stretch> {
     let differs =
         |arm: &ArmResult| matches!(arm.agreement, firstlight_schema::run::Agreed::Differs { .. });
@@ -118,7 +118,7 @@ fn interval(
     between(case, cold, a, b)?.calls.map(|calls| (calls.low, calls.high))
 }
 
-/// Arms of which it is not known that they cost more than the best one.
+/// Arms that may be as fast as the best one.
 fn undecided(
     case: &CaseResult,
     cold: Regime,

@@ -8,7 +8,7 @@ use firstlight_schema::warm::Collector;
 use crate::stats::count;
 use crate::window::spans;
 
-/// What the collector did while the window was open; none where the runner does not record it.
+/// Garbage collections inside the window; none if the runner does not record them.
 /// `from` is the first call of the steady part.
 pub(crate) fn collector(raw: &RawSample, from: Option<usize>) -> Option<Collector> {
     let found = recorded(raw)?;

@@ -12,7 +12,7 @@ use crate::stats::{Ratio, holm, robust, short};
 /// More processes than this are not worth proposing.
 const MOST_PROPOSED: f64 = 1e4;
 
-/// What stands for one sample: its time per call, to first result, or as a whole.
+/// The value of one sample: its time per call, to first result, or as a whole.
 pub fn headline(sample: &Sample, regime: Regime) -> Option<f64> {
     match regime {
         Regime::ColdClean | Regime::ColdPrimed => {
@@ -169,7 +169,7 @@ fn judge(
     }
 }
 
-/// How many processes would bring the interval off the margin's edge, if the ratio stays where it is.
+/// Number of processes that would move the interval off the margin, if the ratio stays the same.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -183,7 +183,7 @@ fn proposed(ratio: &Ratio, n: usize, margin: f64) -> Option<u32> {
     (needed <= MOST_PROPOSED).then_some(needed as u32)
 }
 
-/// What an interval says against a margin.
+/// The verdict of an interval at a margin.
 fn claim(interval: &Interval, margin: f64) -> Verdict {
     let (low, high) = (1.0 / (1.0 + margin), 1.0 + margin);
     match interval {
@@ -194,7 +194,7 @@ fn claim(interval: &Interval, margin: f64) -> Verdict {
     }
 }
 
-/// Whether the estimate by ranks lies where the claim says.
+/// Whether the estimate by ranks supports the claim.
 fn supports(robust: &Estimate, claimed: Verdict, margin: f64) -> bool {
     let (low, high) = (1.0 / (1.0 + margin), 1.0 + margin);
     match claimed {
@@ -225,7 +225,7 @@ pub fn correct(comparisons: &mut [&mut Comparison]) {
     }
 }
 
-/// Takes a verdict back for a reason that lies outside the numbers.
+/// Withholds a verdict for a reason outside the numbers.
 pub fn refuse(comparison: &mut Comparison, why: String) {
     comparison.verdict = Verdict::Invalid;
     comparison.p = None;

@@ -24,9 +24,9 @@ const MOST_LINES: usize = 4;
 const WORTH_A_LINE: f64 = 0.05;
 /// Starting devices and exiting are worth one from here on: nothing can be done about either cheaply.
 const WORTH_A_LINE_ALONE: f64 = 0.1;
-/// Fewer operations that were compiled one by one are no habit of the program.
+/// Fewer operations compiled one by one are not worth a line.
 const FEWEST_OPERATIONS: usize = 3;
-/// A phase of which other lines explain so much needs no line of its own.
+/// A phase needs no line if other lines explain this share of it.
 const EXPLAINED: f64 = 0.5;
 /// Packages without which nothing could be measured.
 const FRAMEWORKS: [&str; 7] =
@@ -53,7 +53,7 @@ pub fn diagnose(samples: &[Sample]) -> Vec<Diagnosis> {
     lines
 }
 
-/// What a primed cache changed, where both regimes were measured and their intervals lie apart.
+/// The saving of a primed cache, if both regimes were measured and their intervals do not overlap.
 fn primed_saves(arm: &ArmResult) -> Option<Diagnosis> {
     let of = |regime: Regime| {
         let found = arm.regimes.iter().find(|known| known.regime == regime)?;
@@ -331,7 +331,7 @@ fn explains(finding: Finding, phase: Phase) -> bool {
     }
 }
 
-/// What a process does in a phase.
+/// The work of a process in a phase.
 fn doing(phase: Phase) -> &'static str {
     match phase {
         Phase::Spawn => "starting the process",

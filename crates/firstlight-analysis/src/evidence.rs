@@ -61,7 +61,7 @@ pub(crate) fn layers(
     layers.into_values().collect()
 }
 
-/// Which caches the frameworks had switched on, where that is seen.
+/// The caches that frameworks had switched on, if observed.
 fn switches(raw: &RawSample, compiles: &[Compile]) -> BTreeMap<Layer, bool> {
     let mut switches: BTreeMap<Layer, bool> = BTreeMap::new();
     for compile in compiles {
@@ -114,7 +114,7 @@ fn counts(raw: &RawSample, compiles: &[Compile]) -> BTreeMap<Layer, Counts> {
     layers
 }
 
-/// The contradictions between what was declared and what was seen.
+/// Contradictions between the declared and the observed state.
 pub(crate) fn contradictions(
     raw: &RawSample,
     layers: &[LayerEvidence],

@@ -13,33 +13,33 @@ use crate::ledger::{Span, book};
 use crate::timeline::Timeline;
 use crate::{evidence, memory, programs, window};
 
-/// Below this the kernel's ticks are too coarse to tell how busy the machine was.
+/// Below this, the kernel's ticks are too coarse to measure the load of the machine.
 const LONG_ENOUGH_FOR_CONTENTION: Nanos = Nanos(200_000_000);
 
 /// Shorter waits for children are not worth a word.
 const WORTH_A_WORD: Nanos = Nanos(10_000_000);
 
-/// What was declared of a sample before it was taken.
+/// The declared conditions of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
     pub policy: CachePolicy,
-    /// A non-zero exit code is no failure.
+    /// A non-zero exit code is not a failure.
     pub any_exit_code: bool,
     pub job: Job,
 }
 
-/// What a process was to do.
+/// The task of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// Whatever it does.
+    /// Anything.
     Command,
-    /// It speaks the runner protocol and owes a first result.
+    /// A runner that must report a first result.
     FirstCall,
-    /// It speaks the runner protocol and owes a window of calls.
+    /// A runner that must report a window of calls.
     Window,
 }
 
-/// Everything that follows from one process's readings and what was declared of it.
+/// Evaluates the readings of one process under its declared conditions.
 pub fn examine(raw: RawSample, conditions: Conditions) -> Sample {
     let timeline = Timeline::of(&raw);
     let first_result = timeline.mark(FIRST_RESULT).filter(|&at| at <= raw.reaped).map(|at| {
@@ -56,7 +56,7 @@ pub fn examine(raw: RawSample, conditions: Conditions) -> Sample {
     }
     let compiles: Vec<Compile> = programs.into_iter().map(|program| program.compile).collect();
     let caches = evidence::layers(&raw, conditions.policy, &compiles);
-    // How a warm process came by its modules is no matter of its window.
+    // The byte code of a warm process does not affect its window.
     let declared = |evidence: &&LayerEvidence| {
         conditions.job != Job::Window || evidence.layer != Layer::Bytecode
     };
@@ -140,7 +140,7 @@ fn paused(paused: Paused) -> Reason {
     Reason::new(Finding::Paused, text)
 }
 
-/// A process that said hello, went on to its end and did not say bye.
+/// A process that sent `hello` and exited without `bye`.
 fn channel_closed(raw: &RawSample) -> Option<Reason> {
     let last =
         raw.messages.iter().rev().find(|message| {

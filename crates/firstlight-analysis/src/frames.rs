@@ -1,4 +1,4 @@
-//! The main thread of a process as nested frames: what a flame graph or a waterfall draws.
+//! The main thread of a process as nested frames, for flame graphs and waterfalls.
 //!
 //! The interpreter reports imports as stretches that exclude each other: a package's own code stops
 //! where a package that it imports begins, and goes on where that one ends. Nesting follows from the
@@ -11,7 +11,7 @@ use firstlight_schema::reading::RawSample;
 use crate::ledger::Span;
 use crate::timeline::Timeline;
 
-/// Stretches of imports closer than this follow each other; farther apart lies the program's own code.
+/// Imports closer than this follow each other; a longer gap is the program's own code.
 const ADJACENT_NS: u64 = 20_000;
 
 /// A phase from its begin to its end, inside the frames of lower depth.

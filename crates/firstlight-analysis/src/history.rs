@@ -13,7 +13,7 @@ use crate::compare::{Names, correct, refuse, unpaired, values};
 use crate::judge::failed_regimes;
 use crate::withhold::{Terms, why_not};
 
-/// What a history needs of every case of a run.
+/// The part of a run's cases that a history needs.
 pub fn figures(document: &RunDocument) -> Vec<CaseFigures> {
     let failed = failed_regimes(document.control.as_ref());
     let of_case = |case: &CaseResult| CaseFigures {

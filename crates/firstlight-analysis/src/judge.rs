@@ -1,5 +1,5 @@
 //! Everything that is concluded from a run's regimes: agreement, verdicts, break-evens, sweeps.
-//! All of it follows from the document itself, so it can be made again.
+//! All of it follows from the document itself, so it can be recomputed.
 
 use firstlight_schema::comparison::{AgainResult, BreakEven, Comparison, Verdict};
 use firstlight_schema::finding::{Finding, Reason};
@@ -16,7 +16,7 @@ use crate::programs::nondeterministic;
 use crate::sweep::sweeps;
 use crate::withhold::{Terms, why_not, withhold};
 
-/// Makes all conclusions anew.
+/// Recomputes all conclusions.
 pub fn judge(document: &mut RunDocument) {
     let segments = document.segments.clone();
     document.control = document.cases.iter().find_map(|case| control(case, &segments));
@@ -45,7 +45,7 @@ pub fn judge(document: &mut RunDocument) {
     document.sweeps = sweeps(&document.cases);
 }
 
-/// Puts every planted case beside the one without its mistake.
+/// Compares every planted case with the one without its mistake.
 fn judge_planted(cases: &mut [CaseResult]) {
     let found: Vec<_> = cases
         .iter()

@@ -21,7 +21,7 @@ pub(crate) struct Distance {
     pub(crate) from_all: bool,
 }
 
-/// What an array's elements are.
+/// The kind of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Floating,

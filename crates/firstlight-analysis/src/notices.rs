@@ -1,4 +1,4 @@
-//! What is worth saying about a set of samples beside its numbers.
+//! Notices about a set of samples.
 
 use firstlight_schema::cache::{Layer, Policy};
 use firstlight_schema::estimate::Method;
@@ -147,7 +147,7 @@ pub(crate) fn sources(sample: &Sample) -> (u64, Nanos) {
     found
 }
 
-/// A notice that single samples carry, told once.
+/// A notice of single samples, reported once.
 fn repeated(samples: &[Sample], finding: Finding) -> Option<Reason> {
     let mut carriers = samples
         .iter()

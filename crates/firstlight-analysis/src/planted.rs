@@ -14,7 +14,7 @@ use crate::warm::{Statistic, overheads};
 /// A number for each round.
 type Rounds = Vec<(u32, f64)>;
 
-/// Fills in what is said of a planted case; `right` is the case without the mistake.
+/// Fills in the result of a planted case; `right` is the case without the mistake.
 pub(crate) fn planted(case: &CaseResult, right: Option<&CaseResult>) -> Option<PlantedResult> {
     let known = case.planted.as_ref()?;
     let takes = known.takes;

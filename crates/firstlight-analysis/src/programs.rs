@@ -14,7 +14,7 @@ use crate::timeline::{Stretch, Timeline};
 
 const TORCH: &str = "torch";
 
-/// A program with when its compilation ended and which arguments were new.
+/// A program with the end of its compilation and its new arguments.
 pub(crate) struct TimedProgram {
     pub(crate) end: Moment,
     pub(crate) changed: Option<String>,
@@ -123,7 +123,7 @@ fn inherited(inner: &Span, programs: &[(&Span, Stage)]) -> Option<Stage> {
     Some(Stage { program: around.program, phase: inner.phase })
 }
 
-/// Functions whose compiled programs are not the same in every process of an arm.
+/// Functions whose compiled programs differ between processes of an arm.
 pub(crate) fn nondeterministic(arm: &ArmResult) -> Option<Reason> {
     let samples = arm.regimes.iter().flat_map(|regime| &regime.samples);
     let mut known: BTreeMap<(&str, Option<&str>), BTreeSet<BTreeSet<&str>>> = BTreeMap::new();

@@ -83,7 +83,7 @@ pub fn end(document: &mut RunDocument, after: Option<MachineState>) {
     document.after = after;
 }
 
-/// What the document says of how much was to be measured.
+/// The planned amount of measurement.
 fn options(suite: &SuiteFile) -> RunOptions {
     let (warm, comparison) = (&suite.warm, &suite.comparison);
     RunOptions {
@@ -226,7 +226,7 @@ fn round(record: &RawRecord) -> u32 {
     round.unwrap_or(record.sample.number)
 }
 
-/// One sample of a regime, examined under what was declared of it.
+/// One sample of a regime, evaluated under its declared conditions.
 pub fn sample(record: RawRecord, regime: Regime, suite: &SuiteFile) -> Sample {
     let arm = record.subject.as_ref().map_or("", |subject| subject.arm.as_str());
     let job = match (suite.arm(arm).is_some_and(ArmFile::is_process), regime.is_cold()) {
@@ -240,7 +240,7 @@ pub fn sample(record: RawRecord, regime: Regime, suite: &SuiteFile) -> Sample {
     Sample { round, ..examine(record.sample, conditions) }
 }
 
-/// Whether every arm has the samples that were asked for, or was given up.
+/// Whether every arm has all requested samples or was abandoned.
 fn is_complete(document: &RunDocument, suite: &SuiteFile) -> bool {
     let arms = || document.cases.iter().flat_map(|case| case.arms.iter().chain(&case.again));
     let enough = |arm: &ArmResult| {

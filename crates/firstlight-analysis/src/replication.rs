@@ -1,5 +1,5 @@
-//! Whether a rerun, on whatever machine, finds the same: the same ratios between arms within a
-//! margin, and the same results. Times themselves, and bytes of files, are no matter.
+//! Checks whether a rerun, on any machine, replicates a result: the same ratios between arms within a
+//! margin, and the same outputs. Times and bytes of files do not matter.
 //!
 //! With rᵢ the ratio of an arm to the reference in round i of a run, the ratio of the two runs'
 //! geometric means of rᵢ has Welch's interval on the logarithms. It must lie within the margin.
@@ -61,7 +61,7 @@ fn ratios(case: &CaseResult, arm: &str, regime: Regime) -> Option<Vec<f64>> {
     Some(pairs(&reference, &arm).into_iter().map(|(reference, arm)| arm / reference).collect())
 }
 
-/// Why one run is no rerun of the other, or not a right one.
+/// Why one run is not a valid rerun of the other.
 fn why_not(
     first: &RunDocument,
     second: &RunDocument,
@@ -93,7 +93,7 @@ fn why_not(
     own(arm).or_else(|| own(then))
 }
 
-/// What the comparisons amount to.
+/// The overall outcome of the comparisons.
 pub fn replication(comparisons: &[Comparison]) -> Replication {
     let any = |wanted: &[Verdict]| comparisons.iter().any(|one| wanted.contains(&one.verdict));
     if any(&[Verdict::Faster, Verdict::Slower, Verdict::Invalid]) {

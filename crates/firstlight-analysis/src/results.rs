@@ -134,7 +134,7 @@ pub fn compare_results(
     found
 }
 
-/// What only one of two results has, in words: a case, an arm or a regime, or an end.
+/// Parts that only one of two results has, as text: a case, an arm, a regime, or completeness.
 pub fn missing(first: &RunDocument, second: &RunDocument) -> Vec<String> {
     let places = |document: &RunDocument| {
         let mut places = Vec::new();
@@ -185,7 +185,7 @@ fn measured_by(document: &RunDocument) -> String {
     format!("{} {version}", imported.from)
 }
 
-/// What is not the same about two results, in words.
+/// Differences between two results, as text.
 pub fn differences(first: &RunDocument, second: &RunDocument) -> Vec<String> {
     let mut found = Vec::new();
     let mut differ = |what: &str, a: Option<String>, b: Option<String>| {

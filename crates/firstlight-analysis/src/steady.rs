@@ -1,4 +1,4 @@
-//! Whether a process settled, and from which iteration on.
+//! Whether and at which iteration a process settled.
 //!
 //! The series is cut where its level changes. The steady part is the longest run of segments at
 //! its end whose means agree with the last one's: within one per cent, or within three standard
@@ -161,7 +161,7 @@ struct Level {
 
 impl Level {
     fn new(values: &[f64], time: f64) -> Self {
-        // A decay is no noise: it would make its own segment agree with anything.
+        // A decay is not noise: it would make its own segment agree with anything.
         let variance = variance(&straightened(values)).unwrap_or(0.0);
         Self { mean: mean(values), variance, n: count(values.len()) / time }
     }

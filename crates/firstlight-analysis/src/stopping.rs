@@ -1,4 +1,4 @@
-//! When measuring stops: an arm that cannot work is given up, a case with narrow intervals is done.
+//! Stopping rules: an arm that always fails is abandoned, a case with narrow intervals is done.
 //!
 //! Whether a case is done follows from widths only, never from a p value: stopping when something is
 //! significant would find a difference between identical arms in one run of four.
@@ -19,7 +19,7 @@ use crate::stats::limits::FEWEST_CALLS_PLANNED;
 use crate::stats::{Ratio, log_mean};
 use crate::warm::summarise_warm;
 
-/// An arm that fails this often in a row is given up.
+/// An arm that fails this often in a row is abandoned.
 const FAILURES_IN_A_ROW: u32 = 2;
 
 /// Errors that the next process would raise again.
@@ -38,11 +38,11 @@ pub struct GiveUp {
     failures: BTreeMap<(Option<Regime>, bool), u32>,
 }
 
-/// What was declared of an arm's process.
+/// The declared conditions of an arm's process.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     policy: CachePolicy,
-    /// A command that knows nothing of firstlight: it is not started again if it fails the first time,
+    /// An unchanged command: it is not started again if it fails the first time,
     /// and goes on if it fails later.
     is_process: bool,
     any_exit_code: bool,
@@ -64,7 +64,7 @@ impl Terms {
 }
 
 impl GiveUp {
-    /// Why the arm is given up after this process, if it is.
+    /// Why the arm is abandoned after this process, if it is.
     pub fn after(
         &mut self,
         sample: &RawSample,
@@ -100,7 +100,7 @@ impl GiveUp {
     }
 }
 
-/// What a process raised, with the line that raised it, or how it ended; none if all went well.
+/// The exception of a process with its line, or its exit; none if it succeeded.
 fn failure(sample: &RawSample) -> Option<String> {
     let raised = sample.messages.iter().find_map(|message| match message {
         Message::Failed(failed) => Some(failed),
@@ -116,7 +116,7 @@ fn failure(sample: &RawSample) -> Option<String> {
     }
 }
 
-/// The innermost line of a Python traceback that lies in no installed package: `train.py:12`.
+/// The innermost line of a Python traceback outside installed packages: `train.py:12`.
 fn line(traceback: &str) -> Option<String> {
     let frames: Vec<(&str, &str)> = traceback
         .lines()
@@ -142,7 +142,7 @@ pub fn is_narrow_enough<T: AsRef<[Sample]>>(arms: &[T], target: f64) -> bool {
     others
         .iter()
         .map(|other| pairs(reference, other))
-        // More of what is always invalid would change nothing.
+        // More invalid samples would change nothing.
         .filter(|pairs| !pairs.is_empty())
         .all(|pairs| Ratio::paired(&pairs).is_some_and(|r| is_narrow(&r.estimate, target)))
 }

@@ -1,4 +1,4 @@
-//! What is claimed of several samples: medians with intervals, means that add up.
+//! The summary of several samples: medians with intervals, means that add up.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub fn summarise(samples: &[Sample]) -> Option<Summary> {
     summary(&valid, samples.len())
 }
 
-/// Summarises the samples that completed where none of them is valid.
+/// Summarises the completed samples if none is valid.
 pub fn summarise_invalid(samples: &[Sample]) -> Option<Summary> {
     if samples.iter().any(|sample| sample.valid) {
         return None;

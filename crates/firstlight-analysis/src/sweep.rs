@@ -11,7 +11,7 @@ use crate::compare::values;
 use crate::stats::{line, line_by_rounds};
 use crate::warm::{Statistic, mean_of_rounds, overheads, overheads_beyond_reference};
 
-/// A line is doubted only where it is also this far off.
+/// A line is rejected only if it is also this far off.
 const WORTH_A_WORD: f64 = 0.05;
 const DOUBTFUL: f64 = 0.01;
 

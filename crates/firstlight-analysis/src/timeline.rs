@@ -1,4 +1,4 @@
-//! From messages to spans on one axis: what the main thread did, what others did beside it.
+//! Converts messages to spans on one axis, for the main thread and for others.
 //!
 //! Around an interpreter lie the programs that start it: `launcher`. A process that becomes another
 //! program and is not heard of again is booked as `children`, under that program's command.
@@ -10,7 +10,7 @@ use firstlight_schema::reading::{ProcessExit, RawSample};
 
 use crate::ledger::Span;
 
-/// A closed phase with the thread it ran on and what was said when it closed.
+/// A closed phase with its thread and its closing details.
 #[derive(Clone, Debug)]
 pub(crate) struct Stretch {
     pub(crate) thread: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Stretch {
     pub(crate) detail: Option<Detail>,
 }
 
-/// All that a process told, in the order in which it began.
+/// Everything that a process reported, by start time.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     /// Spans of the main thread and of the process's start; they make the ledger.
@@ -61,9 +61,9 @@ struct Builder {
     exits: Vec<ProcessExit>,
     /// When the interpreter's file was opened.
     opened: Vec<Moment>,
-    /// Who speaks now.
+    /// The current sender.
     pid: u32,
-    /// The program that the speaker said it becomes, if that was its last word.
+    /// The program that the sender announced to become, if that was its last message.
     becomes: Option<(Moment, String)>,
 }
 
@@ -114,7 +114,7 @@ impl Builder {
         self.span(Phase::Interpreter, None, started, hello.at);
     }
 
-    /// Closes what the last speaker left open: it has become another program, or it has exited.
+    /// Closes the open phases of the last sender, which became another program or exited.
     fn leave(&mut self) {
         if let Some((at, _)) = self.becomes.take() {
             self.close_all(at);

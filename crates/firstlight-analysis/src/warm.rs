@@ -1,4 +1,4 @@
-//! What is claimed of several warm processes.
+//! The summary of several warm processes.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ pub fn summarise_warm(samples: &[Sample], work: Option<&Work>, seed: u64) -> Opt
     })
 }
 
-/// Which figure of a process's calls stands for it.
+/// The statistic that represents the calls of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     Mean,
@@ -177,7 +177,7 @@ fn steady_calls(sample: &Sample, window: &Window) -> Vec<f64> {
         .collect()
 }
 
-/// What a process costs before and after its window.
+/// The time of a process before and after its window.
 fn outside_window(sample: &Sample) -> f64 {
     let window = sample.phases.iter().find(|row| row.name == Phase::Window);
     sample.wall_ns.as_f64() - window.map_or(0.0, |row| row.ns.as_f64())

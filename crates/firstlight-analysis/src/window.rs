@@ -14,7 +14,7 @@ use crate::stats::{autocorrelation_time, drift, mean, middle};
 use crate::steady::steady;
 use crate::timeline::Timeline;
 
-/// More of a call's work than this left running after it is no accident.
+/// A larger share of work still running after a call is a missing synchronisation.
 const UNFINISHED_SHARE: f64 = 0.1;
 const UNFINISHED_NS: f64 = 20_000.0;
 /// Bytes read in a window that look like loading data.
@@ -22,7 +22,7 @@ const MUCH_READ: u64 = 1 << 20;
 const SHOWN_SHAPES: usize = 20;
 const SHOWN_FUNCTIONS: usize = 3;
 
-/// What the measured calls amount to; none when there were none.
+/// The summary of the measured calls; none without calls.
 pub(crate) fn window(raw: &RawSample) -> Option<Window> {
     let durations: Vec<f64> = blocks(raw, Part::Window).flat_map(Iterations::per_call).collect();
     if durations.is_empty() {
@@ -149,7 +149,7 @@ fn bounds(raw: &RawSample) -> Option<(Moment, Moment)> {
     Some((open, close))
 }
 
-/// What was traced, lowered or compiled between the first and the last measured call.
+/// Everything traced, lowered or compiled between the first and the last measured call.
 fn compilations(
     timeline: &Timeline,
     programs: &[TimedProgram],
@@ -333,7 +333,7 @@ fn unsynchronised(raw: &RawSample, window: &Window) -> Option<Reason> {
     })
 }
 
-/// What is worth knowing though the window counts.
+/// Findings that do not invalidate the window.
 pub(crate) fn notices(raw: &RawSample, window: &Window) -> Vec<Reason> {
     let mut notices = Vec::new();
     if window.steady.is_none() {

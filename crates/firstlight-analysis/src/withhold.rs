@@ -21,7 +21,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) margin: f64,
 }
 
-/// Takes a verdict back where something speaks against it.
+/// Withholds a verdict if there is a reason against it.
 pub(crate) fn withhold(
     comparison: &mut Comparison,
     arm: &ArmResult,

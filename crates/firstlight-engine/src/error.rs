@@ -70,7 +70,7 @@ impl EngineError {
         move |source| Self::System { what, source }
     }
 
-    /// What the user can do about it, where we know.
+    /// A hint for the user, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoProgram(name) if name.starts_with("python") => {

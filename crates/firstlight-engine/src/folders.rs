@@ -14,7 +14,7 @@ pub fn runs_folder() -> PathBuf {
     folder(variables::RUNS, variables::XDG_STATE_HOME, ".local/state", "firstlight/runs")
 }
 
-/// The folder for what can be made again: environments, the Python side.
+/// The cache folder: environments and the Python side.
 pub fn cache_folder() -> PathBuf {
     folder(variables::CACHE, variables::XDG_CACHE_HOME, ".cache", "firstlight")
 }

@@ -26,7 +26,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// More output than this is of no use to anybody.
 const MOST_OUTPUT: u64 = 16 << 20;
 
-/// Runs the program to its end and returns what it wrote. `TimedOut` and `Interrupted` are errors.
+/// Runs the program until it exits and returns its output. `TimedOut` and `Interrupted` are errors.
 pub(crate) fn output(command: &mut Command, limit: Duration) -> io::Result<Output> {
     output_after(0, command, limit)
 }

@@ -16,7 +16,7 @@ use signal_hook::consts::{
 
 use crate::EngineError;
 
-/// Signals whose sender wants firstlight to end.
+/// Signals that ask firstlight to exit.
 pub(crate) const ENDING: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
 const EXIT_CODE: i32 = 130;
 

@@ -1,4 +1,4 @@
-//! What the machine is, and how busy it is as a whole.
+//! The machine and its total load.
 
 use std::fs::{self, File};
 use std::num::NonZero;
@@ -24,7 +24,7 @@ pub fn describe() -> Machine {
     }
 }
 
-/// A number that the kernel draws anew whenever it starts.
+/// A random number that the kernel draws at each boot.
 pub fn boot_id() -> Option<String> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(text.trim().to_owned())

@@ -51,7 +51,7 @@ pub(crate) fn pack(folder: &Path, suite: &SuiteFile) -> Result<Packed, EngineErr
     sizes.into_keys().map(read).collect()
 }
 
-/// What is packed, in a line.
+/// The packed files, in a line.
 pub fn describe(packed: &Packed) -> String {
     const MOST_NAMES: usize = 12;
     let bytes: usize = packed.iter().map(|(_, content)| content.len()).sum();

@@ -11,7 +11,7 @@ use firstlight_schema::variables;
 use crate::EngineError;
 use crate::snapshot::Files;
 
-/// Stands in the place of a secret.
+/// Replaces a secret.
 pub const REDACTED: &str = "(redacted)";
 const TEMPORARY: &str = "(tmp)";
 
@@ -50,7 +50,7 @@ const SECRET_VALUES: [&str; 14] = [
     "xoxb-",
     "xoxp-",
 ];
-/// Options about keys that are no secrets themselves.
+/// Options about keys that are not secrets themselves.
 const HARMLESS: [&str; 3] = ["maxtokens", "tokenizer", "tokens"];
 const SHORTEST_SECRET: usize = 8;
 
@@ -217,7 +217,7 @@ fn contains(content: &[u8], name: &str) -> bool {
     content.windows(name.len()).any(|window| window == name.as_bytes())
 }
 
-/// What a snapshot gives away, in a line.
+/// Private data in a snapshot, in a line.
 pub fn describe(privacy: &Privacy) -> String {
     let yes = |there: bool| if there { "yes" } else { "no" };
     format!(

@@ -17,7 +17,7 @@ use crate::store::{hex, write_whole};
 
 const RECORD: &str = "firstlight-environment.json";
 
-/// An environment that is ready, with what was installed into it.
+/// An installed environment and its packages.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Environment {

@@ -42,7 +42,7 @@ pub struct Recorded {
     pub tracing: Tracing,
     /// Start and end of each step, on the monotonic clock.
     pub steps: Vec<(u64, u64)>,
-    /// The same of what the workload calls its baseline, after each step; empty where it has none.
+    /// The same for the workload's baseline, after each step; empty without one.
     pub baselines: Vec<(u64, u64)>,
     pub wall: Nanos,
     /// The profile folder; none for the untraced run.
@@ -110,13 +110,13 @@ pub fn record(
     Ok(runs)
 }
 
-/// What is declared of the compilers' caches of a suite's arm while it is recorded.
+/// The cache policy of a suite's arm while it is recorded.
 pub const COMPILERS: Policy = Policy::Clean;
 
-/// What is started again for each run.
+/// The program that each run starts.
 enum Subject {
     Command(Launch),
-    /// With caches of its own, which are empty at the beginning of each run.
+    /// With private caches, which are empty at the start of each run.
     Arm(Box<Target>),
 }
 
@@ -195,7 +195,7 @@ fn environment(hooks: &Path, own: &Path, level: &str) -> Vec<(OsString, Option<O
     ]
 }
 
-/// What a run wrote down; nothing where it wrote nothing.
+/// The times that a run recorded, if any.
 fn spans(file: &Path) -> Vec<(u64, u64)> {
     let text = fs::read_to_string(file).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()

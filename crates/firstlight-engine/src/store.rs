@@ -46,7 +46,7 @@ impl RunFolder {
         Ok(Self { path, raw })
     }
 
-    /// Opens the folder of a run that ended early, with its first so many bytes of raw readings.
+    /// Opens the folder of an unfinished run and truncates its raw readings to this length.
     pub fn reopen(path: &Path, bytes: u64) -> Result<Self, EngineError> {
         let raw_path = path.join(RAW);
         let failed = || EngineError::file("reopen", &raw_path);
@@ -103,7 +103,7 @@ pub fn read_foreign(path: &Path) -> Result<(String, String), EngineError> {
     Ok((text, digest))
 }
 
-/// Keeps a foreign file as it came beside the document made of it, in a new folder.
+/// Stores an imported file and its document in a new folder.
 pub fn keep_import(
     parent: &Path,
     exact: Option<&Path>,
@@ -122,7 +122,7 @@ pub fn keep_import(
     Ok(path)
 }
 
-/// Reads the document of a run, from its folder or its file; the version is looked at first.
+/// Reads the document of a run from its folder or its file; the version is checked first.
 pub fn read_run(path: &Path) -> Result<RunDocument, EngineError> {
     let file = if path.is_dir() { path.join(RESULT) } else { path.to_owned() };
     let content = fs::read(&file).map_err(EngineError::file("read", &file))?;
@@ -140,7 +140,7 @@ fn unused(parent: &Path, name: &str) -> PathBuf {
     std::iter::once(base).chain(numbered).find(|path| !path.exists()).expect("numbers do not end")
 }
 
-/// A name that stays one folder: whatever could lead elsewhere becomes a dash.
+/// A name for a single folder: characters that could lead elsewhere become dashes.
 pub fn folder_name(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || "._-+= ".contains(c) { c } else { '-' };
     let safe: String = name.chars().take(100).map(plain).collect();

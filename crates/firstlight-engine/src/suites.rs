@@ -72,7 +72,7 @@ pub fn read(folder: &Path) -> Result<Suite, EngineError> {
     Ok(Suite { folder, file, files, digest, commands: BTreeMap::new() })
 }
 
-/// Opens the suite of a run that was begun: all files that lie there were packed.
+/// Opens the suite of a started run: every file in the folder was packed.
 pub fn read_packed(folder: &Path, file: SuiteFile) -> Result<Suite, EngineError> {
     let folder = folder.canonicalize().map_err(EngineError::file("find", folder))?;
     let mut files = Vec::new();
@@ -90,7 +90,7 @@ fn is_byte_code(name: &str) -> bool {
 }
 
 impl Suite {
-    /// The packed files that are not any more what they were when the suite was opened.
+    /// The packed files that changed since the suite was opened.
     pub fn changes(&self) -> Vec<String> {
         let changed = |(name, content): &&(String, Vec<u8>)| {
             fs::read(self.folder.join(name)).ok().as_ref() != Some(content)

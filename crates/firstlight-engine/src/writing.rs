@@ -18,7 +18,7 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), EngineError> {
     write_bytes(path, text.as_bytes())
 }
 
-/// The same for what is no text. A device, a pipe or a link stays what it is and is written to.
+/// The same for bytes. A device, a pipe or a link is written to in place.
 pub fn write_bytes(path: &Path, content: &[u8]) -> Result<(), EngineError> {
     write_streamed(path, |file| file.write_all(content))
 }
@@ -29,7 +29,7 @@ pub fn copy_whole(from: &Path, to: &Path) -> Result<(), EngineError> {
     write_streamed(to, |file| io::copy(&mut source, file).map(|_| ()))
 }
 
-/// The same for what is made while it is written.
+/// The same for content that is produced while it is written.
 pub(crate) fn write_streamed(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
@@ -63,7 +63,7 @@ pub fn is_replaceable(path: &Path) -> bool {
     }
 }
 
-/// A new file beside the path, whose mode follows the umask or the file that it will replace.
+/// A new file next to the path, with the mode of the umask or of the file that it will replace.
 pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let fresh = Builder::new()
         .prefix(TEMPORARY)
@@ -77,7 +77,7 @@ pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
     Ok(fresh)
 }
 
-/// A new folder below another one, whose mode follows the umask.
+/// A new folder inside another one, with the mode of the umask.
 pub(crate) fn folder_below(parent: &Path) -> io::Result<TempDir> {
     Builder::new().prefix(TEMPORARY).permissions(Permissions::from_mode(FOLDER)).tempdir_in(parent)
 }

@@ -81,7 +81,7 @@ pub enum Policy {
     Primed,
     /// Switched off, with empty directories besides.
     Disabled,
-    /// Left alone: whatever the user's machine holds.
+    /// Left alone, as found on the user's machine.
     AsFound,
     /// On or off as the user's environment has it; a cache that is on starts empty and private.
     AsConfigured,
@@ -129,7 +129,7 @@ impl FromStr for Policy {
     }
 }
 
-/// What is declared about every layer during a run.
+/// The declared policy of every layer during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CachePolicy {
@@ -175,13 +175,13 @@ pub struct Inventory {
 pub struct LayerReading {
     pub layer: Layer,
     pub policy: Policy,
-    /// Where the process was told to keep this cache.
+    /// The directory that the process was given for this cache.
     pub directory: Option<String>,
     pub before: Inventory,
     pub after: Inventory,
 }
 
-/// What a sample proved about one layer.
+/// The evidence of a sample about one layer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LayerEvidence {
@@ -190,10 +190,10 @@ pub struct LayerEvidence {
     /// The directory's content, where firstlight chose the directory.
     pub before: Option<Inventory>,
     pub after: Option<Inventory>,
-    /// How often the framework asked this cache, and was served, where it tells.
+    /// Requests and hits of this cache, if the framework reports them.
     pub requests: Option<u64>,
     pub hits: Option<u64>,
-    /// Whether the framework had this cache switched on, where it tells.
+    /// Whether the framework had this cache switched on, if it reports that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }

@@ -13,7 +13,7 @@ use crate::version::{Build, SchemaId, Version};
 pub const NAME: &str = "comparison";
 pub const VERSION: Version = Version { major: 1, minor: 1 };
 
-/// What may be said of two arms, against a margin.
+/// The verdict on two arms, at a margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -72,9 +72,9 @@ pub struct Comparison {
     pub p: Option<f64>,
     /// After Holm's correction over all comparisons of the run.
     pub adjusted_p: Option<f64>,
-    /// Why the verdict is not what the interval alone would say, or what it rests on.
+    /// Why the verdict differs from the interval alone, or its basis.
     pub why: Option<String>,
-    /// How many pairs a verdict needs, where there are too few.
+    /// Number of pairs that a verdict needs, if there are too few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<u32>,
     /// The rarest kind of process that the interval covers, as a share: what happens more rarely may not
@@ -83,7 +83,7 @@ pub struct Comparison {
     pub rarity: Option<f64>,
 }
 
-/// From how many calls on an arm pays against another.
+/// Number of calls after which an arm pays off against another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BreakEven {
@@ -92,7 +92,7 @@ pub struct BreakEven {
     pub arm: String,
     pub against: String,
     pub pays: Pays,
-    /// Where the total costs cross, if they do.
+    /// Number of calls at which the total times cross, if they do.
     pub calls: Option<Crossing>,
     /// Total times at growing numbers of calls, from the rounds that the estimate uses: the curves cross
     /// where `calls` says, and the band of their difference at its interval.
@@ -123,7 +123,7 @@ pub struct Crossing {
     pub point: f64,
     /// Below this the one is cheaper with 95 % confidence; absent when it never is.
     pub low: Option<f64>,
-    /// From here on the other is; absent when it never is.
+    /// From this number of calls, the other arm is faster; absent if it never is.
     pub high: Option<f64>,
     pub pairs: u32,
 }
@@ -135,7 +135,7 @@ pub struct Total {
     pub calls: f64,
     pub arm_ns: f64,
     pub against_ns: f64,
-    /// Where the arm's total lies with 95 % confidence, given the other's; absent for too few rounds.
+    /// 95 % interval of the arm's total time, given the other's; absent with too few rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm_low_ns: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,12 +154,12 @@ pub struct AgainResult {
     pub passed: Option<bool>,
 }
 
-/// A value of a swept parameter with what was measured there.
+/// A value of a swept parameter and its measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SweepRow {
     pub value: String,
-    /// Absent for values that are no numbers.
+    /// Absent if the value is not a number.
     pub number: Option<f64>,
     /// Absent when nothing valid was measured.
     pub time: Option<Estimate>,
@@ -174,7 +174,7 @@ pub struct SweepLine {
     pub rows: Vec<SweepRow>,
     pub constant: Option<Estimate>,
     pub slope: Option<Estimate>,
-    /// Whether a line describes the values; absent where that cannot be told.
+    /// Whether a line describes the values; absent if the data cannot decide.
     pub linear: Option<bool>,
     /// The largest distance of a value's mean from the line, as a fraction.
     pub largest_residual: Option<f64>,
@@ -191,15 +191,15 @@ pub struct SweepResult {
     pub overheads: Vec<SweepLine>,
 }
 
-/// A case with a known mistake beside the same case without it.
+/// A case with a known mistake, compared with the same case without it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PlantedResult {
     /// The case without the mistake.
     pub of: String,
-    /// What would have been taken for the result.
+    /// The value that would have been published.
     pub takes: Takes,
-    /// Whether at least one arm was found out; a mistake that nobody notices is a failure.
+    /// Whether the mistake was detected in at least one arm; an undetected mistake is a failure.
     pub refused: bool,
     pub rows: Vec<PlantedRow>,
 }
@@ -216,12 +216,12 @@ pub struct PlantedRow {
     /// How many times as fast as the reference arm, for other arms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<Mistaken>,
-    /// What calls take beyond the baseline, where workloads have one.
+    /// Time of a call beyond the baseline, if the workload has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Mistaken>,
 }
 
-/// A number as it came out wrong, as it is right, and the one over the other.
+/// A number with the mistake, without it, and the ratio of the two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Mistaken {
@@ -230,7 +230,7 @@ pub struct Mistaken {
     pub factor: Option<Estimate>,
 }
 
-/// The document `comparison`: what `firstlight compare` found.
+/// The document `comparison`: the result of `firstlight compare`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ComparisonDocument {
@@ -238,16 +238,16 @@ pub struct ComparisonDocument {
     pub firstlight: Build,
     pub first: Side,
     pub second: Side,
-    /// Whether processes were measured in turn; two separate runs never were.
+    /// Whether processes were interleaved; those of two separate runs never are.
     pub paired: bool,
     pub comparisons: Vec<Comparison>,
-    /// What is not the same on both sides.
+    /// Differences between the two sides.
     pub differences: Vec<String>,
     pub gate: Option<Gate>,
-    /// What speaks against trusting the comparison: a noisy machine, a failed control.
+    /// Reasons to doubt the comparison: a noisy machine, a failed control.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
-    /// Where the second result is judged as a rerun of the first.
+    /// Present if the second result is judged as a replication of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replication: Option<Replication>,
 }
@@ -258,7 +258,7 @@ pub struct ComparisonDocument {
 pub struct Side {
     pub suite: String,
     pub created: String,
-    /// Where one arm of a result is compared with another.
+    /// Present if two arms of one result are compared.
     pub arm: Option<String>,
 }
 

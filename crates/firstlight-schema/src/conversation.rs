@@ -1,4 +1,4 @@
-//! Checks a conversation line by line: what may be said, by whom, and when.
+//! Checks the messages of a conversation one by one: type, sender and order.
 
 use serde::Deserialize;
 use thiserror::Error;
@@ -51,7 +51,7 @@ pub enum ProtocolError {
     TooMuch(usize),
 }
 
-/// The state of one conversation. Feed it what was asked and what was said, in order.
+/// The state of one conversation. Pass it requests and messages in order.
 #[derive(Debug, Default)]
 pub struct Conversation {
     hello: Option<Hello>,
@@ -92,7 +92,7 @@ impl Conversation {
         Ok(Some(message))
     }
 
-    /// Whether the last process that said hello has said bye.
+    /// Whether the last process that sent `hello` has sent `bye`.
     pub fn is_over(&self) -> bool {
         self.gone
     }

@@ -16,10 +16,10 @@ pub struct Diagnosis {
     pub cost_ns: f64,
     /// Of the whole ledger, from 0 to 1.
     pub share: f64,
-    /// Why, where it is known: `argument x changed from f32[64] to f32[48]`.
+    /// The cause, if known: `argument x changed from f32[64] to f32[48]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// What changes it, where that is known.
+    /// The action that changes it, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Two numbers closer than this, relative to their size, may come from two mathematics libraries.
 const ROUNDING: f64 = 1e-9;
 
-/// One place where the published document is not the expected one.
+/// A place at which the published document differs from the expected one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Such as `/cases/0/arms/1/name`.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a command ended. "Regressed" and "could not tell" never share a code.
+/// The exit code of a command. "Regressed" and "inconclusive" never share a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -19,7 +19,7 @@ pub enum Exit {
     /// A measured process failed, or no sample was valid.
     RunnerFailed,
     VerificationFailed,
-    /// Ended by Ctrl-C or SIGTERM; what was measured until then is on disk.
+    /// Interrupted by Ctrl-C or SIGTERM; samples measured so far are on disk.
     Interrupted,
 }
 

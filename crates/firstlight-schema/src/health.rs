@@ -34,11 +34,11 @@ impl HealthDocument {
 pub struct HealthCheck {
     pub name: CheckName,
     pub status: CheckStatus,
-    /// What was found, for people; the raw readings are in the state.
+    /// The observed value, as text; the raw readings are in the state.
     pub value: String,
     /// Why it matters.
     pub why: String,
-    /// The command or setting that helps, where there is one and it is needed.
+    /// A command or setting that helps, if the check warns and there is one.
     pub advice: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct HealthCheck {
 pub enum CheckStatus {
     Ok,
     Warn,
-    /// The machine does not tell.
+    /// The machine does not report it.
     Unknown,
 }
 

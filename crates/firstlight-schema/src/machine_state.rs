@@ -18,7 +18,7 @@ pub struct MachineState {
     /// Whether two logical processors share a core.
     pub smt: Option<bool>,
     pub numa_nodes: Option<u32>,
-    /// How many processors follow each governor; empty where the kernel sets no frequencies.
+    /// Number of processors per governor; empty if the kernel sets no frequencies.
     #[serde(default)]
     pub governors: BTreeMap<String, u32>,
     pub turbo: Option<Turbo>,
@@ -41,7 +41,7 @@ pub struct MachineState {
     /// What kind of container this seems to be; `None` where nothing hints at one.
     pub container: Option<String>,
     pub on_battery: Option<bool>,
-    /// NVIDIA devices; empty where there is no `nvidia-smi`, `None` where it gave no answer.
+    /// NVIDIA devices; empty without `nvidia-smi`, `None` if it did not answer.
     pub gpus: Option<Vec<GpuState>>,
 }
 
@@ -132,7 +132,7 @@ pub enum Host {
     },
 }
 
-/// One NVIDIA device, as `nvidia-smi` tells of it.
+/// One NVIDIA device, as `nvidia-smi` reports it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct GpuState {
@@ -147,14 +147,14 @@ pub struct GpuState {
     /// What keeps the clock from being higher.
     pub clock_limits: Option<Vec<ClockLimit>>,
     pub persistence: Option<bool>,
-    /// Processes that compute on it; `None` where the device does not tell.
+    /// Compute processes on the device; `None` if it does not report them.
     pub processes: Option<Vec<GpuProcess>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct GpuProcess {
-    /// As the host numbers it: a container may know it by another number.
+    /// The host's process id; a container may see another one.
     pub pid: u32,
     pub memory_bytes: Option<u64>,
 }

@@ -1,6 +1,6 @@
 //! The runner protocol: JSON lines over an inherited socket pair.
 //!
-//! `docs/guide/runner-protocol.md` tells it as a story; `fixtures/protocol` holds conversations that
+//! `docs/guide/runner-protocol.md` explains it; `fixtures/protocol` holds conversations that
 //! this side and the Python side must both accept or refuse.
 
 use std::collections::BTreeMap;
@@ -15,13 +15,13 @@ use crate::phase::Phase;
 use crate::suite::Scalar;
 use crate::version::Version;
 
-/// The version that this side speaks.
+/// The version of this side.
 pub const PROTOCOL: Version = Version { major: 1, minor: 1 };
 
 /// The longest line either side may write.
 pub const LONGEST_LINE: usize = 4 << 20;
 
-/// What a measured process says.
+/// A message of a measured process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -87,12 +87,12 @@ fn one() -> u32 {
     1
 }
 
-/// Who speaks at the other end.
+/// The kind of program at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Role {
-    /// Hooks in a command that knows nothing of firstlight.
+    /// Hooks in an unchanged command.
     Hooks,
     /// A runner that answers requests.
     Runner,
@@ -105,12 +105,12 @@ pub struct Hello {
     pub role: Role,
     pub pid: u32,
     pub language: String,
-    /// Name and version of what runs the code, such as `cpython 3.11.7`.
+    /// Name and version of the interpreter or language, such as `cpython 3.11.7`.
     pub runtime: String,
     pub executable: Option<String>,
     /// When the process was created, given when another program started it.
     pub started: Option<Moment>,
-    /// When the first line of the speaker ran.
+    /// Time at which the first line of the runner or the hooks ran.
     pub at: Moment,
 }
 
@@ -137,13 +137,13 @@ pub struct PhaseEdge {
     /// The package, function or part that the phase is about.
     pub label: Option<String>,
     pub at: Moment,
-    /// 0 is the main thread, whose phases make the ledger.
+    /// 0 is the main thread; its phases form the ledger.
     pub thread: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
 }
 
-/// What is known of a compiled program when its phase closes.
+/// Details of a compiled program, known when its phase ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Detail {
@@ -240,7 +240,7 @@ pub struct Device {
     pub devices: Vec<String>,
 }
 
-/// Where a framework really keeps its compiled programs, whatever the environment asked for.
+/// The directory in which a framework actually stores its compiled programs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct CacheConfig {
@@ -266,7 +266,7 @@ pub struct AdapterFailed {
     pub error: String,
 }
 
-/// A setting that is not what it was when the warm-up ended.
+/// A setting that changed after the warm-up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct ConfigChanged {
@@ -338,7 +338,7 @@ pub struct MemoryReading {
     pub devices: Vec<DeviceMemory>,
 }
 
-/// A device's memory as its framework tells it; the peak is since the start of the process.
+/// A device's memory as its framework reports it; the peak is since the start of the process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct DeviceMemory {
@@ -357,7 +357,7 @@ pub struct Iterations {
     /// Whether this block ends the answer.
     #[serde(default = "yes")]
     pub last: bool,
-    /// How many calls each span covers; more than one only where they were timed together.
+    /// Number of calls in each span; more than one only if they were timed together.
     #[serde(default = "one_call", skip_serializing_if = "is_one_call")]
     pub calls_per_span: NonZeroU64,
     pub spans: Vec<(Moment, Moment)>,
@@ -399,21 +399,21 @@ pub enum Part {
     #[default]
     First,
     WarmUp,
-    /// What is measured in the warm regime.
+    /// The part that the warm regime measures.
     Window,
     /// The baseline's calls, each right after the call of the window that it belongs to.
     Baseline,
 }
 
 /// Calls after the window: begin, end as the workload has it, everything waited for, and everything
-/// waited for once more, which tells what the waiting itself costs.
+/// waited for once more, which gives the cost of the waiting itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Settled {
     pub spans: Vec<(Moment, Moment, Moment, Moment)>,
 }
 
-/// What the workload's check said of its result, after the clock had stopped.
+/// The verdict of the workload's check on its result, after the clock stopped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Output {
@@ -421,7 +421,7 @@ pub struct Output {
     /// Why the check failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Of the result's values, types and shapes, where they could be read.
+    /// Digest of the result's values, types and shapes, if they could be read.
     pub digest: Option<String>,
     /// Every array and number of the result, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -440,21 +440,21 @@ fn is_none_unread(count: &u64) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Leaf {
-    /// As the workload's library names it, such as `float32`.
+    /// The library's own name of the type, such as `float32`.
     pub dtype: String,
     /// Of type, shape and bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     pub shape: Vec<u64>,
-    /// Where it stands in the result, such as `['w'][0]`.
+    /// Its path in the result, such as `['w'][0]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Root mean square over the finite elements; absent where there are none or the leaf is no number.
+    /// Root mean square of the finite elements; absent if there are none or the leaf is not numeric.
     pub norm: Option<f64>,
     /// All elements of a small leaf; absent ones are not finite. Without `sketch` on a larger leaf these
     /// are only elements at equal distances, as firstlight 0.1 kept them.
     pub values: Vec<Option<f64>>,
-    /// What stands for all elements of a larger leaf.
+    /// A compact form of all elements of a larger leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sketch: Option<Sketch>,
     /// Elements that are not finite.

@@ -32,7 +32,7 @@ pub enum Phase {
     Lower,
     /// The compiler.
     Compile,
-    /// Compiled programs taken from a cache on disk.
+    /// Reading compiled programs from a cache on disk.
     CacheRead,
     /// Compiled programs written to a cache on disk.
     CacheWrite,
@@ -42,13 +42,13 @@ pub enum Phase {
     WarmUp,
     /// The measured calls of the warm regime.
     Window,
-    /// The program's own code, and what it executes.
+    /// The program's own code and its execution.
     Run,
-    /// The program waited for its child processes, whose phases are not seen.
+    /// Waiting for child processes; firstlight does not see their phases.
     Children,
     /// From the end of the program's own code until the process was reaped.
     Teardown,
-    /// What could not be booked.
+    /// Time that belongs to no known phase.
     Unattributed,
 }
 
@@ -105,7 +105,7 @@ impl Phase {
     }
 }
 
-/// Reads a phase of a document: one that only a newer firstlight knows cannot be booked here.
+/// Reads a phase of a document; a phase of a newer firstlight becomes `unattributed`.
 pub(crate) fn in_document<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Phase, D::Error> {
     let name = String::deserialize(deserializer)?;
     let known = Phase::ALL.into_iter().find(|phase| phase.name() == name);

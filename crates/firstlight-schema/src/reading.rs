@@ -28,19 +28,19 @@ pub struct RawSample {
     pub outcome: Outcome,
     pub messages: Vec<Message>,
     pub usage: Usage,
-    /// CPU time that all processors spent meanwhile, this process included.
+    /// CPU time of all processors during the process, including the process itself.
     pub machine_busy_ns: Option<Nanos>,
     pub caches: Vec<LayerReading>,
     pub streams: Streams,
-    /// Processes that outlived the command and were ended by firstlight.
+    /// Processes that outlived the command and were killed by firstlight.
     pub survivors: u32,
-    /// Where the process did not run all the time.
+    /// Pauses during which the process did not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Paused>,
-    /// When interpreters that said hello ended, where another program started them.
+    /// Exit times of interpreters that sent `hello`, if another program started them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exits: Vec<ProcessExit>,
-    /// When the interpreter's executable was opened, where it is known to be started by a script.
+    /// Time at which the interpreter's executable was opened, if a script started it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opened: Vec<Moment>,
 }
@@ -75,7 +75,7 @@ pub enum SampleRole {
     Control,
 }
 
-/// How the process ended.
+/// The outcome of the process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "kind",
@@ -97,7 +97,7 @@ pub enum Outcome {
         after_ns: Nanos,
     },
     Interrupted,
-    /// It broke the protocol and was ended.
+    /// It broke the protocol and was killed.
     Broke {
         error: String,
     },
@@ -121,7 +121,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// What the kernel counted for the process and its reaped children.
+/// The kernel's counters for the process and its reaped children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Usage {
@@ -164,7 +164,7 @@ impl RawSample {
     }
 }
 
-/// A line of `raw.jsonl`: a process and what it was a process of.
+/// A line of `raw.jsonl`: a process with its case, arm, regime and round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RawRecord {

@@ -45,7 +45,7 @@ pub struct RunDocument {
     pub timeout_ns: Nanos,
     pub seed: u64,
     pub options: RunOptions,
-    /// Where a run that was resumed goes on: the number of the first process of each later segment.
+    /// Of a resumed run: the number of the first process of each later segment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<u32>,
     /// Whether all asked samples were taken.
@@ -67,18 +67,18 @@ fn first_revision() -> u32 {
     1
 }
 
-/// What another tool's file is, and what it does not tell.
+/// The origin of an imported result, and what the file does not contain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Imported {
     /// The format, such as `pyperf`.
     pub from: String,
-    /// Of the tool, where the file has it.
+    /// The tool's version, if the file has it.
     pub version: Option<String>,
     pub file: String,
     /// SHA-256 of the file.
     pub digest: String,
-    /// What is unknown, in words. The document's fields for it are empty or zero and mean nothing.
+    /// The unknown facts, as text. Their fields in the document are empty or zero and mean nothing.
     pub unknown: Vec<String>,
 }
 
@@ -127,7 +127,7 @@ pub struct EnvironmentRecord {
 pub enum EnvironmentKind {
     /// Made by firstlight from the suite's lock file.
     Provisioned,
-    /// An interpreter used as it stands.
+    /// An existing interpreter, used unchanged.
     AsFound,
     /// No arm needs Python.
     NotNeeded,
@@ -155,7 +155,7 @@ pub struct CaseResult {
     pub comparisons: Vec<Comparison>,
     /// Every pair of arms, for each cold regime.
     pub break_evens: Vec<BreakEven>,
-    /// Where the case makes a known mistake; it has no verdicts then.
+    /// Present if the case plants a known mistake; it then has no verdicts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planted: Option<PlantedResult>,
 }
@@ -178,13 +178,13 @@ pub struct Work {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ArmResult {
     pub name: String,
-    /// The command that was measured as it is, where the arm is one.
+    /// The measured command, if the arm is an unchanged command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
     pub regimes: Vec<RegimeResult>,
     /// Processes that filled the caches: raw, never part of a statistic.
     pub priming: Vec<RawSample>,
-    /// Why the arm was given up before all its samples were taken.
+    /// Why the arm was abandoned before all its samples were taken.
     pub stopped: Option<Reason>,
     /// Whether its results agree with the reference's.
     pub agreement: Agreed,
@@ -231,7 +231,7 @@ pub struct RegimeResult {
     pub samples: Vec<Sample>,
     /// Absent when no sample is valid.
     pub summary: Option<Summary>,
-    /// What the completed samples show where none of them is valid: for reading, never for comparing.
+    /// Summary of completed samples if none is valid: for reading, never for comparing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid_summary: Option<Box<Summary>>,
     /// What dominates a cold start, largest first.
@@ -245,7 +245,7 @@ pub struct RegimeResult {
     /// Upper bounds of the quantiles that the suite asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quantiles: Vec<QuantileBound>,
-    /// What the hooks cost, where processes without them were interleaved.
+    /// Overhead of the hooks, if processes without them were interleaved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hooks: Option<HookPrice>,
     pub notices: Vec<Reason>,

@@ -1,4 +1,4 @@
-//! A sample: what was made of one process's raw readings.
+//! A sample: the evaluated raw readings of one process.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,17 +19,17 @@ pub struct Sample {
     /// In a suite: samples of one round were taken side by side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
-    /// Whether it counts: it completed, and its evidence bears out what was declared.
+    /// Whether the sample counts: it completed, and its evidence confirms the declared conditions.
     pub valid: bool,
     /// Why it does not count.
     pub reasons: Vec<Reason>,
-    /// What is worth knowing though the sample counts.
+    /// Findings that do not invalidate the sample.
     pub notices: Vec<Reason>,
     /// From before the spawn until the process was reaped.
     pub wall_ns: Nanos,
     /// The ledger: sums to `wall-ns`.
     pub phases: Vec<PhaseTime>,
-    /// Where the process or its runner marked it.
+    /// Present if the process or its runner marked it.
     pub first_result: Option<FirstResult>,
     /// The measured calls, in the warm regime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ pub struct Sample {
     /// The most memory the process ever held.
     pub peak_rss_bytes: u64,
     pub memory: Vec<PhaseMemory>,
-    /// How many cores other processes kept busy meanwhile; absent for short processes.
+    /// Cores used by other processes during the sample; absent for short processes.
     pub contention_cores: Option<f64>,
     pub raw: RawSample,
 }
@@ -84,14 +84,14 @@ pub struct Compile {
     pub signature: Option<String>,
     pub framework: Option<String>,
     /// Times of this program's own stages, without those of other programs and other phases inside
-    /// them; absent where the framework reused one or tells none.
+    /// them; absent if the framework reused one or reports none.
     pub trace_ns: Option<Nanos>,
     pub lower_ns: Option<Nanos>,
     pub compile_ns: Option<Nanos>,
     pub cache: Option<CacheAnswer>,
     /// 0 is the main thread.
     pub thread: u32,
-    /// Why the function was compiled again, where it was.
+    /// Cause of the recompilation, if the function was recompiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     /// The line of the user's code that led to it.
@@ -133,7 +133,7 @@ pub struct PhaseMemory {
     pub phase: Phase,
     pub peak_rss_bytes: u64,
     pub end_rss_bytes: u64,
-    /// As the framework told at the last end of the phase.
+    /// As the framework reported at the last end of the phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceMemory>,
 }

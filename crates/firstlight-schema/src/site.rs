@@ -1,4 +1,4 @@
-//! The document `site`: what a published site remembers of its snapshots, so that none is read twice.
+//! The document `site`: the summary of every snapshot of a site, so that none is read twice.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub const STATE: &str = "site.json";
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SiteDocument {
     pub schema: SchemaId,
-    /// The one that made the pages; another makes them all anew.
+    /// The firstlight that wrote the pages; another one rewrites all of them.
     pub firstlight: Build,
     /// Everything that was found, by its name.
     pub sources: Vec<Source>,
@@ -57,7 +57,7 @@ pub enum Standing {
     },
 }
 
-/// What the histories need of a snapshot.
+/// The part of a snapshot that the histories need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Published {

@@ -1,4 +1,4 @@
-//! The document `snapshot`: the manifest of a published result, and what was known when it began.
+//! The document `snapshot`: the manifest of a published result, and the state at its start.
 
 use std::collections::BTreeMap;
 
@@ -42,20 +42,20 @@ pub struct Manifest {
     pub after: Option<MachineState>,
     /// The suite's lock file, as a path in the snapshot.
     pub lock: Option<String>,
-    /// Where the result was computed anew from the raw readings of an older snapshot.
+    /// Present if the result was recomputed from the raw readings of an older snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recomputed: Option<Recomputed>,
-    /// Who sealed the files and wrote the validation beside them.
+    /// The firstlight that sealed the files and wrote their validation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed: Option<Sealed>,
-    /// What the files give away of the machine and its user, as far as the machine that sealed them knows.
+    /// Private data in the files, as far as the sealing machine can recognise it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub privacy: Option<Privacy>,
     /// Every file but the manifest, its signature and the validation, sorted by path.
     pub files: Vec<FileEntry>,
 }
 
-/// A snapshot whose result was computed anew by a later firstlight; its raw readings are untouched.
+/// A snapshot whose result a later firstlight recomputed; its raw readings are unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Recomputed {
@@ -71,15 +71,15 @@ pub struct Recomputed {
 #[serde(rename_all = "kebab-case")]
 pub struct Sealed {
     pub firstlight: Build,
-    /// The version of the validation. It grows when the rules say the same in other words.
+    /// The version of the validation. It grows when only the wording of the rules changes.
     pub validation: Version,
 }
 
-/// What a snapshot gives away.
+/// Private data in a snapshot.
 #[derive(Clone, Default, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Privacy {
-    /// Whether the name of the machine stands in any file.
+    /// Whether any file contains the name of the machine.
     pub host_name: bool,
     pub user_name: bool,
     pub home_folder: bool,
@@ -89,7 +89,7 @@ pub struct Privacy {
     pub output: u64,
 }
 
-/// What is known when a run begins.
+/// The state at the start of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Origin {
@@ -105,12 +105,12 @@ pub struct Origin {
     /// The revision of the defaults that the suite's missing values come from.
     #[serde(default = "first_revision", skip_serializing_if = "is_first_revision")]
     pub defaults: u32,
-    /// Variables of the allow-list; `null` is one whose value could be a path or a secret.
+    /// Environment variables of the allow-list; `null` if the value could be a path or a secret.
     pub variables: BTreeMap<String, Option<String>>,
     pub machine: Machine,
     pub before: MachineState,
     pub environment: EnvironmentRecord,
-    /// Tells one start of the machine from the next; clocks of different ones are not comparable.
+    /// Identifies the boot of the machine; clocks of different boots are not comparable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot: Option<String>,
     /// Files of the suite that were changed while it was measured.
@@ -177,7 +177,7 @@ impl Manifest {
     }
 }
 
-/// Whether a file is part of what the manifest vouches for.
+/// Whether the manifest covers a file.
 pub fn is_inventoried(path: &str) -> bool {
     ![MANIFEST, SIGNATURE, VALIDATION, ORIGIN].contains(&path)
 }

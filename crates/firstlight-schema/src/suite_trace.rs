@@ -11,7 +11,7 @@ use crate::version::{Build, SchemaId, Version};
 pub const NAME: &str = "suite-trace";
 pub const VERSION: Version = Version { major: 1, minor: 0 };
 
-/// What recording costs, and what was recorded.
+/// The cost of recording, and the recordings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
@@ -36,14 +36,14 @@ impl SuiteTraceDocument {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ArmTrace {
     pub arm: String,
-    /// Times of the least traced recording, names of the most traced one; none where it failed.
+    /// Times from the recording with the least tracing, names from the one with the most; none if it failed.
     pub trace: Option<TraceDocument>,
     /// Why there is no trace.
     pub failed: Option<String>,
     pub overheads: Vec<Overhead>,
 }
 
-/// What a steady step takes beyond something else, run by run.
+/// Time of a steady step beyond something else, run by run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Overhead {
@@ -52,9 +52,9 @@ pub struct Overhead {
     pub arm: Option<String>,
     /// The least traced run first.
     pub runs: Vec<OverheadRun>,
-    /// The most traced run's over the least traced one's; none where one of them is not above zero.
+    /// Ratio of the run with the most tracing to the one with the least; none unless both are positive.
     pub factor: Option<f64>,
-    /// What is wrong with it as a result.
+    /// Findings against the recording.
     pub findings: Vec<Reason>,
 }
 

@@ -1,4 +1,4 @@
-//! What is claimed of several fresh processes together: their times, phases, programs and packages.
+//! The summary of several fresh processes: times, phases, programs and packages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::phase::Phase;
 use crate::reading::RawSample;
 use crate::sample::PartTime;
 
-/// What is claimed of the valid samples.
+/// The summary of the valid samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Summary {
@@ -26,9 +26,9 @@ pub struct Summary {
     pub peak_rss_bytes: u64,
     pub compile_peak_rss_bytes: Option<u64>,
     pub run_peak_rss_bytes: Option<u64>,
-    /// Where a framework tells of its devices' memory.
+    /// Present if a framework reports the memory of its devices.
     pub devices: Vec<DevicePeak>,
-    /// The median over the samples that are long enough to tell.
+    /// The median over the samples that are long enough.
     pub contention_cores: Option<f64>,
     /// Sums over the samples; directories are those of the last one.
     pub caches: Vec<LayerEvidence>,
@@ -51,14 +51,14 @@ pub struct MarkTime {
 }
 
 /// A device's high-water marks, the largest over the samples. They never fall within a process: a
-/// later mark that is no higher tells only that the later phase took no more.
+/// later mark that is not higher shows only that the later phase took no more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DevicePeak {
     pub device: String,
     /// When the last program had been compiled.
     pub after_compiling_bytes: Option<u64>,
-    /// When the program's own code had ended.
+    /// End of the program's own code.
     pub after_running_bytes: Option<u64>,
 }
 
@@ -89,7 +89,7 @@ pub struct Program {
     pub trace_ns: f64,
     pub lower_ns: f64,
     pub compile_ns: f64,
-    /// Why it was compiled again, where it was.
+    /// Cause of the recompilation, if it was recompiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

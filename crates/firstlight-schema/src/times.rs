@@ -7,10 +7,10 @@ use crate::conversation::ProtocolError;
 use crate::message::{Event, Iterations, Message, Part, Request, Settled};
 use crate::nanos::{Moment, Nanos};
 
-/// Calls after the window that tell whether calls are over when they return, at most.
+/// Maximum number of calls after the window that check for work still running.
 pub const SETTLE_CALLS: u32 = 15;
 
-/// The kernel tells when a process started in ticks of its own.
+/// The kernel reports the start of a process in ticks.
 const TICK: Nanos = Nanos(1_000_000_000);
 
 /// The first time of a message that does not lie between the two moments.

@@ -11,14 +11,14 @@ use crate::version::{Build, SchemaId, Version};
 pub const NAME: &str = "trace-comparison";
 pub const VERSION: Version = Version { major: 1, minor: 0 };
 
-/// What a steady step costs in the second recording and not in the first.
+/// Difference of a steady step between the second recording and the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TraceComparisonDocument {
     pub schema: SchemaId,
     pub firstlight: Build,
-    /// What the others are compared with.
+    /// The recording that others are compared with.
     pub first: ComparedTrace,
     pub second: ComparedTrace,
     /// Why the two should not be compared, one reason each; none when they may be.
@@ -27,7 +27,7 @@ pub struct TraceComparisonDocument {
     /// pairs. None where steps are compared without their numbers.
     #[serde(default)]
     pub aligned_steps: Option<u32>,
-    /// Of the whole step, in nanoseconds; none where a side has no steady step.
+    /// Of the whole step, in nanoseconds; none if a side has no steady step.
     pub wall: Option<Row>,
     /// Of the time outside of the compiled program and of its calls: `wait` and `host` together.
     pub host_outside: Option<Row>,
@@ -82,7 +82,7 @@ pub struct Row {
     pub difference: Estimate,
 }
 
-/// A step of the waterfall: from where the one before ended, by this much.
+/// A step of the waterfall, starting at the end of the previous one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Fall {

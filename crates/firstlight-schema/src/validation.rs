@@ -1,4 +1,4 @@
-//! The document `validation`: every rule that a snapshot was held against, and what came of it.
+//! The document `validation`: every rule that a snapshot was checked against, and its outcome.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct ValidationDocument {
     pub schema: SchemaId,
     /// The firstlight that checked.
     pub firstlight: Build,
-    /// The snapshot's id, where it has one that can be read.
+    /// The snapshot's id, if it is readable.
     pub snapshot: Option<String>,
     /// Whether no rule failed.
     pub passed: bool,
@@ -31,7 +31,7 @@ pub struct ValidationDocument {
 pub struct RuleResult {
     pub rule: Rule,
     pub outcome: RuleOutcome,
-    /// What was looked at, and what was seen.
+    /// The evidence for the outcome.
     pub evidence: String,
     /// Where something is wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -46,7 +46,7 @@ pub struct Place {
     /// Inside the file, such as `/cases/0/arms/1/name`; of `raw.jsonl` the line comes first.
     pub path: Option<String>,
     pub published: Option<String>,
-    /// What it should be.
+    /// The expected value.
     pub expected: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The names of all environment variables that firstlight reads or sets, and what they mean.
+//! Names and meanings of all environment variables that firstlight reads or sets.
 //! Those that put the frameworks' caches into their state are in `firstlight-engine`, `cache`.
 
 pub const FD: &str = "FIRSTLIGHT_FD";
@@ -23,24 +23,21 @@ pub const NO_COLOR: &str = "NO_COLOR";
 
 /// Each name with its meaning, for the reference.
 pub const ALL: [(&str, &str); 17] = [
-    (RUNS, "read: the folder in which runs are kept, instead of the state folder"),
+    (RUNS, "read: the folder for runs, instead of the state folder"),
     (CACHE, "read: the folder for environments, suites and hooks, instead of the cache folder"),
     (NO_COLOR, "read: no colours when set"),
     (XDG_STATE_HOME, "read: the state folder; runs are kept in `firstlight/runs` below it"),
     (XDG_CACHE_HOME, "read: the cache folder; `firstlight` below it can be deleted at any time"),
     (HOME, "read: where the state and cache folders are when they are not set"),
     (PATH, "read: where programs and interpreters are found"),
-    (PYTHONPATH, "set while the hooks are loaded, then put back to what it was"),
+    (PYTHONPATH, "set while the hooks are loaded, then restored"),
     (FD, "set for measured processes: the descriptor of the runner protocol"),
     (PARENT, "set for measured processes: the process that started them"),
-    (
-        SESSION,
-        "set for all processes that firstlight starts: a mark by which its watchdog finds them",
-    ),
+    (SESSION, "set for all processes that firstlight starts, so that its watchdog finds them"),
     (ARTEFACTS, "set for arms with `artefacts = true`: a folder that all their processes share"),
     (STARTED_IN, "set for measured processes: the folder in which firstlight was started"),
-    (TRACE_FOLDER, "set by `firstlight trace --record`: where a run's recording goes"),
+    (TRACE_FOLDER, "set by `firstlight trace --record`: the folder for a run's trace"),
     (TRACE_LEVEL, "set by `firstlight trace --record`: none, host or python"),
     (TRACE_WORK, "set by `firstlight trace --suite`: the arm to call, and how often"),
-    (ORIGINAL_PYTHONPATH, "set for measured processes: `PYTHONPATH` as the user had it"),
+    (ORIGINAL_PYTHONPATH, "set for measured processes: the user's own `PYTHONPATH`"),
 ];

@@ -1,4 +1,4 @@
-//! The warm regime: the window of one process, and what is claimed of several.
+//! The warm regime: the window of one process, and the summary of several.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,10 +23,10 @@ pub struct Window {
     pub drift: Option<Drift>,
     /// Of the work of one call, how much was still running when the call had returned.
     pub unfinished_share: Option<f64>,
-    /// What a call took beyond the workload's baseline, where it has one.
+    /// Time of a call beyond the workload's baseline, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Overhead>,
-    /// Where the runner records collections.
+    /// Present if the runner records collections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collector: Option<Collector>,
 }
@@ -36,10 +36,10 @@ pub struct Window {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Overhead {
     pub pairs: u32,
-    /// The mean of the differences: what a loop pays, collections included.
+    /// The mean of the differences: the cost per call in a loop, including collections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
-    /// The median of the differences: what a call without a disturbance pays.
+    /// The median of the differences: the cost of an undisturbed call.
     pub median_ns: f64,
     /// The median of the baseline.
     pub baseline_ns: f64,
@@ -86,7 +86,7 @@ pub struct Drift {
     pub change: f64,
 }
 
-/// What is claimed of the valid processes with a steady state.
+/// The summary of the valid processes with a steady state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WarmSummary {
@@ -105,7 +105,7 @@ pub struct WarmSummary {
     pub states: States,
     pub throughput: Option<Throughput>,
     pub memory: Option<WindowMemory>,
-    /// What a call takes beyond the baseline, in nanoseconds: the mean over calls and processes.
+    /// Time of a call beyond the baseline, in nanoseconds: the mean over calls and processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Estimate>,
     /// The same with the median over calls, which leaves collector pauses out.
@@ -124,7 +124,7 @@ pub struct States {
     pub warm_up: u32,
     pub slow_down: u32,
     pub no_steady_state: u32,
-    /// Imported, with too few values to tell.
+    /// Imported, with too few values to decide.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unknown: u32,
 }
@@ -151,7 +151,7 @@ pub struct WindowMemory {
     /// The kernel's high-water mark, set to zero when the window opened.
     pub peak_rss_bytes: u64,
     pub end_rss_bytes: u64,
-    /// As the framework told when the window closed; a device's peak is since the process began.
+    /// As the framework reported when the window closed; a device's peak is since the process began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceMemory>,
 }

@@ -21,7 +21,7 @@ pub enum SteadyState {
     /// The process never settled, or too late to measure.
     #[serde(rename = "no-steady-state")]
     None,
-    /// Another tool took so few values that nothing can be told, and took them for steady.
+    /// Another tool took too few values to decide, and treated them as steady.
     Unknown,
 }
 

@@ -12,7 +12,7 @@ use firstlight_schema::suite::Regime;
 /// The name of the suite and of its runs.
 pub(crate) const NAME: &str = "cold";
 
-/// What was asked of `firstlight cold`.
+/// The settings of `firstlight cold`.
 #[derive(Clone, Debug)]
 pub(crate) struct ColdSuite {
     pub(crate) arms: Vec<Arm>,
@@ -122,7 +122,7 @@ pub(crate) fn plain(text: &str) -> String {
     if name.is_empty() { "command".to_owned() } else { name }
 }
 
-/// The name, with a number where it is taken.
+/// The name, with a number if it is already used.
 pub(crate) fn unused(name: &str, taken: &[String]) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);

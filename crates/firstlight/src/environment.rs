@@ -13,17 +13,17 @@ use firstlight_schema::suite::{EnvironmentFile, Program};
 use crate::error::Error;
 use crate::printer::Printer;
 
-/// What was asked of the environment.
+/// The requested environment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
-    /// An interpreter that is used as it stands.
+    /// An existing interpreter, used unchanged.
     pub(crate) python: Option<&'a Path>,
     pub(crate) extras: &'a [String],
     /// Where environments are kept.
     pub(crate) cache: &'a Path,
 }
 
-/// The interpreter that the suite's workloads run with, and what is known of it.
+/// The interpreter of the suite's workloads and its description.
 pub(crate) fn environment(
     suite: &Suite,
     asked: Wanted<'_>,

@@ -1,4 +1,4 @@
-//! How a case goes on: from what the engine took to what the analysis says of it.
+//! Decides how a case continues: passes the engine's readings to the analysis.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ impl CaseGuide<'_> {
     }
 }
 
-/// Puts the readings of the warm processes back where they were.
+/// Returns the readings of the warm processes to their places.
 fn put_back(arm: &mut ArmReadings, samples: Vec<Sample>) {
     if let Some(of) = arm.regimes.iter_mut().find(|of| !of.regime.is_cold()) {
         let raw = |sample: Sample| (sample.round.unwrap_or_default(), sample.raw);

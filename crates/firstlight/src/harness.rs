@@ -1,4 +1,4 @@
-//! The firstlight that is running, and what tells it from others.
+//! Identifies the running firstlight.
 
 use firstlight_engine::snapshot::binary_digest;
 use firstlight_schema::snapshot::Harness;
@@ -9,7 +9,7 @@ pub(crate) fn build() -> Build {
     Build::new(env!("CARGO_PKG_VERSION"), option_env!("FIRSTLIGHT_COMMIT"))
 }
 
-/// The same, with what tells it from others of its version.
+/// The same, with commit and digest.
 pub(crate) fn harness() -> Harness {
     Harness {
         build: build(),

@@ -1,4 +1,4 @@
-//! Seals the folder of a run that has ended: from then on it is a snapshot.
+//! Seals the folder of a finished run, which turns it into a snapshot.
 
 use std::fs;
 use std::path::Path;
@@ -54,7 +54,7 @@ fn remove_byte_code(folder: &Path) {
     }
 }
 
-/// What a process that was ended in the middle of its work may have left behind.
+/// Files that a killed process may have left behind.
 fn remove_leftovers(folder: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(folder)
         .map_err(|error| Error::io("list", folder, &error))?;

@@ -46,7 +46,7 @@ WHOLE = ("dynamo", "entire_backward_compile")
 
 
 class _Frame:
-    """A function that Dynamo compiles: its name, line and tensors, and why it does so again."""
+    """A function that Dynamo compiles: its name, line, tensors and the cause of a recompilation."""
 
     def __init__(self, function: str, source: str | None, signature: str | None) -> None:
         self.function = function
@@ -112,7 +112,7 @@ def install(channel: Channel) -> None:
 
 
 def _wrap_reasons(channel: Channel, open_: _Open) -> None:
-    """Dynamo computes why it compiles a function again just after it has begun to."""
+    """Dynamo computes the cause of a recompilation just after it has started it."""
     module: Any = sys.modules.get("torch._dynamo.convert_frame")
     original = getattr(module, REASONS, None)
     if original is None or hasattr(original, "by_firstlight"):
@@ -185,7 +185,7 @@ def _frame_being_compiled() -> _Frame | None:
 
 
 def _name(code: Any, values: dict[str, Any]) -> str:
-    """``Encoder.forward`` for a module's method, whatever class defines it."""
+    """``Encoder.forward`` for a module's method, regardless of the class that defines it."""
     name = str(getattr(code, "co_qualname", None) or getattr(code, "co_name", "?"))
     owner = values.get("self")
     module = getattr(sys.modules.get("torch.nn"), "Module", None)

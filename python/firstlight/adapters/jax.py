@@ -35,7 +35,7 @@ KEPT_PROGRAMS = 256
 
 
 class _Open(_local):
-    """What is going on on one thread: the open events and the program being compiled."""
+    """The state of one thread: the open events and the program being compiled."""
 
     def __init__(self) -> None:
         self.events: list[str] = []
@@ -68,7 +68,7 @@ def install(channel: Channel) -> None:
 
 
 def describe(error: Exception) -> str:
-    """What an internal module of JAX no longer has."""
+    """An internal of JAX that this version no longer has."""
     missing = "no module " if isinstance(error, KeyError) else ""
     return "%s%s" % (missing, error)
 
@@ -140,7 +140,7 @@ def _cache_settings() -> tuple[str | None, bool]:
 
 
 def _report_cache(channel: Channel) -> str | None:
-    """Tells where JAX keeps its compiled programs, whenever that has changed."""
+    """Reports the directory of JAX's compiled programs whenever it changes."""
     config = getattr(sys.modules["jax"], "config", None)
     directory, enabled = _cache_settings()
     state = [directory, enabled]
@@ -208,7 +208,7 @@ def _shown(types: list[str]) -> str:
 
 
 def _difference(before: list[str] | None, types: list[str]) -> str | None:
-    """The arguments that are not what they were for the function's last program."""
+    """The arguments that changed since the function's last program."""
     if before is None or len(before) != len(types):
         return None
     return _shown([new for old, new in zip(before, types) if old != new]) or None
@@ -320,7 +320,7 @@ def _wrap_eager_trace(channel: Channel, open_: _Open) -> None:
 
 
 class _EagerTrace:
-    """A tracing function that tells when it traced; everything else is the original's."""
+    """A tracing function that reports when it traced; everything else is the original's."""
 
     def __init__(self, channel: Channel, open_: _Open, original: Any) -> None:
         self._channel = channel

@@ -1,4 +1,4 @@
-"""What led JAX to compile a program: the user's line, and what differs from the last time.
+"""Why JAX compiled a program: the user's line, and the differences to the last program.
 
 JAX's events carry neither. Both are in the frames above the compiler while it is called: the jitted
 function, its arguments' types and names, and whoever called it.
@@ -37,7 +37,7 @@ class Call:
 
 
 def _reference(function: Any) -> Any:
-    """Tells whether two functions are the same object, and keeps neither alive."""
+    """Compares two functions by identity without keeping them alive."""
     try:
         return sys.modules["weakref"].ref(function)
     except TypeError:
@@ -61,7 +61,7 @@ def current() -> Call | None:
 
 
 def source(frame: FrameType) -> str | None:
-    """The innermost line of the user's own file, or else of whatever is not JAX."""
+    """The innermost line of the user's own files, or else of any file outside JAX."""
     first = None
     outer = frame.f_back
     for _ in range(FRAMES):
@@ -119,7 +119,7 @@ def _value(value: Any) -> str:
 
 
 def cause(before: Call | None, now: Call) -> str | None:
-    """Why the function is compiled once more; None for its first program."""
+    """Why the function is recompiled; None for its first program."""
     if before is None:
         return None
     if before.tree != now.tree:

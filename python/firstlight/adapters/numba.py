@@ -1,4 +1,4 @@
-"""Numba: compilations from its event system, and what its on-disk cache spared or took.
+"""Numba: compilations from its event system, and time saved and spent by its on-disk cache.
 
 Numba tells of a function only when it really compiles it, so the cache itself is wrapped too.
 """

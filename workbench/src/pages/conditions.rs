@@ -121,7 +121,9 @@ fn control(document: &RunDocument) -> String {
     let control = match document.control.as_ref().map(|control| control.passed) {
         Some(Some(true)) => "passed: no difference between two copies of the reference arm",
         Some(Some(false)) => "failed: two copies of the reference arm differ, so no verdict counts",
-        Some(None) => "was inconclusive: too few processes to compare two copies of the reference arm",
+        Some(None) => {
+            "was inconclusive: too few processes to compare two copies of the reference arm"
+        }
         None => "was not part of the run",
     };
     format!("the A/A control {control}")

@@ -371,7 +371,9 @@ mod tests {
         assert!(!conditions("q", &published).contains("ended early"));
         assert!(conditions("q", &published).contains("| the A/A control was inconclusive: "));
         published.document.control = None;
-        assert!(conditions("q", &published).contains("| the A/A control was not part of the run |"));
+        assert!(
+            conditions("q", &published).contains("| the A/A control was not part of the run |")
+        );
         published.document.complete = false;
         let told = conditions("q", &published);
         assert!(told.contains("| ended early | the run was stopped before"), "{told}");

@@ -9,18 +9,18 @@ use super::gpu;
 use super::stolen::stolen;
 use super::verdict::{Verdict, bytes, check, count};
 
-/// A load above this share of the cores is somebody else at work.
+/// A load above this share of the cores comes from other processes.
 const BUSY_SHARE: f64 = 0.5;
 /// Less available memory than this share is little.
 const SCARCE_MEMORY_SHARE: f64 = 0.1;
-/// What little is in swap was pushed out long ago and will not be missed.
+/// A small amount in swap was moved there long ago and does not matter.
 pub(super) const MUCH_SWAP_BYTES: u64 = 50_000_000;
 /// Governors under which the clock does not follow the load.
 const STEADY_GOVERNORS: [&str; 2] = ["performance", "userspace"];
-/// Clock sources that no process can read by itself.
+/// Clock sources that need a system call.
 const SLOW_CLOCK_SOURCES: [&str; 4] = ["hpet", "acpi_pm", "pit", "jiffies"];
 
-/// All checks, in the order in which they are shown; those of devices only where there are some.
+/// All checks in display order; device checks only if there are devices.
 pub fn checks(state: &MachineState) -> Vec<HealthCheck> {
     let mut checks = vec![
         check(CheckName::Load, load(state)),
@@ -87,7 +87,7 @@ fn governor(governors: &BTreeMap<String, u32>) -> Option<Verdict> {
     (!governors.is_empty()).then(|| Verdict::warn_if(!steady, named(governors), advice))
 }
 
-/// `powersave`, or with their counts where there are several.
+/// `powersave`, or names with counts if there are several.
 pub(super) fn named(governors: &BTreeMap<String, u32>) -> String {
     let several = governors.len() > 1;
     let one = |(name, cores): (&String, &u32)| {

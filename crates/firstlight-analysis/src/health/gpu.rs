@@ -9,7 +9,7 @@ use super::verdict::{Verdict, bytes, check};
 /// A device that computes for longer than this share of its time is in use.
 const BUSY_PERCENT: u32 = 5;
 
-/// None where no device is known; all unknown where they did not answer.
+/// Empty without devices; all unknown if they did not answer.
 pub(super) fn checks(gpus: Option<&[GpuState]>) -> Vec<HealthCheck> {
     if gpus.is_some_and(<[GpuState]>::is_empty) {
         return Vec::new();
@@ -66,7 +66,7 @@ fn clocks(gpu: &GpuState) -> String {
     if beside.is_empty() { slowed } else { format!("{slowed} ({})", beside.join(", ")) }
 }
 
-/// Slowdowns that nobody asked for, in words.
+/// Unrequested slowdowns, as text.
 pub(super) fn slowed_by(gpu: &GpuState) -> Vec<&'static str> {
     gpu.clock_limits.iter().flatten().filter_map(|limit| limit.throttling()).collect()
 }
@@ -78,7 +78,7 @@ fn persistence(gpus: &[GpuState]) -> Option<Verdict> {
         .then(|| Verdict::warn_if(off, on_off(!off), "`sudo nvidia-smi --persistence-mode=1`"))
 }
 
-/// One text for all devices, each with its number where there are several.
+/// One text for all devices, with numbers if there are several.
 fn each(gpus: &[GpuState], text: fn(&GpuState) -> String) -> String {
     if let [one] = gpus {
         return text(one);

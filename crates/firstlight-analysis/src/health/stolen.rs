@@ -1,4 +1,4 @@
-//! Stolen time: what the hypervisor gave to others although work was waiting.
+//! Stolen time: processor time that the hypervisor gave to other guests while work was waiting.
 //!
 //! The share is of the time in which there was work, `stolen / (all - idle - io-wait)`: of all
 //! time, one starving process on a large and otherwise idle machine would not be seen.

@@ -17,13 +17,13 @@ impl Verdict {
         Self { status: CheckStatus::Warn, value: value.into(), advice: Some(advice.into()) }
     }
 
-    /// A warning with its advice if so, fine if not; the value is told in either case.
+    /// A warning with its advice if the condition holds, otherwise ok; both have the value.
     pub(super) fn warn_if(warns: bool, value: impl Into<String>, advice: &str) -> Self {
         if warns { Self::warn(value, advice) } else { Self::ok(value) }
     }
 }
 
-/// A check and its verdict; without one the machine does not tell.
+/// A check and its verdict; unknown without one.
 pub(super) fn check(name: CheckName, verdict: Option<Verdict>) -> HealthCheck {
     let unknown =
         || Verdict { status: CheckStatus::Unknown, value: "unknown".to_owned(), advice: None };

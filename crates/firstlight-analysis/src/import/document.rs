@@ -1,5 +1,5 @@
-//! A foreign file as a document `run`: what the file tells goes through the same statistics as our
-//! own readings, and what it does not tell is named as unknown.
+//! An imported file as a document `run`: its values go through the same statistics as our
+//! own readings, and missing facts are listed as unknown.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use crate::regime::regime_result;
 use crate::stats::MIN_SEGMENT;
 use crate::window::steady_part;
 
-/// What suites have where they say nothing else.
+/// The defaults of suites.
 const MARGIN: f64 = 0.02;
 const SEED: u64 = 1;
 const UNKNOWN: &str = "unknown";
@@ -35,7 +35,7 @@ const POLICY: CachePolicy = CachePolicy {
     page_cache: Policy::AsFound,
 };
 
-/// Where a file came from.
+/// The origin of a file.
 #[derive(Clone, Debug)]
 pub struct Origin {
     pub firstlight: Build,
@@ -185,7 +185,7 @@ fn trust(sample: &mut Sample) {
     sample.notices.retain(|notice| notice.finding != Finding::NoSteadyState);
 }
 
-/// The process's times one after the other from zero on: when they began is not in the file.
+/// The process's times end to end from zero: the file does not contain when they began.
 fn raw(number: u32, process: &Process, regime: Regime) -> RawSample {
     let mut end = Moment(0);
     let mut messages = Vec::new();

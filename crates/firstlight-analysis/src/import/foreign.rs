@@ -17,7 +17,7 @@ pub struct Foreign {
     pub created: Option<String>,
     pub machine: Machine,
     pub python: Option<String>,
-    /// What this format never tells, in words.
+    /// The facts that this format never contains, as text.
     pub(super) unknown: Vec<&'static str>,
     /// Benchmarks that the file says have failed: they have no times.
     pub(super) failed: Vec<String>,
@@ -58,7 +58,7 @@ pub(super) fn unknown_machine() -> Machine {
     Machine { cpu: None, cores: None, memory_bytes: None, kernel: None }
 }
 
-/// A name that no other has: the second of two equal ones gets a number.
+/// A unique name: the second of two equal ones gets a number.
 pub(super) fn unused(name: String, taken: &[&str]) -> String {
     if !taken.contains(&name.as_str()) {
         return name;

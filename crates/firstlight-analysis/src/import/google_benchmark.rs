@@ -60,7 +60,7 @@ pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
     })
 }
 
-/// A failure is no number, and its time means nothing.
+/// The time of a failure means nothing.
 fn has_failed(entry: &Place<'_>) -> bool {
     ["error_occurred", "skipped"]
         .iter()

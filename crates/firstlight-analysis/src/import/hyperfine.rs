@@ -53,7 +53,7 @@ pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
     })
 }
 
-/// Codes are there since hyperfine 1.12; `null` is a process that a signal ended.
+/// Codes exist since hyperfine 1.12; `null` is a process killed by a signal.
 fn exit_codes(result: &Place<'_>, wanted: usize) -> Result<Vec<i32>, ImportError> {
     let Some(place) = result.maybe("exit_codes") else { return Ok(vec![0; wanted]) };
     let mut codes = Vec::new();

@@ -1,5 +1,5 @@
-//! Results of other tools as a document `run`. Pure: text in, document out. What a file does not
-//! tell stays unknown, and what cannot be a time is refused with its place.
+//! Results of other tools as a document `run`. Pure: text in, document out. Facts that a file does not
+//! contain stay unknown, and invalid times are rejected with their position.
 
 mod document;
 mod foreign;
@@ -60,7 +60,7 @@ pub enum ImportError {
     Empty,
 }
 
-/// Reads a file's text; the format is guessed from what it holds where none is given.
+/// Reads a file's text; the format is detected from its content if none is given.
 pub fn read(text: &str, source: Option<Source>) -> Result<Foreign, ImportError> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| ImportError::Json(error.to_string()))?;
@@ -94,7 +94,7 @@ fn check_length(foreign: &Foreign) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// Each format has a field that no other has.
+/// Each format has a distinctive field.
 fn guess(value: &Value) -> Option<Source> {
     let has = |name: &str| value.get(name).is_some();
     if has("results") && !has("benchmarks") {

@@ -8,9 +8,9 @@ use super::ImportError;
 use super::foreign::Timed;
 
 const LONGEST_NAME: usize = 4096;
-/// Of what is wrong, no more than this is shown.
+/// At most this much of an invalid value is shown.
 const SHOWN: usize = 40;
-/// Beyond this a number of seconds is no measurement.
+/// A larger number of seconds is not a measurement.
 const MOST_SECONDS: f64 = 1e9;
 
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl<'a> Place<'a> {
         Err(ImportError::At { path, reason: reason.into() })
     }
 
-    /// What it should be and what it is.
+    /// The expected and the actual value.
     fn wrong<T>(&self, wanted: &str) -> Result<T, ImportError> {
         let text = self.value.to_string();
         let shown: String = text.chars().take(SHOWN).filter(|c| !c.is_control()).collect();

@@ -10,7 +10,7 @@ use firstlight_schema::validation::{MOST_PLACES, Place, Rule, RuleOutcome, RuleR
 
 use crate::stopping::{GiveUp, Terms};
 
-/// For so many arms and rounds, whose turn it is.
+/// The order of arms for a number of arms and rounds.
 pub type Order<'a> = dyn Fn(usize, usize) -> Vec<Vec<usize>> + 'a;
 
 /// Every sample is a process of its own, started after the one before it had been reaped. Clocks of
@@ -68,7 +68,7 @@ fn hellos(sample: &RawSample) -> impl Iterator<Item = (u32, u64)> {
     })
 }
 
-/// The arms of each case took turns as the seed says, and nobody was left out.
+/// The arms of each case ran in the order of the seed, and none was skipped.
 pub fn interleaved(
     records: &[RawRecord],
     suite: &SuiteFile,
@@ -95,7 +95,7 @@ pub fn interleaved(
     RuleResult::unless(Rule::Interleaved, places, evidence)
 }
 
-/// A place in a case's order: the round, the regime and whose turn it is in it.
+/// A place in a case's order: the round, the regime and the arm.
 type Turn = (usize, usize, usize);
 
 fn check_case(
@@ -157,7 +157,7 @@ fn check_case(
                 }
                 continue;
             }
-            // It stands beside the measured process of its turn.
+            // It belongs to the measured process of its turn.
             SampleRole::Control => continue,
         }
         measured[who] = true;
@@ -196,7 +196,7 @@ fn place_in_case(subject: &Subject) -> String {
     }
 }
 
-/// Arms that were not given up and yet have no process in a round that went on without them.
+/// Arms that were not abandoned but have no process in a round.
 fn missing(
     contenders: &[(&str, bool)],
     seen: &BTreeMap<(usize, usize), Vec<usize>>,

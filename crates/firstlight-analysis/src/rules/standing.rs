@@ -1,4 +1,4 @@
-//! What a run's numbers stand on: enough samples, right results, a control that passed.
+//! The basis of a run's numbers: enough samples, correct results, a passed control.
 
 use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RunDocument};
 use firstlight_schema::suite::Regime;

@@ -41,7 +41,7 @@ pub fn times(records: &[RawRecord], suite: &SuiteFile) -> RuleResult {
     RuleResult::unless(Rule::Times, places, evidence)
 }
 
-/// What a process was asked at most. Later processes of an arm may be asked for fewer calls.
+/// The most calls requested of a process. Later processes of an arm may get smaller requests.
 fn asked(record: &RawRecord, suite: &SuiteFile) -> Calls {
     let mut calls = Calls::default();
     let count = |count| Iterate { count, within_ns: None, at_least: 1 };

@@ -27,12 +27,12 @@ pub fn autocorrelation_time(values: &[f64]) -> f64 {
     (count(batch) * share * sokal(&averages)).max(1.0)
 }
 
-/// The autocorrelation time of what a straight line leaves: of a series that may still move.
+/// The autocorrelation time of the residuals of a straight line, for a series with a trend.
 pub(crate) fn time_around_a_line(values: &[f64]) -> f64 {
     autocorrelation_time(&straightened(values))
 }
 
-/// What the least-squares line over time leaves.
+/// The residuals of the least-squares line over time.
 pub(crate) fn straightened(values: &[f64]) -> Vec<f64> {
     let middle = (count(values.len()) - 1.0) / 2.0;
     let level = mean(values);

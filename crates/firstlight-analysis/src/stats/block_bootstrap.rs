@@ -67,7 +67,7 @@ fn interval(sums: &Sums, block: usize, seed: u64) -> Option<Interval> {
     Some(Interval { low, high, confidence: CONFIDENCE })
 }
 
-/// How many of the drawn means lie outside on either side.
+/// The number of drawn means outside the interval on either side.
 fn outside(blocks: usize) -> Option<usize> {
     let blocks = count(blocks);
     let reach = student::reach(blocks - 1.0)? * (blocks / (blocks - 1.0)).sqrt();

@@ -1,4 +1,4 @@
-//! Where a series changes its level or its spread.
+//! Change points: where a series changes its level or its spread.
 //!
 //! A change must lower the cost of `pelt.rs` by 15 ln n. (Barrett et al., Virtual machine warmup
 //! blows hot and cold, OOPSLA 2017.)
@@ -54,7 +54,7 @@ fn search(costs: &Costs, n: usize, penalty: f64) -> Vec<usize> {
     refine(costs, pelt(costs, n, step, penalty), n, step, penalty)
 }
 
-/// The autocorrelation time of what the levels of the segments leave.
+/// The autocorrelation time of the residuals of the segments' levels.
 fn time_within(values: &[f64], changes: &[usize]) -> f64 {
     let ends = changes.iter().copied().chain([values.len()]);
     let segments = std::iter::once(0).chain(changes.iter().copied()).zip(ends);
@@ -96,7 +96,7 @@ fn weakest(costs: &Costs, changes: &[usize], n: usize, penalty: f64) -> Option<u
     (gain < penalty).then_some(i)
 }
 
-/// Moves a change to where it costs least, up to one step away.
+/// Moves a change point to the lowest cost, up to one step away.
 fn place(costs: &Costs, changes: &mut [usize], i: usize, n: usize, step: usize) {
     let (before, after) = neighbours(changes, i, n);
     let first = (before + MIN_SEGMENT).max(changes[i].saturating_sub(step));

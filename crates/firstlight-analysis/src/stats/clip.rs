@@ -1,4 +1,4 @@
-//! Outliers replaced by what is usual around them, so that a garbage collection is not a level.
+//! Replaces outliers by typical neighbouring values, so that a garbage collection is not a level.
 //!
 //! A value is an outlier if it lies further than five deviations from the median both of the
 //! values before it and of those after it; the deviation is 1.4826 times their median absolute
@@ -16,7 +16,7 @@ const FEWEST: usize = 8;
 const REACH: f64 = 5.0;
 /// What makes the median absolute deviation of normal values their deviation.
 const NORMAL: f64 = 1.4826;
-/// Deviations below this share of the level tell nothing.
+/// Deviations below this share of the level are ignored.
 const SHARE: f64 = 1e-3;
 /// Outliers are fewer than one in so many; what happens more often is how the program runs.
 const RARE: usize = 8;
@@ -56,19 +56,19 @@ fn rare(values: &[f64], sides: &[Option<Side>]) -> bool {
     let far = |(i, value): &(usize, &f64)| {
         around(sides, *i).all(|side| (**value - side.centre).abs() > reach)
     };
-    // A slow start is no habit of the program, however short the series.
+    // A slow start is not typical of the program, however short the series.
     let far_out = values.iter().enumerate().skip(SIDE).filter(far).count();
     far_out * RARE <= values.len()
 }
 
-/// What is usual on one side of a value.
+/// The typical values on one side of a value.
 #[derive(Clone, Copy)]
 struct Side {
     centre: f64,
     reach: f64,
 }
 
-/// The sides before and after a value, where there are enough values for one.
+/// The sides before and after a value, if they have enough values.
 fn around(sides: &[Option<Side>], i: usize) -> impl Iterator<Item = Side> + Clone {
     sides[i].into_iter().chain(sides[i + SIDE + 1])
 }

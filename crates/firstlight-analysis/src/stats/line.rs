@@ -1,4 +1,4 @@
-//! A line through durations at several sizes: what a call costs, and what each unit adds.
+//! A line through durations at several sizes: the cost per call and the cost per unit.
 //!
 //! y = constant + slope · x by least squares with weights 1/ŷ², because noise is relative; ŷ is
 //! first the mean at each x and then the line's own, twice. With W the sum of weights, x̄ and ȳ
@@ -21,7 +21,7 @@ pub struct Line {
     pub slope: Estimate,
     /// The p value of a straight line; absent without replicates or a third x.
     pub straight: Option<f64>,
-    /// How far the mean at an x lies from the line at most, relative to the line.
+    /// The largest relative distance of a mean from the line.
     pub largest_residual: f64,
 }
 

@@ -1,4 +1,4 @@
-//! How far a mean over processes reaches where a few of them are of another kind.
+//! The interval of a mean over processes if a few of them are of another kind.
 //!
 //! Student's interval takes the deviation from the same few values that carry the mean: with one slow
 //! process among thirty it misses the mean of all processes in one run of ten. So where single values
@@ -10,7 +10,7 @@
 use super::moments::{mean, variance};
 use super::{count, middle, student};
 
-/// With fewer values no kinds can be told apart.
+/// Fewer values cannot distinguish kinds.
 const FEWEST: usize = 10;
 /// Values further than this many deviations from the median are of another kind,
 const DEVIATIONS: f64 = 5.0;
@@ -73,7 +73,7 @@ fn median(values: &[f64]) -> f64 {
     middle(&sorted)
 }
 
-/// Between which shares k of n lies.
+/// The interval of the share k of n.
 fn wilson(k: usize, n: usize) -> (f64, f64) {
     let (n, p) = (count(n), count(k) / count(n));
     let scale = 1.0 + Z * Z / n;

@@ -185,7 +185,7 @@ fn twice_the_tail(past: f64, se: f64, df: f64) -> Option<f64> {
     Some(if past > 0.0 { 0.0 } else { 1.0 })
 }
 
-/// Where the margin ends on the logarithms, on both sides of zero.
+/// The ends of the margin on the logarithmic scale.
 fn edge(margin: f64) -> Option<f64> {
     (margin >= 0.0).then(|| margin.ln_1p())
 }

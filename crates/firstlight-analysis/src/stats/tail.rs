@@ -7,7 +7,7 @@
 
 use super::{CONFIDENCE, count, short};
 
-/// What a quantile does not exceed, with the confidence it has.
+/// An upper bound of a quantile, with its confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantileBound {
     pub quantile: f64,

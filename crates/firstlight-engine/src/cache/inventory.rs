@@ -1,4 +1,4 @@
-//! What lies in a folder, seen in one walk.
+//! The files of a folder, counted in one walk.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,7 +21,7 @@ pub(super) struct Seen {
 pub(super) struct Found {
     /// Every regular file, in the order of their paths; links are not followed.
     pub(super) files: Vec<Seen>,
-    /// The folders that lie at the top.
+    /// The top-level folders.
     pub(super) folders: Vec<OsString>,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn visit(folder: &Path, see: &mut impl FnMut(&Path, &fs::Metadata)) {
     }
 }
 
-/// Visits what stands there; true when it is a folder.
+/// Visits an entry; true if it is a folder.
 fn look(entry: &fs::DirEntry, see: &mut impl FnMut(&Path, &fs::Metadata)) -> bool {
     let Ok(kind) = entry.file_type() else { return false };
     if kind.is_dir() {

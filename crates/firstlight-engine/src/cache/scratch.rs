@@ -48,24 +48,24 @@ impl Scratch {
         Ok(Self { root, known: None, last: None })
     }
 
-    /// Where the measured process finds its caches.
+    /// The caches of the measured process.
     fn live(&self) -> PathBuf {
         self.root.path().join("c")
     }
 
-    /// What the priming process left.
+    /// The files that the priming process left.
     fn primed(&self) -> PathBuf {
         self.root.path().join("primed")
     }
 
-    /// A folder that no policy touches, for what an arm makes ahead of time.
+    /// A folder that no policy touches, for an arm's artefacts.
     pub fn artefacts(&self) -> Result<PathBuf, EngineError> {
         let folder = self.root.path().join("artefacts");
         fs::create_dir_all(&folder).map_err(EngineError::file("make", &folder))?;
         Ok(folder)
     }
 
-    /// The settings that put the caches here, beside those that the command brings along.
+    /// The settings that place the caches here, in addition to the command's own.
     pub fn variables(
         &self,
         policy: CachePolicy,
@@ -74,7 +74,7 @@ impl Scratch {
         variables(policy, &self.live(), own)
     }
 
-    /// Brings the directories into the declared state, and counts what is then there.
+    /// Puts the directories into the declared state and counts their files.
     pub fn prepare(&mut self, policy: CachePolicy) -> Result<Vec<(Layer, Inventory)>, EngineError> {
         let live = self.live();
         let found = self.last.take().unwrap_or_else(|| walk(&live));
@@ -97,7 +97,7 @@ impl Scratch {
         Ok(counts)
     }
 
-    /// Keeps what a priming process left in the live directories for later samples.
+    /// Keeps the files of a priming process for later samples.
     pub fn keep_as_primed(&mut self) -> Result<(), EngineError> {
         let (live, primed) = (self.live(), self.primed());
         replace(&primed, None)?;

@@ -14,7 +14,7 @@ const JAX_DIRECTORY: &str = "JAX_COMPILATION_CACHE_DIR";
 /// Settings for one process: a value to set, or nothing to remove the variable.
 pub(super) type Variables = Vec<(OsString, Option<OsString>)>;
 
-/// The folder of each layer that has one of its own.
+/// The folder of each layer that has one.
 pub(super) fn folder(layer: Layer) -> Option<&'static str> {
     match layer {
         Layer::Jax | Layer::XlaAutotune => Some("jax"),
@@ -27,7 +27,7 @@ pub(super) fn folder(layer: Layer) -> Option<&'static str> {
     }
 }
 
-/// Inductor keeps its precompiled headers in the temporary folder, whatever else it is told.
+/// Inductor keeps its precompiled headers in the temporary folder regardless of its settings.
 pub(super) const TEMPORARY: &str = "tmp";
 
 /// `own` are the settings that the command brings along.
@@ -108,7 +108,7 @@ mod tests {
 
     use super::{Variables, variables};
 
-    /// What a variable is set to; `-` when it is removed.
+    /// The value of a variable; `-` if it is removed.
     fn value(policy: Policy, name: &str) -> String {
         let policy =
             CachePolicy { compilers: policy, bytecode: policy, page_cache: Policy::AsFound };

@@ -36,7 +36,7 @@ impl Files {
         self.root.join(path).exists()
     }
 
-    /// Names in a folder, sorted; `None` where there is no such folder.
+    /// Names in a folder, sorted; `None` if the folder does not exist.
     pub(super) fn names(&self, path: &str) -> Option<Vec<String>> {
         let mut names: Vec<String> = fs::read_dir(self.root.join(path))
             .ok()?
@@ -47,7 +47,7 @@ impl Files {
     }
 }
 
-/// How many numbers a list such as `0-3,8` names.
+/// Number of entries in a list such as `0-3,8`.
 pub(super) fn listed(list: &str) -> Option<u32> {
     list.trim()
         .split(',')

@@ -10,10 +10,10 @@ use super::nvidia_smi::{DEVICES, FORMAT, PROCESSES, devices, with_processes};
 use crate::helper;
 
 const PROGRAM: &str = "nvidia-smi";
-/// A healthy one answers within a second, even where it has to load the driver first.
+/// A healthy one answers within a second, even if it has to load the driver first.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Empty where there is no such program; `None` where it gives no answer.
+/// Empty without `nvidia-smi`; `None` if it does not answer.
 pub(super) fn ask() -> Option<Vec<GpuState>> {
     let known = match answer(PROGRAM, &[DEVICES, FORMAT], LIMIT) {
         Answer::NoProgram => return Some(Vec::new()),
@@ -30,7 +30,7 @@ pub(super) fn ask() -> Option<Vec<GpuState>> {
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     NoProgram,
-    /// It could not be started, took too long or ended with an error.
+    /// It could not be started, timed out or failed.
     Failed,
     Text(String),
 }
@@ -43,7 +43,7 @@ fn answer(program: &str, arguments: &[&str], limit: Duration) -> Answer {
     }
 }
 
-/// What the program writes until it ends.
+/// The program's output.
 fn listen(program: &str, arguments: &[&str], limit: Duration) -> io::Result<String> {
     let output = helper::output(Command::new(program).args(arguments), limit)?;
     if !output.status.success() {

@@ -1,10 +1,10 @@
-//! What the system runs on: hardware or a hypervisor, a container, mains or battery.
+//! The host: hardware or a hypervisor, a container, mains or battery.
 
 use firstlight_schema::machine_state::Host;
 
 use super::files::Files;
 
-/// Makers of virtual hardware, for processors that have no flag to tell.
+/// Makers of virtual hardware, for processors without a hypervisor flag.
 const VIRTUAL_MAKERS: [&str; 9] = [
     "QEMU",
     "KVM",
@@ -17,7 +17,7 @@ const VIRTUAL_MAKERS: [&str; 9] = [
     "OpenStack",
 ];
 
-/// x86 has a flag; elsewhere only a known maker is proof.
+/// x86 has a flag; on other processors only a known maker is proof.
 pub(super) fn host(files: &Files) -> Option<Host> {
     let maker = maker(files);
     let known =

@@ -1,4 +1,4 @@
-//! What the kernel counts and how it is set: load, ticks, memory, pages, clock.
+//! Counters and settings of the kernel: load, ticks, memory, pages, clock.
 
 use firstlight_schema::machine_state::{LoadAverages, Ticks};
 
@@ -54,7 +54,7 @@ pub(super) fn memory(files: &Files) -> Memory {
     }
 }
 
-/// The chosen one stands in brackets: `always [madvise] never`.
+/// The current setting is in brackets: `always [madvise] never`.
 pub(super) fn huge_pages(files: &Files) -> Option<String> {
     let text = files.text("sys/kernel/mm/transparent_hugepage/enabled")?;
     text.split(' ').find_map(|word| word.strip_prefix('[')?.strip_suffix(']')).map(str::to_owned)

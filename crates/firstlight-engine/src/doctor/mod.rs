@@ -1,4 +1,4 @@
-//! What the machine tells of its state. It is read and never changed.
+//! The state of the machine, read and never changed.
 
 mod cgroup;
 mod cpu;

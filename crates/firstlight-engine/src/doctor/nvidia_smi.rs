@@ -1,10 +1,10 @@
-//! What `nvidia-smi` prints, as devices. Pure; the questions stand beside the parsers.
+//! Parses the output of `nvidia-smi` into devices. Pure; each query is next to its parser.
 
 use std::str::FromStr;
 
 use firstlight_schema::machine_state::{ClockLimit, GpuProcess, GpuState};
 
-/// Newer drivers say `clocks_event_reasons` and still know the older name.
+/// Newer drivers use `clocks_event_reasons` and still accept the older name.
 pub(super) const DEVICES: &str = "--query-gpu=index,uuid,name,driver_version,utilization.gpu,\
     temperature.gpu,power.draw,clocks.sm,clocks.mem,clocks_throttle_reasons.active,\
     persistence_mode";
@@ -17,7 +17,7 @@ pub(super) struct Device {
     state: GpuState,
 }
 
-/// Lines that are no devices are left out: the tool prints warnings among them.
+/// Skips lines that are not devices: the tool mixes warnings into its output.
 pub(super) fn devices(text: &str) -> Vec<Device> {
     text.lines().filter_map(device).collect()
 }
@@ -45,7 +45,7 @@ fn device(line: &str) -> Option<Device> {
     Some(Device { uuid: uuid.to_owned(), state })
 }
 
-/// Gives each device its processes, where there was an answer.
+/// Assigns processes to their devices, if there was an answer.
 pub(super) fn with_processes(devices: Vec<Device>, text: Option<&str>) -> Vec<GpuState> {
     let of = |uuid: &str| text.map(|text| processes(text, uuid));
     devices
@@ -77,7 +77,7 @@ fn cells(line: &str) -> Vec<&str> {
     line.split(',').map(str::trim).collect()
 }
 
-/// What a device does not tell stands in brackets: `[N/A]`, `[Not Supported]`.
+/// An unknown value is in brackets: `[N/A]`, `[Not Supported]`.
 fn told(cell: &str) -> Option<&str> {
     Some(cell).filter(|cell| !cell.is_empty() && !cell.starts_with('['))
 }

@@ -119,7 +119,7 @@ fn text(of: &OsStr) -> io::Result<CString> {
 #[derive(Debug)]
 struct Strings {
     pointers: Vec<*const c_char>,
-    /// What the pointers point to: on the heap, where it stays.
+    /// The targets of the pointers, pinned on the heap.
     _owned: Vec<CString>,
 }
 
@@ -130,7 +130,7 @@ impl Strings {
     }
 }
 
-/// Where a process's output goes, and what all processes are born with.
+/// The output of a process, and the settings that all processes share.
 #[derive(Debug)]
 pub(super) struct Cradle {
     nothing: File,
@@ -144,7 +144,7 @@ pub(super) struct Born {
     pub(super) pidfd: OwnedFd,
 }
 
-/// What the new process reads, and the one thing that it writes, before it becomes its program.
+/// The inputs of the new process before `exec`, and its only output.
 struct Birth<'a> {
     start: &'a Start,
     /// Standard input, output and error.

@@ -1,4 +1,4 @@
-//! Keeps a command's output in files of ours, so that nobody has to read while it is measured.
+//! Keeps a command's output in files, so that nothing has to read it during the measurement.
 //!
 //! A pipe would wake the parent for every line and once more when the command ends, on the very
 //! core that the command is ending on. The files have no name and are used again for each process.
@@ -34,7 +34,7 @@ impl Capture {
         Ok([self.stdout.hand_out()?, self.stderr.hand_out()?])
     }
 
-    /// Throws old output away where there is too much of it.
+    /// Discards old output if there is too much of it.
     pub(super) fn trim(&mut self) {
         self.stdout.trim();
         self.stderr.trim();

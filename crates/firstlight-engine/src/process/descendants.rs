@@ -1,4 +1,4 @@
-//! Leaves no process behind: what a command started and did not end is found and ended.
+//! Finds and kills processes that a command started and left running.
 //!
 //! firstlight makes itself the reaper of its descendants, so that even a child that left its
 //! process group comes to it as an orphan.

@@ -1,4 +1,4 @@
-//! What is to be started, decided beforehand so that nothing is decided while the clock runs.
+//! A prepared launch: every decision is made before the clock starts.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use firstlight_schema::message::Request;
 
-/// Where the command's output goes.
+/// The destination of the command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show {
     /// Read, counted, and its end kept.
@@ -23,7 +23,7 @@ pub struct Launch {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
     pub directory: Option<PathBuf>,
-    /// Set, or removed where there is no value.
+    /// Set, or removed if there is no value.
     pub variables: Vec<(OsString, Option<OsString>)>,
     /// Written to the descriptor before the process starts; none means no descriptor at all.
     pub requests: Vec<Request>,

@@ -31,7 +31,7 @@ pub(super) struct Listener {
     bytes: usize,
     most_bytes: usize,
     watches: bool,
-    /// No time that the process tells lies before this.
+    /// No time in a message lies before this.
     born: Moment,
     /// When the process had been reaped; what is told of later times comes from what it left running.
     reaped: Option<Moment>,
@@ -67,13 +67,13 @@ impl Listener {
         })
     }
 
-    /// Whether nobody has used the pair: the requests still lie there, and nothing was said.
+    /// Whether the pair is unused: all requests are unread, and no message was sent.
     pub(super) fn is_untouched(&self) -> bool {
         self.bytes == 0
             && ioctl_fionread(&self.far_end).is_ok_and(|waiting| waiting == self.asked.len() as u64)
     }
 
-    /// Whether these are the requests that lie there.
+    /// Whether these are the unread requests.
     pub(super) fn asks(&self, requests: &[Request]) -> bool {
         requests.iter().flat_map(line).eq(self.asked.iter().copied())
     }
@@ -107,7 +107,7 @@ impl Listener {
         &self.socket
     }
 
-    /// Reads what is there now.
+    /// Reads the available messages.
     pub(super) fn drain(&mut self, buffer: &mut [u8]) {
         while self.error.is_none() {
             match self.socket.read(buffer) {
@@ -150,7 +150,7 @@ impl Listener {
     fn offer_next_watch(&mut self) {
         let leaves = |message: &Message| matches!(message, Message::Bye(_)) || is_exec(message);
         if self.watches && self.messages.last().is_some_and(leaves) {
-            // If nobody is left to take it, that is no error.
+            // It is not an error if no process is left to take it.
             let _ = self.socket.write_all(&line(&Request::Watch));
         }
     }

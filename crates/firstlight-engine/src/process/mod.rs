@@ -1,4 +1,4 @@
-//! One process: started, listened to, ended in time, reaped with all it left behind.
+//! One process: started, observed, killed on timeout, reaped with its descendants.
 
 mod birth;
 mod capture;

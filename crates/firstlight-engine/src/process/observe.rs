@@ -34,7 +34,7 @@ const SHORTEST_SLEEP: Nanos = Nanos(5_000_000);
 /// How long a process may take to end after it was asked to.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What was seen of one process.
+/// The observations of one process.
 #[derive(Debug)]
 pub struct Observation {
     pub spawn: Moment,
@@ -119,7 +119,7 @@ struct Watch<'a, 'b> {
     spawn: Moment,
     deadline: Moment,
     stage: &'a mut Stage<'b>,
-    /// Why the process was ended by us, if it was.
+    /// Why firstlight killed the process, if it did.
     ended: Option<Outcome>,
     /// How long the machine had slept before.
     asleep: Nanos,

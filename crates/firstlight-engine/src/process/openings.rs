@@ -17,7 +17,7 @@ pub(super) struct Openings {
 }
 
 impl Openings {
-    /// None where the file cannot be watched.
+    /// `None` if the file cannot be watched.
     pub(super) fn of(file: &Path) -> Option<Self> {
         let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
         inotify::add_watch(&fd, file, WatchFlags::OPEN).ok()?;

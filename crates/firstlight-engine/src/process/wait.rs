@@ -1,4 +1,4 @@
-//! Reaps a process together with what the kernel counted for it.
+//! Reaps a process and reads the kernel's counters for it.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;

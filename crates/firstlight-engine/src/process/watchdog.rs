@@ -40,7 +40,7 @@ pub(super) fn start() {
     WATCHDOG.get_or_init(|| spawn().ok());
 }
 
-/// The watchdog's own process, which is no leftover of a command.
+/// The watchdog's own process, which does not belong to any command.
 pub(super) fn pid() -> Option<Pid> {
     PID.get().copied()
 }
@@ -63,7 +63,7 @@ fn spawn() -> io::Result<(Child, PipeWriter)> {
     Ok((child, write))
 }
 
-/// What the watchdog does: it waits for the end of its standard input, then clears up.
+/// The watchdog waits until its standard input closes, then cleans up.
 pub fn watch_over(mark: &str) {
     let _ = io::stdin().lock().read_to_end(&mut Vec::new());
     for _ in 0..ROUNDS {

@@ -1,4 +1,4 @@
-//! An interpreter that has been asked what it is.
+//! An interpreter and its self-description.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,13 +22,13 @@ print(json.dumps({
 }))
 "#;
 
-/// What an interpreter said of itself.
+/// The self-description of an interpreter.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Interpreter {
     pub executable: PathBuf,
     pub version: (u32, u32, u32),
     pub runtime: String,
-    /// Where it keeps the modules that it imports.
+    /// The folders of its modules.
     pub folders: Vec<PathBuf>,
     /// Distributions installed for it.
     pub packages: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! One arm of a case: its program, its caches, what was taken of it.
+//! One arm of a case: its program, its caches, its processes so far.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use crate::python::{Interpreter, resolve};
 /// Cheaper than `-m`, which imports a good part of the standard library to find a module.
 const RUNNER: &str = "from firstlight.runner import main; main()";
 
-/// A steady state cannot be told from fewer calls.
+/// Fewer calls cannot show a steady state.
 const FEWEST_CALLS: u32 = 10;
 
 /// Calls after the window that tell whether calls are over when they return. Short ones are easily
@@ -33,7 +33,7 @@ pub(super) struct Contender<'a> {
     case: &'a CaseFile,
     /// Whether this is the arm's second measurement, as a control.
     again: bool,
-    /// What it is asked first; a command that knows nothing of firstlight is asked nothing.
+    /// Its first requests; an unchanged command gets none.
     prepare: Option<Prepare>,
     iterations: u32,
     target: Target,
@@ -75,7 +75,7 @@ impl<'a> Contender<'a> {
         })
     }
 
-    /// From now on a window has at most so many calls.
+    /// Limits the calls of later windows.
     pub(super) fn set_iterations(&mut self, iterations: u32) {
         self.iterations = iterations.clamp(FEWEST_CALLS, self.plan.suite.file.warm.iterations);
     }
@@ -175,7 +175,7 @@ impl<'a> Contender<'a> {
         Ok(())
     }
 
-    /// The processes of one turn: the measured one, and where asked one without hooks beside it.
+    /// The processes of one turn: the measured one and, if requested, one without hooks.
     fn roles(&self, round: u32) -> Vec<SampleRole> {
         let sampling = &self.plan.suite.file.sampling;
         if self.prepare.is_some() || !sampling.unhooked {
@@ -235,7 +235,7 @@ fn priming(policy: CachePolicy) -> CachePolicy {
     }
 }
 
-/// What an arm's process is asked to do in a case.
+/// The requests to a process of an arm.
 pub(crate) fn prepare(case: &CaseFile, arm: &ArmFile) -> Prepare {
     Prepare {
         workload: match arm.program() {
@@ -249,7 +249,7 @@ pub(crate) fn prepare(case: &CaseFile, arm: &ArmFile) -> Prepare {
     }
 }
 
-/// What is started for an arm; what it is asked comes later.
+/// The program of an arm, without its requests.
 pub(crate) fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, EngineError> {
     let file = &plan.suite.file;
     let (program, arguments, hooked) = match arm.program() {

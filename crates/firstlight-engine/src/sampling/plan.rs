@@ -34,7 +34,7 @@ impl Rounds {
     }
 }
 
-/// Whose turn it is, round by round, for so many things.
+/// The order of `n` arms, round by round.
 pub fn turns(things: usize, rounds: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut order = Rounds::new(things, seed);
     (0..rounds).map(|_| order.next_round()).collect()

@@ -25,11 +25,11 @@ pub trait Observer {
     fn starting(&mut self, role: SampleRole, subject: Option<&Subject>);
     /// Its readings are on disk.
     fn taken(&mut self, sample: &RawSample);
-    /// So many more processes will be started than was said.
+    /// The number of further planned processes.
     fn extended(&mut self, processes: u32);
 }
 
-/// Something that can be started again and again, with caches of its own.
+/// A program that is started repeatedly, with private caches.
 #[derive(Debug)]
 pub struct Target {
     /// The command without settings for caches and hooks.
@@ -39,7 +39,7 @@ pub struct Target {
     pub page_cache: Option<PageCache>,
     /// Whether the hooks are to be loaded into it.
     pub hooked: bool,
-    /// Whether it is a command that knows nothing of firstlight.
+    /// Whether it is an unchanged command.
     pub is_process: bool,
     /// Whether a control must be able to import `firstlight`.
     lends_firstlight: bool,
@@ -75,7 +75,7 @@ impl Target {
 }
 
 impl Target {
-    /// From now on its processes are asked this.
+    /// Sets the requests of its later processes.
     pub(super) fn ask(&mut self, requests: &[Request]) {
         if self.launch.requests != requests {
             self.launch.requests = requests.to_vec();
@@ -103,7 +103,7 @@ impl Target {
         true
     }
 
-    /// From now on controls can import `firstlight`; false when they could already.
+    /// Lets later controls import `firstlight`; false if they already could.
     pub(super) fn lend_firstlight(&mut self) -> bool {
         self.prepared.retain(|((_, role), _)| *role != SampleRole::Control);
         !std::mem::replace(&mut self.lends_firstlight, true)
@@ -117,7 +117,7 @@ pub struct Session<'a> {
     pub hooks: Hooks,
     stage: Stage<'a>,
     busy: BusyTime,
-    /// Whose names are left out of the records.
+    /// The names to remove from the records.
     redacts: Option<Identity>,
     taken: u32,
     /// What an earlier part of this run took and was not asked for yet.
@@ -136,7 +136,7 @@ impl<'a> Session<'a> {
         Ok(Self { store, hooks, stage, busy: BusyTime::new(), redacts: None, taken: 0, earlier })
     }
 
-    /// From now on records leave out what identifies the machine and its user.
+    /// Removes names of the machine and its user from later records.
     pub fn redact(&mut self, identity: Identity) {
         self.redacts = Some(identity);
     }
@@ -226,7 +226,7 @@ impl<'a> Session<'a> {
         Ok(record.sample)
     }
 
-    /// Where the command with all its settings stands among the prepared ones.
+    /// The index of the command with its settings among the prepared ones.
     fn prepare(
         &self,
         target: &mut Target,

@@ -22,7 +22,7 @@ pub struct SuitePlan<'a> {
     pub suite: &'a Suite,
     /// The interpreter for workloads in Python; suites without any need none.
     pub python: Option<&'a Path>,
-    /// Where the processes' output goes.
+    /// The destination of the processes' output.
     pub show: Show,
     /// No round begins after this.
     pub deadline: Option<Moment>,
@@ -41,7 +41,7 @@ pub struct ArmReadings {
     pub arm: String,
     pub priming: Vec<RawSample>,
     pub regimes: Vec<RegimeReadings>,
-    /// Why it was given up.
+    /// Why it was abandoned.
     pub stopped: Option<Reason>,
 }
 
@@ -90,9 +90,9 @@ pub struct Guidance {
     pub iterations: Vec<Option<u32>>,
 }
 
-/// Decides how a case goes on, from what was read so far.
+/// Decides how a case continues, from the readings so far.
 pub trait Guide {
-    /// Why the arm of this process is given up after it, if it is.
+    /// Why the arm is abandoned after this process, if it is.
     fn gives_up(&mut self, subject: &Subject, sample: &RawSample) -> Option<Reason>;
 
     /// Looks at the warm processes after a block of rounds. It may take the readings out of their
@@ -125,7 +125,7 @@ impl SuitePlan<'_> {
         self.deadline.is_some_and(|deadline| now() >= deadline)
     }
 
-    /// Whether anything of a case wants a cache that somebody has to fill first.
+    /// Whether any part of a case needs a primed cache.
     pub(super) fn needs_priming(&self, case: &CaseFile) -> bool {
         let file = &self.suite.file;
         let regimes = file.regimes_of(case);
@@ -267,7 +267,7 @@ impl<'a, 'b> CaseSampler<'a, 'b> {
         true
     }
 
-    /// How many arms have not been given up.
+    /// Number of arms that have not been abandoned.
     fn going(&self) -> u32 {
         let going = self.contenders.iter().filter(|one| one.readings.stopped.is_none());
         u32::try_from(going.count()).unwrap_or(u32::MAX)

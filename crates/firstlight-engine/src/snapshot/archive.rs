@@ -120,7 +120,7 @@ fn write(files: &Files, target: &mut impl Write) -> io::Result<()> {
     builder.into_inner()?.finish()?.flush()
 }
 
-/// Counts what is read of the packed file.
+/// Counts the bytes read from the packed file.
 struct Counted<R> {
     inner: R,
     count: Rc<Cell<u64>>,
@@ -134,7 +134,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Stops where a file unpacks to more than any snapshot would.
+/// Stops if a file unpacks to more than any snapshot would.
 struct Bounded<R> {
     inner: R,
     packed: Rc<Cell<u64>>,

@@ -58,7 +58,7 @@ impl Files {
         most_memory(self.packed)
     }
 
-    /// What the archive was.
+    /// The archive that was read.
     pub(super) fn set_packed(&mut self, bytes: u64) {
         self.packed = bytes;
     }

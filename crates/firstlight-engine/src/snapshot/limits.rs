@@ -14,7 +14,7 @@ const LINE: u64 = 256 << 20;
 /// So does a document of a newer version, which is read as a tree of values.
 const NEWER: u64 = 160 << 20;
 
-/// What a file may unpack to.
+/// Size limit of an unpacked file.
 pub(super) fn most_unpacked(packed: u64) -> u64 {
     UNPACKED.max(packed.saturating_mul(UNPACKED_TIMES))
 }

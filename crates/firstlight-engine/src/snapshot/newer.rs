@@ -72,7 +72,7 @@ pub fn understood(shape: Shape, mut document: Value) -> Understood<Value> {
     Understood { document, left_out }
 }
 
-/// JSON pointers to what the schema does not allow.
+/// JSON pointers to values that the schema does not allow.
 fn unknown_places(shape: Shape, document: &Value) -> BTreeSet<String> {
     let mut places = BTreeSet::new();
     for error in shape.validator().iter_errors(document) {

@@ -1,4 +1,4 @@
-//! What a snapshot's documents say; their versions are looked at before anything else.
+//! Reads the documents of a snapshot; the version is checked first.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ struct Head {
     schema: SchemaId,
 }
 
-/// The version of a document, where it is the one that is wanted and its major is known.
+/// The version of a document, if it is the expected document with a known major version.
 pub fn check_version(content: &[u8], name: &str, ours: Version) -> Result<Version, String> {
     let head: Head = serde_json::from_slice(content)
         .map_err(|error| format!("is not a document of firstlight: {error}"))?;
@@ -58,7 +58,7 @@ pub fn read_result(files: &Files, path: &Path) -> Result<RunDocument, EngineErro
     Ok(told(document(files, path, RESULT, run::NAME, Shape::Run)?))
 }
 
-/// The run, which says itself what was left out of it.
+/// The run, with a notice that counts the dropped values.
 pub(crate) fn told(read: Understood<RunDocument>) -> RunDocument {
     let Understood { mut document, left_out } = read;
     let version = document.schema.version;

@@ -1,4 +1,4 @@
-//! Environment variables that change what is measured, and nothing that could be a secret.
+//! Environment variables that affect a measurement, without possible secrets.
 
 use std::collections::BTreeMap;
 use std::env;

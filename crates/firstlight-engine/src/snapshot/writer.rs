@@ -24,7 +24,7 @@ use crate::store::{hex, write_whole};
 use crate::suites::Suite;
 use crate::writing::folder_below;
 
-/// The schemas of what is inside a snapshot.
+/// The schemas of the documents in a snapshot.
 const DESCRIBED: [&str; 5] =
     ["raw-record.json", "run.json", "snapshot.json", "suite.json", "validation.json"];
 
@@ -36,7 +36,7 @@ pub fn begin(folder: &Path, origin: &Origin, suite: &Suite) -> Result<(), Engine
     write_origin(folder, origin)
 }
 
-/// Writes down how a run began, and where it was resumed.
+/// Records the start of a run and its resumptions.
 pub fn write_origin(folder: &Path, origin: &Origin) -> Result<(), EngineError> {
     let json = serde_json::to_string(origin).expect("an origin has plain fields");
     write_whole(&folder.join(ORIGIN), &json)
@@ -67,7 +67,7 @@ pub fn is_sealed(folder: &Path) -> bool {
     folder.join(MANIFEST).is_file()
 }
 
-/// Makes a snapshot of a run that has ended.
+/// Turns a finished run into a snapshot.
 pub fn seal(
     folder: &Path,
     after: Option<MachineState>,
@@ -135,7 +135,7 @@ pub fn json(manifest: &Manifest) -> String {
     serde_json::to_string(manifest).expect("a manifest has plain fields") + "\n"
 }
 
-/// What a manifest says of these files.
+/// The manifest's entries for these files.
 pub fn entries(files: &Files) -> Vec<FileEntry> {
     files
         .iter()
@@ -158,7 +158,7 @@ fn entry(folder: &Path, name: &str) -> Result<FileEntry, EngineError> {
     Ok(FileEntry { path: name.to_owned(), sha256: hex(&hash.finalize()), bytes })
 }
 
-/// Writes what the rules say, beside the manifest and not vouched for by it: it can be made again.
+/// Writes the validation, which the manifest does not cover because it can be recomputed.
 pub fn write_validation(folder: &Path, json: &str) -> Result<(), EngineError> {
     write_whole(&folder.join(VALIDATION), json)
 }
@@ -198,7 +198,7 @@ fn sync(folder: &Path) -> Result<(), EngineError> {
         .map_err(EngineError::file("write to", folder))
 }
 
-/// SHA-256 of the program that is running, where it can be read.
+/// SHA-256 of the running program, if it is readable.
 pub fn binary_digest() -> Option<String> {
     let mut hash = Sha256::new();
     let mut file = File::open("/proc/self/exe").ok()?;

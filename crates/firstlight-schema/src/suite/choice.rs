@@ -1,4 +1,4 @@
-//! What was typed instead of the suite's own values.
+//! Values from the command line that replace those of the suite.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::file::{ArmFile, CaseFile, SuiteFile};
 use super::regime::Regime;
 use super::scalar::Scalar;
 
-/// A part of a suite, and other numbers than its own; empty lists mean all.
+/// The selected part of a suite, and numbers that replace its own; empty lists mean all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Choice {
@@ -19,19 +19,19 @@ pub struct Choice {
     pub cases: Vec<String>,
     pub arms: Vec<String>,
     pub regimes: Vec<Regime>,
-    /// One of the suite's own sizes.
+    /// A profile of the suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// Values of parameters, for every case that has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, Scalar>,
-    /// What else was asked for; arms that need anything else are left out.
+    /// The requested extras; arms that need another extra are skipped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extras: Vec<String>,
 }
 
 impl Choice {
-    /// Leaves of the suite what was chosen, with the numbers that were typed.
+    /// Reduces the suite to the selection and sets the given numbers.
     pub fn apply(&self, suite: &mut SuiteFile) -> Result<(), String> {
         if let Some(name) = &self.profile {
             suite.apply_profile(name)?;

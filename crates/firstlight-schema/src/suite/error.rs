@@ -1,4 +1,4 @@
-//! What is wrong with a suite, where, and what was probably meant.
+//! An error in a suite: the line, the message, and the probable fix.
 
 use thiserror::Error;
 

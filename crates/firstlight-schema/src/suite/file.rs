@@ -48,7 +48,7 @@ pub struct SuiteFile {
     pub comparison: ComparisonFile,
     #[serde(default)]
     pub cache: CacheFile,
-    /// Parameters of every case that has no value of its own for them.
+    /// Default parameters of every case.
     #[serde(default)]
     pub parameters: BTreeMap<String, Scalar>,
     /// The same suite in other sizes, chosen with `--profile`.
@@ -79,7 +79,7 @@ pub enum EnvironmentFile {
 pub struct Provisioned {
     /// Requirements, all pinned, relative to the suite.
     pub requirements: String,
-    /// The oldest Python that the lock file is for, such as `"3.11"`.
+    /// The oldest Python that the lock file supports, such as `"3.11"`.
     #[serde(default)]
     pub python: Option<String>,
     /// Environment variables of every measured process.
@@ -94,7 +94,7 @@ pub struct Provisioned {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ExtraFile {
-    /// What it takes, in a sentence.
+    /// The cost of the extra, in a sentence.
     pub about: String,
     /// Further requirements, all pinned, relative to the suite.
     #[serde(default)]
@@ -107,15 +107,15 @@ pub struct SamplingFile {
     /// Fresh processes per arm and regime.
     #[schemars(range(min = 1))]
     pub processes: u32,
-    /// How long one process may take, such as `"60s"`.
+    /// Time limit for one process, such as `"60s"`.
     #[serde(deserialize_with = "duration")]
     #[schemars(with = "String")]
     pub timeout: Duration,
-    /// Decides the order of the processes.
+    /// Seed for the order of the processes.
     pub seed: u64,
     /// Whether any exit code of a `process` is a success.
     pub any_exit_code: bool,
-    /// Whether each process of a `process` arm has one without hooks beside it, which shows their cost.
+    /// Whether to pair each process of a `process` arm with one without hooks, to show their cost.
     pub unhooked: bool,
     /// A file that every `process` reads as its standard input, which is otherwise empty.
     pub stdin: Option<String>,
@@ -175,7 +175,7 @@ pub struct CaseFile {
     /// Only these regimes of the suite's.
     #[serde(default)]
     pub regimes: Option<Vec<Regime>>,
-    /// Says that the case makes a known mistake and has to be refused.
+    /// Present if the case plants a known mistake that firstlight must reject.
     #[serde(default)]
     pub planted: Option<PlantedFile>,
     /// The sweep that this case is a point of.
@@ -204,14 +204,14 @@ pub struct ArmFile {
     /// A program that speaks the runner protocol itself.
     #[serde(default)]
     pub command: Option<Vec<String>>,
-    /// A command that knows nothing of firstlight, measured from its start to its exit. It has cold
+    /// An unchanged command, measured from its start to its exit. It has cold
     /// regimes only.
     #[serde(default)]
     pub process: Option<Vec<String>>,
-    /// Given to `setup` beside the case's parameters.
+    /// Passed to `setup` together with the case's parameters.
     #[serde(default)]
     pub options: BTreeMap<String, Scalar>,
-    /// Environment variables of this arm's processes, beside the environment's own.
+    /// Environment variables of this arm's processes, in addition to the environment's.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
     /// The state of the compilers' caches in every regime, instead of the regime's own.
@@ -224,12 +224,12 @@ pub struct ArmFile {
     /// Leaves the arm out of cases in which a parameter is larger.
     #[serde(default)]
     pub at_most: BTreeMap<String, f64>,
-    /// Whether its processes share a folder, `FIRSTLIGHT_ARTEFACTS`, from the first one on.
+    /// Whether its processes share the folder `FIRSTLIGHT_ARTEFACTS`, including the unmeasured first one.
     #[serde(default)]
     pub artefacts: bool,
 }
 
-/// What an arm starts.
+/// The program that an arm starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program<'a> {
     Workload(&'a str),
@@ -253,7 +253,7 @@ impl ArmFile {
         }
     }
 
-    /// Whether it starts a command that knows nothing of firstlight.
+    /// Whether it starts an unchanged command.
     pub fn is_process(&self) -> bool {
         self.process.is_some()
     }
@@ -300,7 +300,7 @@ impl SuiteFile {
         self.regimes.iter().copied().filter(wanted).collect()
     }
 
-    /// What is declared of all caches of an arm in a regime.
+    /// The cache policy of an arm in a regime.
     pub fn policy(&self, arm: &str, regime: Regime) -> CachePolicy {
         let of_suite = self.cache.compilers.filter(|_| regime == Regime::ColdClean);
         let own = self.arm(arm).and_then(|arm| arm.cache);

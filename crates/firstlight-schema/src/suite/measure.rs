@@ -13,12 +13,12 @@ use super::scalar::Scalar;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct WarmFile {
-    /// Calls before the window, where the workload has no warm-up of its own.
+    /// Calls before the window, unless the workload has its own warm-up.
     pub warm_up: u32,
     /// Calls in the window of one process, at most.
     #[schemars(range(min = 10))]
     pub iterations: u32,
-    /// How long the window of one process may take, such as `"2s"`.
+    /// Time limit for the window of one process, such as `"2s"`.
     #[serde(deserialize_with = "duration")]
     #[schemars(with = "String")]
     pub within: Duration,
@@ -116,7 +116,7 @@ pub struct SweepFile {
     pub values: Vec<Scalar>,
 }
 
-/// What somebody who makes a mistake would have taken for the result.
+/// The value that the mistake would publish.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]

@@ -1,4 +1,4 @@
-//! `suite.toml`: what an author writes, checked once and trusted after.
+//! `suite.toml`, checked once when it is read and trusted afterwards.
 
 mod choice;
 mod conversion;

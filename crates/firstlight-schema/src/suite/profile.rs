@@ -18,7 +18,7 @@ use crate::cache::Policy;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ProfileFile {
-    /// What it is for, in a sentence.
+    /// The purpose of the profile, in a sentence.
     pub about: Option<String>,
     /// Only these regimes.
     pub regimes: Option<Vec<Regime>>,
@@ -28,7 +28,7 @@ pub struct ProfileFile {
     /// Processes per arm and regime.
     #[schemars(range(min = 1))]
     pub processes: Option<u32>,
-    /// How long one process may take.
+    /// Time limit for one process.
     #[serde(deserialize_with = "optional_duration")]
     #[schemars(with = "Option<String>")]
     pub timeout: Option<Duration>,
@@ -51,11 +51,11 @@ pub struct ProfileFile {
     pub parameters: BTreeMap<String, Scalar>,
     /// Values of sweeps, by the name of the case.
     pub sweeps: BTreeMap<String, Vec<Scalar>>,
-    /// Environment variables of every measured process, beside the environment's own.
+    /// Environment variables of every measured process, in addition to the environment's.
     pub variables: BTreeMap<String, String>,
 }
 
-/// A case that makes a known mistake, so that it can be seen to be refused.
+/// A case that plants a known mistake, to show that firstlight rejects it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PlantedFile {
@@ -119,7 +119,7 @@ impl SuiteFile {
         }
     }
 
-    /// Whether profiles and planted cases name only what is there.
+    /// Checks that profiles and planted cases name existing cases and parameters.
     pub(super) fn check_profiles(&self, text: &str) -> Result<(), SuiteError> {
         let cases: Vec<&str> = self.cases.iter().map(|case| case.name.get_ref().as_str()).collect();
         let parameters: BTreeSet<&str> =

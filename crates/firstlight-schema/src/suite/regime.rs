@@ -21,7 +21,7 @@ pub enum Regime {
     ColdPrimed,
     /// The same process, nothing compiled any more, in a steady state.
     Warm,
-    /// A fresh process that another tool timed as a whole; of its caches nothing is known. No suite
+    /// A fresh process that another tool timed as a whole, with unknown caches. No suite
     /// can ask for it.
     Fresh,
 }

@@ -16,7 +16,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// A value as it is typed: a boolean or a number where it looks like one, else a text.
+    /// A typed value: a boolean or a number if it parses as one, otherwise a string.
     pub fn typed(text: &str) -> Self {
         match text {
             "true" => Self::Bool(true),
@@ -29,7 +29,7 @@ impl Scalar {
         }
     }
 
-    /// Its value where it is a number.
+    /// Its value, if it is a number.
     #[expect(clippy::cast_precision_loss, reason = "parameters are small")]
     pub fn number(&self) -> Option<f64> {
         match self {

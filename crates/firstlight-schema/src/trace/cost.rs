@@ -1,4 +1,4 @@
-//! What is told of overheads: host time outside of the compiled program, the phases of wrappers, and the
+//! Overheads: host time outside of the compiled program, the phases of wrappers, and the
 //! observer's own cost.
 
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::Estimate;
 use crate::nanos::Nanos;
 
-/// What a step spends outside of the compiled program and of its calls: `wait` and `host` together.
+/// Time of a step outside of the compiled program and its calls: `wait` and `host` together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HostOutside {
@@ -39,11 +39,11 @@ pub struct Wrapper {
 pub struct WrapperPhase {
     /// `preprocess`
     pub name: String,
-    /// The phase that this one is a part of; none for a phase of its own.
+    /// The phase that contains this one, if any.
     pub within: Option<String>,
-    /// The frame that tells it.
+    /// The frame that identifies it.
     pub frame: String,
-    /// Host time per steady step on average, with what it calls.
+    /// Mean host time per steady step, including its callees.
     pub host_ns: f64,
     /// Of the wrapper's host time.
     pub share_of_wrapper: f64,
@@ -61,7 +61,7 @@ pub struct Inflation {
     pub factor: Option<f64>,
     /// The same of host time outside of the compiled program, between the recordings.
     pub host_factor: Option<f64>,
-    /// The same of what a step takes beyond its baseline, where it has one.
+    /// The same for the time beyond the baseline, if the step has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead_factor: Option<f64>,
 }
@@ -72,9 +72,9 @@ pub struct TracedRun {
     pub tracing: Tracing,
     /// Of a steady step.
     pub step: Option<Estimate>,
-    /// Host time of a steady step outside of the compiled program, where there is a recording.
+    /// Host time of a steady step outside of the compiled program, if there is a recording.
     pub host: Option<Estimate>,
-    /// What a steady step takes beyond its baseline, by the program's own clock: pairs of both.
+    /// Time of a steady step beyond its baseline, by the program's own clock: pairs of both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Estimate>,
     /// Of the whole process.

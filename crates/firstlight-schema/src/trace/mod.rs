@@ -35,9 +35,9 @@ pub struct TraceDocument {
     pub schema: SchemaId,
     pub firstlight: Build,
     pub recording: Recording,
-    /// What is wrong with the file, or was made of it.
+    /// Findings about the file, or derived from it.
     pub notices: Vec<Notice>,
-    /// How steps were told from one another.
+    /// How steps were identified.
     pub steps_by: StepsBy,
     /// The thread that the steps are on.
     pub thread: String,
@@ -47,27 +47,27 @@ pub struct TraceDocument {
     /// Time of a steady step outside of the compiled program and of its calls, waiting included; none
     /// where no step is steady.
     pub host_outside: Option<HostOutside>,
-    /// What the host did outside of the compiled program, over the same steps.
+    /// Work of the host outside of the compiled program, over the same steps.
     pub frames: Vec<Frame>,
-    /// Known wrappers around compiled functions, by their phases; only where Python frames tell them.
+    /// Known wrappers around compiled functions, by phase; only with Python frames.
     pub wrappers: Vec<Wrapper>,
     pub compilations: Vec<Compilation>,
-    /// Programs by what their operators took in the whole recording, where events tell their program.
+    /// Programs by the time of their operators in the whole recording, if events name their program.
     #[serde(default)]
     pub programs: Vec<ProgramRow>,
-    /// Memory by allocator, where the recording has it.
+    /// Memory by allocator, if the recording has it.
     #[serde(default)]
     pub memory: Vec<MemoryRow>,
-    /// How far apart several devices finish a step; none where there is one device.
+    /// How far apart several devices finish a step; none with one device.
     #[serde(default)]
     pub skew: Option<Skew>,
-    /// Where torch.compile left its graph, where its log is known.
+    /// Places where torch.compile left its graph, if its log is available.
     #[serde(default)]
     pub graph_breaks: Vec<GraphBreak>,
     /// Every event by its name, the longest in sum first.
     pub events: Vec<EventRow>,
     pub findings: Vec<Reason>,
-    /// The observer's cost, where the same work was also recorded with less or no tracing.
+    /// The cost of recording, if the same work was also recorded with less or no tracing.
     pub inflation: Option<Inflation>,
 }
 
@@ -123,7 +123,7 @@ pub enum FrameKind {
     Python,
     /// An operator or an event of the framework itself.
     Framework,
-    /// No event lies around it.
+    /// No event encloses it.
     Nothing,
 }
 

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::printer::Printer;
 use crate::settings::ListSettings;
 
-/// What a line says of a stored run.
+/// A line about a stored run.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct Stored {

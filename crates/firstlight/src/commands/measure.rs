@@ -36,7 +36,7 @@ use crate::recorder::Recorder;
 use crate::sealing::{self, finish};
 use crate::settings::Destination;
 
-/// What is measured, and what becomes of it.
+/// A measurement and its output.
 pub(super) struct Job<'a> {
     pub(super) suite: &'a Suite,
     pub(super) python: Option<&'a Path>,
@@ -47,15 +47,15 @@ pub(super) struct Job<'a> {
     pub(super) destination: &'a Destination,
 }
 
-/// Where a run begins, or goes on.
+/// The start of a run, or its continuation.
 pub(super) struct Beginning {
     pub(super) store: RunFolder,
     pub(super) origin: Origin,
-    /// What was taken before, where the run is resumed.
+    /// The earlier processes of a resumed run.
     pub(super) earlier: Vec<RawRecord>,
 }
 
-/// Takes what the suite asks for, seals the folder and shows the result.
+/// Measures the suite, seals the folder and shows the result.
 pub(super) fn measure(
     job: &Job<'_>,
     beginning: Beginning,
@@ -143,7 +143,7 @@ enum Recording {
     Failed,
 }
 
-/// What is known before the first process.
+/// The facts known before the first process.
 pub(super) fn origin(
     suite: &Suite,
     argv: &[String],
@@ -181,7 +181,7 @@ fn has_numbers(document: &RunDocument) -> bool {
     regimes.any(|regime| regime.summary.is_some() || regime.invalid_summary.is_some())
 }
 
-/// Why arms were given up, each reason once, and what can be done about it.
+/// Why arms were abandoned, each reason once, with a hint.
 fn failures(document: &RunDocument, python: Option<&Path>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for arm in stopped(document) {
@@ -210,7 +210,7 @@ fn failures(document: &RunDocument, python: Option<&Path>) -> Vec<String> {
     found
 }
 
-/// How a command failed, with the end of what it wrote.
+/// How a command failed, with the end of its output.
 fn command_failure(arm: &ArmResult, why: &str) -> String {
     const SHOWN_LINES: usize = 15;
     let samples = arm.regimes.iter().flat_map(|regime| &regime.samples);
@@ -232,7 +232,7 @@ fn command_failure(arm: &ArmResult, why: &str) -> String {
     format!("error: the command {what}, so it was not started again{tail}{hint}")
 }
 
-/// Records the arms of the first case, where the suite asks for it; the document goes into the snapshot.
+/// Records the arms of the first case if the suite requests it; the document goes into the snapshot.
 fn traced(
     plan: &SuitePlan<'_>,
     session: &Session<'_>,

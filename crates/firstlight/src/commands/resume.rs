@@ -1,4 +1,4 @@
-//! `--resume`: a run that ended early goes on where its plan stopped.
+//! `--resume`: continues an unfinished run where its plan stopped.
 
 use std::path::Path;
 use std::time::Duration;
@@ -127,7 +127,7 @@ fn reopen(folder: &Path) -> Result<(), Error> {
     Ok(unseal(folder, &manifest.origin)?)
 }
 
-/// What is not as it was when the run began.
+/// Differences to the start of the run.
 fn differences(
     origin: &Origin,
     here: &Harness,

@@ -70,7 +70,7 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
     measure(&job, beginning, hooks, &interrupt, printer)
 }
 
-/// Refuses a suite whose own limits allow no verdict. Whoever asks for fewer processes is told so.
+/// Rejects a suite whose own limits allow no verdict, and warns if the user asks for too few processes.
 fn check_limits(
     suite: &SuiteFile,
     settings: &RunSettings,
@@ -100,7 +100,7 @@ fn check_limits(
     Err(Error::Limits { name, most, needed: FEWEST_FOR_VERDICT })
 }
 
-/// A line for each extra whose arms are not measured because nobody asked for it.
+/// A line for each extra that was not requested and whose arms are skipped.
 fn left_out(suite: &SuiteFile, settings: &RunSettings) -> Vec<String> {
     let extras = suite
         .extras()

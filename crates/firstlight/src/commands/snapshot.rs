@@ -80,7 +80,7 @@ fn recomputed(mut files: Files, path: &Path) -> Result<Files, Error> {
     Ok(files)
 }
 
-/// Puts the snapshot where it was asked for.
+/// Writes the snapshot to the requested place.
 fn publish(settings: &SnapshotSettings, files: &Files) -> Result<PathBuf, Error> {
     let packed = || {
         let name = settings.run.file_name().unwrap_or_default().to_string_lossy().into_owned();

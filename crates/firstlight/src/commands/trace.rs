@@ -155,7 +155,7 @@ fn recorded(
     show(&mut combine(runs, &settings.limits)?, None, settings, printer)
 }
 
-/// Recordings go where they are to be kept, or where they vanish with the command.
+/// Traces go to the folder of `--keep`, or to a temporary one.
 fn in_folder(
     keep: Option<&Path>,
     then: impl FnOnce(&Path) -> Result<Exit, Error>,

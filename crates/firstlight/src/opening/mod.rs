@@ -73,7 +73,7 @@ struct Head {
     schema: SchemaId,
 }
 
-/// What recording cost the arms, where the stored run has it.
+/// The cost of recording for each arm, if the stored run has it.
 pub(crate) fn traced(path: &Path) -> Result<Option<SuiteTraceDocument>, Error> {
     let content = if path.is_dir() {
         fs::read(path.join(TRACE)).ok()
@@ -91,7 +91,7 @@ pub(crate) fn traced(path: &Path) -> Result<Option<SuiteTraceDocument>, Error> {
         .map_err(cannot)
 }
 
-/// The question that the stored run's suite answers, where it has both.
+/// The question of the stored run's suite, if it has one.
 pub(crate) fn question(path: &Path) -> Option<String> {
     let name = format!("{SUITE}suite.toml");
     let text = if path.is_dir() {

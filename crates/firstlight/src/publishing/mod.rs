@@ -1,4 +1,4 @@
-//! Makes a site of snapshots: reads what is new, draws what it changes, leaves all else alone.
+//! Builds a site from snapshots: reads new ones, rewrites affected pages, leaves the rest alone.
 
 mod reading;
 mod sources;
@@ -20,7 +20,7 @@ use crate::verification::on_all_cores;
 use reading::{Read, read};
 use sources::Found;
 
-/// What was done.
+/// The summary of a build.
 pub(crate) struct Publication {
     /// Pages, by their path in the site.
     pub(crate) written: Vec<String>,
@@ -128,7 +128,7 @@ fn draw(
     Ok(site.regressions().count())
 }
 
-/// What an earlier run of the same firstlight left; nothing where there is none.
+/// The state that an earlier run of the same firstlight left, if any.
 fn remembered(site: &Path) -> Result<Option<SiteDocument>, Error> {
     let path = site.join(STATE);
     let Ok(content) = fs::read(&path) else { return Ok(None) };

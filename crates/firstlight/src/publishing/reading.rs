@@ -22,9 +22,9 @@ use crate::verification::validate;
 
 pub(super) struct Read {
     pub(super) source: Source,
-    /// Absent where it was refused.
+    /// Absent if it was rejected.
     pub(super) published: Option<Published>,
-    /// The path of its page, where that was written.
+    /// The path of its page, if it was written.
     pub(super) page: Result<Option<String>, EngineError>,
 }
 

@@ -1,4 +1,4 @@
-//! What lies in a folder and may be a snapshot, with a stamp that tells whether it has changed.
+//! The possible snapshots in a folder, each with a stamp that shows whether it changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -22,7 +22,7 @@ pub(crate) struct ColdSettings {
     pub(crate) limit: Option<Duration>,
     pub(crate) report: Report,
     pub(crate) destination: Destination,
-    /// Whether somebody hands something to firstlight that the command will not see.
+    /// Whether standard input has data that the command will not see.
     pub(crate) unread_input: bool,
 }
 

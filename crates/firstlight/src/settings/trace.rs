@@ -15,10 +15,10 @@ use crate::error::Error;
 #[derive(Debug)]
 pub(crate) struct TraceSettings {
     pub(crate) source: TraceSource,
-    /// What the trace is compared with.
+    /// The trace to compare with.
     pub(crate) against: Option<PathBuf>,
     pub(crate) torch_trace: Option<PathBuf>,
-    /// What was declared of the compilers' caches.
+    /// The declared policy of the compilers' caches.
     pub(crate) cache: Option<Policy>,
     pub(crate) limits: Limits,
     pub(crate) rows: usize,
@@ -26,7 +26,7 @@ pub(crate) struct TraceSettings {
     pub(crate) format: Format,
 }
 
-/// Where the trace comes from.
+/// The source of the trace.
 #[derive(Debug)]
 pub(crate) enum TraceSource {
     File(PathBuf),
@@ -34,7 +34,7 @@ pub(crate) enum TraceSource {
     Suite { run: Box<RunSettings>, keep: Option<PathBuf> },
 }
 
-/// A file that is made besides what is printed.
+/// A file that is written in addition to the printed output.
 #[derive(Debug)]
 pub(crate) enum Made {
     Page(PathBuf),

@@ -98,7 +98,7 @@ pub(crate) fn recompute(
     thread::scope(|scope| scope.spawn(work).join().ok())
 }
 
-/// Place by place, where the bytes are not the same.
+/// Place by place, if the bytes differ.
 fn compare(
     published: &[u8],
     expected: &RunDocument,

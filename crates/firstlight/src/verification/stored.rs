@@ -1,4 +1,4 @@
-//! Whether the validation that lies in a snapshot is the one that follows from it.
+//! Checks the stored validation of a snapshot against a recomputed one.
 
 use firstlight_analysis::rebuild::REVISION;
 use firstlight_engine::snapshot::{
