@@ -12,16 +12,26 @@ impl Set {
     pub(crate) fn union(mut spans: Vec<Span>) -> Self {
         spans.retain(|span| span.0 < span.1);
         if !spans.is_sorted() {
-            spans.sort_unstable();
+            #[expect(clippy::stable_sort_primitive, reason = "it merges lines that are in order")]
+            spans.sort();
         }
-        let mut merged: Vec<Span> = Vec::with_capacity(spans.len().min(1024));
-        for span in spans {
-            match merged.last_mut() {
+        // In place: a second list would be as long as the first.
+        let mut kept = 0;
+        for index in 0..spans.len() {
+            let span = spans[index];
+            match spans[..kept].last_mut() {
                 Some(last) if span.0 <= last.1 => last.1 = last.1.max(span.1),
-                _ => merged.push(span),
+                _ => {
+                    spans[kept] = span;
+                    kept += 1;
+                }
             }
         }
-        Self(merged)
+        spans.truncate(kept);
+        if kept < spans.capacity() / 2 {
+            spans.shrink_to_fit();
+        }
+        Self(spans)
     }
 
     pub(crate) fn one(span: Span) -> Self {
@@ -58,7 +68,7 @@ impl Set {
 
     pub(crate) fn and(&self, other: &Self) -> Self {
         let (mut a, mut b) = (0, 0);
-        let mut both = Vec::new();
+        let mut both = Vec::with_capacity(self.0.len().min(other.0.len()));
         while let (Some(one), Some(two)) = (self.0.get(a), other.0.get(b)) {
             let (from, to) = (one.0.max(two.0), one.1.min(two.1));
             if from < to {
@@ -92,7 +102,19 @@ impl Set {
     }
 
     pub(crate) fn or(&self, other: &Self) -> Self {
-        Self::union(self.0.iter().chain(&other.0).copied().collect())
+        let (mut own, mut others) = (self.0.iter().peekable(), other.0.iter().peekable());
+        let mut merged: Vec<Span> = Vec::with_capacity(self.0.len().max(other.0.len()));
+        while let Some(&span) = match (own.peek(), others.peek()) {
+            (Some(one), Some(two)) if one <= two => own.next(),
+            (Some(_), None) => own.next(),
+            (_, _) => others.next(),
+        } {
+            match merged.last_mut() {
+                Some(last) if span.0 <= last.1 => last.1 = last.1.max(span.1),
+                _ => merged.push(span),
+            }
+        }
+        Self(merged)
     }
 }
 

@@ -20,6 +20,16 @@ pub(super) struct Runs {
     programs: FxHashMap<i64, Program>,
 }
 
+/// Events of one program on one line, with no compilation between them.
+struct Stretch {
+    id: i64,
+    /// How many compilations begin before them, and when the next one does.
+    between: usize,
+    until: i64,
+    first: i64,
+    last: i64,
+}
+
 /// When a program ran.
 struct Program {
     first: i64,
@@ -38,19 +48,37 @@ impl Runs {
             return;
         }
         for line in &piece.lines {
+            // Events of one program follow each other; they are booked together.
+            let mut stretch: Option<Stretch> = None;
             for index in 0..line.events.len() {
                 let Detail::Program { id: Some(id), .. } = *piece.detail(line, index) else {
                     continue;
                 };
                 let start = line.events.start[index];
-                let between = self.marks.partition_point(|&mark| mark <= start);
-                let own = self.programs.entry(id);
-                let own = own.or_insert_with(|| Program { first: start, last: BTreeMap::new() });
-                own.first = own.first.min(start);
-                let last = own.last.entry(between).or_insert(start);
-                *last = start.max(*last);
+                match &mut stretch {
+                    Some(own) if own.id == id && start < own.until => own.last = start,
+                    other => {
+                        let between = self.marks.partition_point(|&mark| mark <= start);
+                        let until = self.marks.get(between).copied().unwrap_or(i64::MAX);
+                        let next = Stretch { id, between, first: start, last: start, until };
+                        if let Some(done) = other.replace(next) {
+                            self.book(&done);
+                        }
+                    }
+                }
+            }
+            if let Some(done) = stretch {
+                self.book(&done);
             }
         }
+    }
+
+    fn book(&mut self, done: &Stretch) {
+        let own = self.programs.entry(done.id);
+        let own = own.or_insert_with(|| Program { first: done.first, last: BTreeMap::new() });
+        own.first = own.first.min(done.first);
+        let last = own.last.entry(done.between).or_insert(done.last);
+        *last = done.last.max(*last);
     }
 
     fn first(&self, id: i64) -> i64 {

@@ -17,7 +17,7 @@ use crate::read::Pieces;
 use crate::rules::{JaxRole, JaxRules, moves_data};
 
 use host::{Host, function};
-use running::{Devices, Launches, Processor};
+use running::{Devices, Launches, Names, Processor};
 
 pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
     let trace = source.trace();
@@ -49,7 +49,8 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
         host.forget_times(unmarked);
         marks.extend(marked(piece, owner));
         if unmarked {
-            runs.feed(&Devices::walk(piece, &known, &Set::default()).runs);
+            let found = Devices::walk(piece, &known, &Set::default(), Names::Wanted);
+            runs.feed(&found.runs);
         }
         processor.feed(piece, &known);
         host.held() + processor.held() + (runs.0.len() * size_of::<(NameId, Span)>()) as u64
@@ -195,7 +196,7 @@ impl<'a> Divider<'a> {
     pub(super) fn divide(&mut self, piece: &Trace, span: Span) -> Layers {
         let known = self.known;
         self.host.feed(piece, self.owner, &known.roles);
-        let devices = Devices::walk(piece, known, &known.compile);
+        let devices = Devices::walk(piece, known, &known.compile, Names::Unwanted);
         let (calls, blocked, fetching) = self.host.times();
         let spans = [
             calls,
@@ -214,7 +215,7 @@ impl<'a> Divider<'a> {
         let compiled = compiled.or(&known.running.within(span));
         let callback = known.called_back(span).without(&working);
         let busy = compiled.or(&eager).or(&tried).without(&callback);
-        let autotune = tried.or(&tried_moves).and(&known.compile);
+        let autotune = known.compile.and(&tried.or(&tried_moves));
         let mut parts = vec![(Part::Autotune, autotune)];
         parts.extend(known.parts.iter().map(|(part, set)| (*part, set.within(span))));
         parts.extend([

@@ -126,8 +126,15 @@ pub(super) struct Devices {
     pub(super) runs: Vec<(NameId, Span)>,
 }
 
+/// Whether the runs of programs are wanted by name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    Wanted,
+    Unwanted,
+}
+
 impl Devices {
-    pub(super) fn walk(piece: &Trace, known: &Known, compile: &Set) -> Self {
+    pub(super) fn walk(piece: &Trace, known: &Known, compile: &Set, names: Names) -> Self {
         let mut of = Self::default();
         for (number, line) in piece.lines.iter().enumerate() {
             if line.place == Place::Host {
@@ -136,7 +143,7 @@ impl Devices {
             }
             let modules = |other: &Line| other.group == line.group && other.name == MODULES;
             if line.name == MODULES || !piece.lines.iter().any(modules) {
-                of.line(piece, line, known, compile);
+                of.line(piece, line, known, (compile, names));
             }
         }
         of
@@ -161,7 +168,7 @@ impl Devices {
         }
     }
 
-    fn line(&mut self, piece: &Trace, line: &Line, known: &Known, compile: &Set) {
+    fn line(&mut self, piece: &Trace, line: &Line, known: &Known, (compile, names): (&Set, Names)) {
         for index in 0..line.events.len() {
             let name = line.events.name[index];
             let span = (line.events.start[index], line.events.end(index));
@@ -172,7 +179,9 @@ impl Devices {
             let ours = program.is_some() || module.is_some_and(|module| known.modules[module]);
             if ours || line.name == MODULES {
                 self.compiled.push(span);
-                self.runs.push((module.unwrap_or(name), span));
+                if names == Names::Wanted {
+                    self.runs.push((module.unwrap_or(name), span));
+                }
             } else if compile.contains(span.0) {
                 let own = if known.moving[name] { &mut self.tried_moves } else { &mut self.tried };
                 own.push(span);

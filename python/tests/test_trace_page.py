@@ -1,0 +1,200 @@
+"""The page of a recording in a browser: the answer, the steps, and the way around in them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pages
+import pytest
+from browser import Browser
+from conftest import ROOT, start
+
+ANSWER = "Step 5 took 2.52 s: step recompiled because x changed from f32[512,1024] to f32[520,1024]"
+STEPS = 8
+PLANTED = 5
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The page of a recording with a planted recompilation, and the document behind it."""
+    folder = tmp_path_factory.mktemp("traced")
+    recording = str(ROOT / "fixtures" / "traces" / "jax-gpu.xplane.pb.gz")
+    finished = start(folder, "trace", recording, "--html", "page.html", "--format", "json")
+    assert finished.returncode == 0, finished.stderr
+    return folder / "page.html", json.loads(finished.stdout)
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_of_a_recording_is_like_the_others(
+    browser: Browser, traced: tuple[Path, Any], width: int, dark: bool
+) -> None:
+    page, _ = traced
+    browser.open(page, width=width, dark=dark)
+    assert browser.complaints() == []
+    assert browser.requests() == [page.resolve().as_uri()]
+    pages.assert_fits(browser)
+    pages.assert_in_order(browser)
+    pages.assert_named(browser)
+    pages.assert_stands_out(browser)
+
+
+def test_the_answer_is_the_title(browser: Browser, traced: tuple[Path, Any]) -> None:
+    browser.open(traced[0])
+    assert browser.run("document.querySelector('h1').textContent") == ANSWER + "."
+    assert browser.run("document.title") == ANSWER
+    # The steps are on the first screen, and the ledger of that step follows.
+    assert browser.run("document.querySelector('svg.columns').getBoundingClientRect().bottom") < 900
+    heading = "document.querySelector('#steps ~ h3').textContent"
+    assert browser.run(heading) == f"Step {PLANTED} beside a steady step"
+
+
+def test_columns_are_as_tall_as_their_steps_are_long(
+    browser: Browser, traced: tuple[Path, Any]
+) -> None:
+    page, document = traced
+    browser.open(page)
+    drawn = browser.run(
+        "[...document.querySelectorAll('svg.columns .column')].map(column =>"
+        "[...column.querySelectorAll('rect:not(.behind)')]"
+        ".reduce((sum, rect) => sum + rect.height.baseVal.value, 0))"
+    )
+    lengths = [step["duration-ns"] for step in document["steps"]]
+    assert len(drawn) == len(lengths) == STEPS
+    # Short ones can still be seen.
+    expected = [max(ns / max(lengths) * max(drawn), 2) for ns in lengths]
+    assert drawn == pytest.approx(expected, abs=0.2)
+
+
+def test_the_ledger_of_both_steps_sums_to_their_lengths(
+    browser: Browser, traced: tuple[Path, Any]
+) -> None:
+    page, _ = traced
+    browser.open(page)
+    rows = browser.run(
+        "[...[...document.querySelectorAll('caption')].find(one => one.textContent.startsWith("
+        "'The parts of both')).closest('table').tBodies[0].rows]"
+        ".map(row => [...row.cells].slice(1).map(cell => Number(cell.dataset.key)))"
+    )
+    *parts, wall = rows
+    for column in range(3):
+        assert sum(row[column] for row in parts) == wall[column]
+
+
+ZOOM = """
+(() => {
+  const view = document.querySelector('.zoomable .scroll');
+  return [view.scrollWidth / view.clientWidth, view.scrollLeft / view.scrollWidth,
+    ...[...view.querySelectorAll('svg')].map(one => one.getBoundingClientRect().width)];
+})()
+"""
+
+
+def click(browser: Browser, text: str) -> None:
+    browser.run(
+        f"[...document.querySelectorAll('.controls button')].find(b => b.textContent === '{text}')"
+        ".click()"
+    )
+
+
+def test_the_timeline_is_zoomed_with_the_memory_below_it(
+    browser: Browser, traced: tuple[Path, Any]
+) -> None:
+    browser.open(traced[0])
+    whole, _, strip, memory = browser.run(ZOOM)
+    assert whole == pytest.approx(1, abs=0.01)
+    assert strip == memory
+    for times in (2, 4):
+        click(browser, "Zoom in")
+        zoomed, _, strip, memory = browser.run(ZOOM)
+        assert zoomed == pytest.approx(times, abs=0.02)
+        assert strip == memory
+    click(browser, "Zoom out")
+    assert browser.run(ZOOM)[0] == pytest.approx(2, abs=0.02)
+    click(browser, "Whole recording")
+    assert browser.run(ZOOM)[0] == pytest.approx(1, abs=0.01)
+
+
+def search(browser: Browser, text: str) -> list[int]:
+    """The steps that are shown when this is searched for."""
+    browser.run(
+        "(() => { const find = document.querySelector('.controls input');"
+        f"find.value = {json.dumps(text)}; find.dispatchEvent(new Event('input')); }})()"
+    )
+    shown = browser.run(
+        "[...document.querySelectorAll('li[data-number]')].filter(one => one.offsetHeight > 0)"
+        ".map(one => Number(one.dataset.number))"
+    )
+    return sorted(shown)
+
+
+@pytest.mark.parametrize("text", [str(PLANTED), "compiled", "f32[520,1024]", "STEP argument 8"])
+def test_a_search_finds_the_step_and_goes_to_it(
+    browser: Browser, traced: tuple[Path, Any], text: str
+) -> None:
+    page, _ = traced
+    browser.open(page)
+    assert search(browser, text) == [PLANTED]
+    found = "[...document.querySelectorAll('.lane.found')].map(one => Number(one.dataset.step))"
+    assert browser.run(found) == [PLANTED]
+    assert browser.run("document.querySelector('.controls [role=status]').textContent") == (
+        f"1 of {STEPS} steps"
+    )
+    assert browser.complaints() == []
+    assert search(browser, "") == list(range(STEPS))
+    assert browser.run(found) == []
+
+
+def test_a_short_step_that_is_found_is_zoomed_into_view(
+    browser: Browser, traced: tuple[Path, Any]
+) -> None:
+    browser.open(traced[0])
+    assert search(browser, "2") == [2]
+    zoomed, *_ = browser.run(ZOOM)
+    # Two of 2,530 ms would be a pixel.
+    assert zoomed > 100
+    inside = browser.run(
+        "(() => { const view = document.querySelector('.zoomable .scroll').getBoundingClientRect();"
+        "const box = document.querySelector('.lane.found .outline').getBoundingClientRect();"
+        "return view.left <= box.left && box.right <= view.right && box.width > 100; })()"
+    )
+    assert inside
+
+
+def test_without_its_script_the_page_shows_every_step(
+    browser: Browser, traced: tuple[Path, Any]
+) -> None:
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    browser.open(traced[0])
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert browser.run("document.querySelectorAll('.controls').length") == 0
+    assert browser.run("document.querySelectorAll('svg.strip .lane title').length") == STEPS
+    shown = (
+        "[...document.querySelectorAll('li[data-number]')].filter(o => o.offsetHeight > 0).length"
+    )
+    assert browser.run(shown) == STEPS
+    peaks = browser.run("document.body.textContent.includes('180 MB')")
+    assert peaks
+
+
+def test_memory_is_drawn_up_to_its_peak_and_listed_by_program(
+    browser: Browser, traced: tuple[Path, Any]
+) -> None:
+    page, document = traced
+    browser.open(page)
+    [device, _] = document["memory"]
+    heights = browser.run(
+        "[...document.querySelectorAll('svg.memory .in-use')].map(o => o.height.baseVal.value)"
+    )
+    assert len(heights) > 10
+    assert max(heights) == pytest.approx(60, abs=0.1)
+    assert device["peak-bytes"] == max(point["bytes"] for point in device["timeline"])
+    totals = browser.run(
+        "[...[...document.querySelectorAll('caption')].find(one => one.textContent.startsWith("
+        "'Memory that each program')).closest('table').tBodies[0].rows]"
+        ".map(row => Number(row.cells[5].dataset.key))"
+    )
+    expected = [
+        sum(program["memory"].values()) for program in document["programs"] if program["memory"]
+    ]
+    assert sorted(totals) == sorted(expected)
