@@ -95,9 +95,16 @@ def network(seed: int) -> nn.Module:
     )
 
 
-def yields(scores: nn.Module, events: Events, histogram: SoftHistogram) -> list[Tensor]:
-    """What the analysis is made of, as the network bins the events."""
+def yields(
+    scores: nn.Module, events: Events, histogram: SoftHistogram, total: int | None = None
+) -> list[Tensor]:
+    """What the analysis is made of, as the network bins the events.
+
+    Where the events are part of ``total`` simulated ones, each stands for more than one: yields
+    are scaled by that, and the sum of squared weights is brought back to that of all events.
+    """
     one = BACKGROUND / len(events.background)
+    share = 1.0 if total is None else (len(events.background) / total) ** 0.5
     background, errors = histogram.with_errors(scores(events.background))
     # An empty bin would leave nothing to divide by.
     floor = 1e-2
@@ -106,7 +113,7 @@ def yields(scores: nn.Module, events: Events, histogram: SoftHistogram) -> list[
         background * one + floor,
         histogram(scores(events.high)) * one + floor,
         histogram(scores(events.low)) * one + floor,
-        errors * one + 1e-3,
+        errors * (one * share) + 1e-3,
     ]
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
+
 import numpy as np
 import pytest
 
@@ -61,3 +64,49 @@ def test_a_fit_reports_what_holds_its_parameters() -> None:
     assert model.fit(search="global").nll == fit.nll
     limit = model.upper_limit()
     assert limit.missing == {} and limit.notes == []
+
+
+def test_an_input_that_is_not_finite_is_one_row_without_a_value() -> None:
+    model = histfactory.Model.from_workspace(workspace([5.0], [50.0], [50.0]))
+    objective = histfactory.Objective(model, "significance", ["signal"])
+    rows = np.array([[5.0], [np.nan], [np.inf], [6.0]])
+    values, gradients = objective.value_and_gradient(rows)
+    assert np.isfinite(values[[0, 3]]).all() and np.isfinite(gradients[[0, 3]]).all()
+    assert np.isnan(values[[1, 2]]).all() and np.isnan(gradients[[1, 2]]).all()
+    status = objective.status(rows)
+    assert status[0] is None and "NaN" in str(status[1]) and "inf" in str(status[2])
+
+
+def test_toys_without_a_statistic_are_counted_in_a_warning() -> None:
+    # Something counted where only a signal can be leaves no likelihood without one.
+    model = histfactory.Model.from_workspace(workspace([0.5, 5.0], [0.0, 50.0], [0.0, 50.0]))
+    toys = model.toys(model.init, 100, seed=1)
+    bad = int((toys[:, 0] > 0).sum())
+    assert 0 < bad < 100
+    with pytest.warns(RuntimeWarning, match=f"{bad} of 100 toys have no statistic"):
+        found = model.toy_statistics(model.init, 0.0, 100, seed=1, test="q0")
+    assert np.array_equal(np.isnan(found), toys[:, 0] > 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = model.toy_statistics(model.init, 1.0, 100, seed=1, search="descent")
+    assert np.isfinite(again).all()
+
+
+def test_a_test_statistic_is_a_number_with_notes() -> None:
+    model = histfactory.Model.from_workspace(workspace([2.0], [20.0], [60.0]))
+    q0 = model.q0()
+    assert isinstance(q0, float) and q0 == model.significance("observed").q0
+    assert any("upper bound" in note for note in q0.notes) and np.isclose(q0.mu_hat, 10.0)
+    extended = model.q0(extend_bound=True, search="global")
+    assert extended > q0 and extended.mu_hat > 15.0
+    again = pickle.loads(pickle.dumps(extended))
+    assert again == extended and again.notes == extended.notes
+    assert model.test_statistic(30.0, search="descent", extend_bound=True) > 0.0
+    with pytest.raises(ValueError, match="search"):
+        model.test_statistic(1.0, search="lucky")
+
+
+def test_a_fit_has_notes_and_a_limit_counts_its_fits() -> None:
+    model = histfactory.Model.from_workspace(workspace([2.0], [20.0], [60.0]))
+    assert any("upper bound" in note for note in model.fit().notes)
+    assert 5 < model.upper_limit().fits < 60

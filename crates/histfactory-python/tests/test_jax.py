@@ -285,11 +285,26 @@ def test_errors_come_as_exceptions_with_the_words_of_the_core(model: histfactory
     loss = losses.SignificanceLoss(model, yields=["signal"])
     with pytest.raises(Exception, match="input 1 is NaN"):
         jax.block_until_ready(jax.jit(loss)(jnp.array([1.0, jnp.nan])))
-    with pytest.raises(Exception, match="row 2: input 0 is inf"):
-        signals = SIGNAL * jnp.ones((4, 1))
-        jax.block_until_ready(jax.jit(jax.vmap(loss))(signals.at[2, 0].set(jnp.inf)))
+    with pytest.raises(Exception, match="row 0: input 0 is inf"):
+        jax.block_until_ready(jax.jit(jax.vmap(loss))(jnp.full((4, 2), jnp.inf)))
     # And nothing is broken afterwards.
     assert np.isfinite(jax.jit(loss)(SIGNAL))
+
+
+@pytest.mark.parametrize("bad", [jnp.nan, jnp.inf, -1e9])
+def test_a_bad_row_of_a_batch_is_masked(model: histfactory.Model, bad: float) -> None:
+    loss = losses.SignificanceLoss(model, yields=["signal"])
+    signals = (SIGNAL * jnp.ones((4, 1))).at[2, 0].set(bad)
+    values = jax.jit(jax.vmap(loss))(signals)
+    assert np.isnan(values[2]) and np.isfinite(values[jnp.array([0, 1, 3])]).all()
+    status = loss.status(signals)
+    assert [why is None for why in status] == [True, True, False, True]
+    total, slopes = jax.jit(jax.value_and_grad(lambda x: jnp.nanmean(loss(x))))(signals)
+    assert np.isclose(total, loss(SIGNAL), rtol=1e-14)
+    close(slopes[0], jax.grad(loss)(SIGNAL) / 3, 1e-13)
+    assert (slopes[2] == 0.0).all()
+    twice = jax.jit(jax.hessian(lambda x: jnp.nanmean(loss(x))))(signals)
+    assert np.isfinite(twice).all()
 
 
 def test_what_does_not_fit_is_refused_when_it_is_traced(model: histfactory.Model) -> None:

@@ -294,6 +294,25 @@ def test_what_does_not_fit_is_said(two_bins: histfactory.Model) -> None:
         loss(torch.tensor([math.nan, 1.0]))
 
 
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -1e9])
+def test_a_bad_row_of_a_batch_is_masked(two_bins: histfactory.Model, bad: float) -> None:
+    loss = SignificanceLoss(two_bins, ["signal"])
+    rows = torch.tensor([[12.0, 11.0], [bad, 11.0], [10.0, 11.0]], dtype=torch.float64)
+    rows.requires_grad_()
+    values = loss(rows)
+    assert values.isnan().tolist() == [False, True, False]
+    assert [why is None for why in loss.status(rows)] == [True, False, True]
+    values.nanmean().backward()
+    assert rows.grad is not None and rows.grad.isfinite().all() and (rows.grad[1] == 0.0).all()
+    alone = rows.detach()[:1].clone().requires_grad_()
+    loss(alone).sum().backward()
+    assert alone.grad is not None
+    assert torch.allclose(rows.grad[0], alone.grad[0] / 2, rtol=1e-13)
+    [slopes] = torch.autograd.grad(loss(rows).nansum(), rows, create_graph=True)
+    [turned] = torch.autograd.grad(slopes.sum(), rows)
+    assert turned.isfinite().all() and (turned[1] == 0.0).all()
+
+
 def train(seed: int, steps: int = 5) -> list[Tensor]:
     torch.manual_seed(seed)
     model = histfactory.Model.synthetic("small")

@@ -220,3 +220,20 @@ fn toy_p_values_agree_with_the_asymptotic_ones() {
     assert!((by_toys.clsb - asymptotic.clsb).abs() < 0.05, "{} {}", by_toys.clsb, asymptotic.clsb);
     assert!((by_toys.clb - asymptotic.clb).abs() < 0.06, "{} {}", by_toys.clb, asymptotic.clb);
 }
+
+#[test]
+fn every_toy_can_have_a_covariance() {
+    let model = Model::new(&Twin::Small.workspace(1), &ModelOptions::default()).unwrap();
+    let toys = ToyOptions { count: 40, seed: 2 };
+    let options = FitOptions::default().with_covariance();
+    let poi = model.poi().unwrap();
+    let found = model.toy_fits(model.init(), &toys, &options).unwrap();
+    for toy in found {
+        let toy = toy.unwrap();
+        let data = model.toy(model.init(), toys.seed, toy.number).unwrap();
+        let alone = model.fit(&data, &options.clone().from(model.init())).unwrap();
+        let [one, two] = [&toy.fit, &alone].map(|fit| fit.covariance.as_ref().unwrap().sigma(poi));
+        assert_eq!(one.is_nan(), two.is_nan());
+        assert!(one.is_nan() || (one - two).abs() < 1e-6 * two, "{}: {one} {two}", toy.number);
+    }
+}

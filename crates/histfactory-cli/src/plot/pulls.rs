@@ -24,7 +24,9 @@ pub(crate) fn pulls(rows: &[Pull]) -> String {
     let bottom = TOP + ROW * count.max(1.0);
     let description = format!("{} constrained parameters after the fit", rows.len());
     let mut svg = Svg::new(left + PANEL + 20.0, bottom + 48.0, "pulls", &description);
-    let widest = rows.iter().map(|pull| pull.shift.abs() + pull.width).fold(2.5, f64::max);
+    // A parameter at its bound has no width.
+    let width = |pull: &Pull| if pull.width.is_finite() { pull.width } else { 0.0 };
+    let widest = rows.iter().map(|pull| pull.shift.abs() + width(pull)).fold(2.5, f64::max);
     let axis = Axis::new([-widest * 1.05, widest * 1.05], left, left + PANEL);
     svg.text([left, 24.0], Anchor::Start, "pulls");
     for (sigma, fill) in [(2.0, colour::TWO_SIGMA), (1.0, colour::ONE_SIGMA)] {
@@ -41,7 +43,7 @@ pub(crate) fn pulls(rows: &[Pull]) -> String {
     for (index, pull) in (0u32..).zip(rows) {
         let y = TOP + ROW * (f64::from(index) + 0.5);
         svg.text([left - 8.0, y + 4.0], Anchor::End, &pull.name);
-        let (from, to) = (axis.at(pull.shift - pull.width), axis.at(pull.shift + pull.width));
+        let (from, to) = (axis.at(pull.shift - width(pull)), axis.at(pull.shift + width(pull)));
         svg.line([from, y], [to, y], Stroke::thin(colour::INK));
         svg.dot([axis.at(pull.shift), y], colour::INK);
     }

@@ -110,9 +110,10 @@ fn a_model_that_can_never_explain_the_data_has_no_fit() {
 #[test]
 fn a_tested_value_outside_of_its_bounds_is_refused() {
     let sandbox = Sandbox::new();
-    for command in ["cls", "toys"] {
-        let told = refused(&sandbox, 2, &[command, "small.json", "--test-poi", "1000"]);
-        assert!(told.contains("--test-poi 1000 lies outside of the bounds of `mu`"), "{told}");
+    for (command, value) in [("cls", "-1"), ("toys", "-1"), ("toys", "1000")] {
+        let told = refused(&sandbox, 2, &[command, "small.json", "--test-poi", value]);
+        let words = format!("--test-poi {value} lies outside of the bounds of `mu`");
+        assert!(told.contains(&words), "{told}");
     }
 }
 
@@ -126,7 +127,7 @@ fn negative_expected_rates_are_fitted_with_a_warning() {
     }
     sandbox.file("negative.json", &workspace.to_string());
     let finished = sandbox.run(&["fit", "negative.json"]);
-    let words = "warning: the expected rate is negative in the bins [0]";
+    let words = "warning: the expected rate is negative in the bins [2]";
     assert!(finished.stderr.contains(words), "{}", finished.stderr);
 }
 

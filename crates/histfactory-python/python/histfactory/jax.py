@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import erf
 
 from histfactory import _native
@@ -91,10 +92,17 @@ def _curvature(function: _Function, x: jax.Array) -> tuple[jax.Array, jax.Array,
     return value, gradient, hessian
 
 
+def _masked(value: jax.Array, slopes: jax.Array) -> jax.Array:
+    """No slopes for rows without a value: what leaves them out must not see a NaN from them."""
+    missing = jnp.isnan(value).reshape(value.shape + (1,) * (slopes.ndim - value.ndim))
+    return jnp.where(missing, 0.0, slopes)
+
+
 @_value.defjvp
 def _value_along(function: _Function, primals: Any, tangents: Any) -> Any:
     ((x,), (along,)) = primals, tangents
     value, gradient = _slopes(function, x)
+    gradient = _masked(value, gradient)
     return value, jnp.sum(gradient * along, axis=-1)
 
 
@@ -102,6 +110,7 @@ def _value_along(function: _Function, primals: Any, tangents: Any) -> Any:
 def _slopes_along(function: _Function, primals: Any, tangents: Any) -> Any:
     ((x,), (along,)) = primals, tangents
     value, gradient, hessian = _curvature(function, x)
+    gradient, hessian = _masked(value, gradient), _masked(value, hessian)
     change = jnp.sum(hessian * along[..., None, :], axis=-1)
     return (value, gradient), (jnp.sum(gradient * along, axis=-1), change)
 
@@ -131,9 +140,14 @@ class _Loss:
     def __init__(self, objective: Objective, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self.lengths = tuple(objective.lengths)
+        self.objective = objective
         self.function = _Function(objective)
 
     def __call__(self, given: Sequence[Any]) -> jax.Array:
+        return _value(self.function, self.rows(given))
+
+    def rows(self, given: Sequence[Any]) -> jax.Array:
+        """All inputs side by side."""
         arrays = [
             _float64(repr(name), values) for name, values in zip(self.names, given, strict=True)
         ]
@@ -146,8 +160,7 @@ class _Loss:
         # Leading axes are those of a batch.
         batch = jnp.broadcast_shapes(*(array.shape[:-1] for array in arrays))
         whole = [jnp.broadcast_to(array, (*batch, array.shape[-1])) for array in arrays]
-        rows = whole[0] if len(whole) == 1 else jnp.concatenate(whole, axis=-1)
-        return _value(self.function, rows)
+        return whole[0] if len(whole) == 1 else jnp.concatenate(whole, axis=-1)
 
 
 _made = made_once(_Loss)
@@ -167,6 +180,9 @@ class SignificanceLoss:
     ``smooth`` is added to q0 under the root and keeps slopes finite where there is no signal.
     ``templates="ride"`` moves the templates of a histosys with the nominal yields unless they are
     given themselves.
+
+    A row of a batch without a value is NaN and has no slope: leave it out with
+    ``jax.numpy.nanmean``. :meth:`status` says why. A single row without a value raises.
     """
 
     def __init__(
@@ -187,6 +203,11 @@ class SignificanceLoss:
 
     def __call__(self, *yields: Any) -> jax.Array:
         return -self._loss(in_order(self._loss.names, yields, "arrays"))
+
+    def status(self, *yields: Any) -> list[str | None]:
+        """Why a row of a batch has no value, ``None`` for the rows that have one; not for ``jit``."""
+        rows = self._loss.rows(in_order(self._loss.names, yields, "arrays"))
+        return self._loss.objective.status(np.asarray(rows))
 
     def __repr__(self) -> str:
         return f"SignificanceLoss(yields={list(self._loss.names)})"

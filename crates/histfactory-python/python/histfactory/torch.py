@@ -18,6 +18,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -40,6 +41,15 @@ def _whole(batch: int, tensor: Tensor, dim: int | None) -> Tensor:
     return tensor.expand(batch, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
 
 
+def _value_and_slopes(objective: Objective, rows: Any) -> tuple[Any, Any]:
+    """Values and slopes; a row without a value is NaN and has no slope, so that it can be masked."""
+    value, gradient = objective.value_and_gradient(rows)
+    missing = np.isnan(value)
+    if missing.any():
+        gradient[missing] = 0.0
+    return value, gradient
+
+
 class _Value(torch.autograd.Function):
     """An objective of rows of inputs: values and, if they will be needed, slopes."""
 
@@ -48,7 +58,7 @@ class _Value(torch.autograd.Function):
         rows = x.detach().numpy()
         if not slopes:
             return torch.from_numpy(objective.value(rows)), x.new_empty(0)
-        value, gradient = objective.value_and_gradient(rows)
+        value, gradient = _value_and_slopes(objective, rows)
         return torch.from_numpy(value), torch.from_numpy(gradient)
 
     @staticmethod
@@ -91,7 +101,8 @@ class _Plain(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, loss: _Loss, kind: _Kind, *tensors: Tensor) -> Tensor:
-        value, gradient = loss.objective.value_and_gradient(loss.rows(tensors, kind).numpy())
+        rows = loss.rows(tensors, kind).numpy()
+        value, gradient = _value_and_slopes(loss.objective, rows)
         ctx.loss, ctx.kind = loss, kind
         ctx.save_for_backward(torch.from_numpy(gradient), *tensors)
         told = torch.from_numpy(value)
@@ -130,7 +141,7 @@ class _Slopes(torch.autograd.Function):
         objective: Objective, x: Tensor, gradient: Tensor, outer: Tensor
     ) -> tuple[Tensor, Tensor]:
         if gradient.shape != x.shape:
-            gradient = torch.from_numpy(objective.value_and_gradient(x.numpy(force=True))[1])
+            gradient = torch.from_numpy(_value_and_slopes(objective, x.numpy(force=True))[1])
         return gradient * outer.unsqueeze(-1), gradient.clone()
 
     @staticmethod
@@ -164,7 +175,9 @@ class _Turned(torch.autograd.Function):
     @staticmethod
     def forward(objective: Objective, x: Tensor, along: Tensor) -> Tensor:
         rows, directions = x.numpy(force=True), along.contiguous().numpy(force=True)
-        return torch.from_numpy(objective.value_and_gradient_along(rows, directions)[2])
+        value, _, turned = objective.value_and_gradient_along(rows, directions)
+        turned[np.isnan(value)] = 0.0
+        return torch.from_numpy(turned)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -268,6 +281,9 @@ class SignificanceLoss(nn.Module):
     ``smooth`` is added to q0 under the root and keeps slopes finite where there is no signal.
     ``templates="ride"`` moves the templates of a histosys with the nominal yields unless they are
     given themselves.
+
+    A row of a batch without a value is NaN and has no slope: leave it out with
+    ``torch.nanmean``. :meth:`status` says why. A single row without a value raises.
     """
 
     def __init__(
@@ -288,7 +304,16 @@ class SignificanceLoss(nn.Module):
         self._loss = _Loss(objective, names, minus=True)
 
     def forward(self, *yields: Any) -> Tensor:
-        return self._loss(in_order(self._loss.names, yields, "tensors"))
+        return self._loss(self._in_order(yields))
+
+    def _in_order(self, yields: Sequence[Any]) -> Sequence[Any]:
+        return in_order(self._loss.names, yields, "tensors")
+
+    def status(self, *yields: Any) -> list[str | None]:
+        """Why a row of a batch has no value, ``None`` for the rows that have one."""
+        tensors = [torch.as_tensor(given) for given in self._in_order(yields)]
+        rows = self._loss.rows(tensors, self._loss.kind(tensors))
+        return self._loss.objective.status(rows.detach().numpy())
 
     def extra_repr(self) -> str:
         return f"yields={list(self._loss.names)}"

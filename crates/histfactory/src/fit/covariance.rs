@@ -114,11 +114,6 @@ impl Covariance {
         if is_unknown { f64::NAN } else { variance.max(0.0).sqrt() }
     }
 
-    /// The variance of a parameter, zero if it has none.
-    pub(crate) fn variance(&self, parameter: usize) -> f64 {
-        self.variances()[parameter].max(0.0)
-    }
-
     /// The correlation of two parameters; zero if one of them is held.
     pub fn correlation(&self, one: usize, two: usize) -> f64 {
         let scale = self.sigma(one) * self.sigma(two);

@@ -255,6 +255,7 @@ impl Fitter<'_> {
         first: First,
         options: &FitOptions,
     ) -> Result<Fit, FitError> {
+        self.renew();
         let mut state = shared.state.clone();
         (state.nll, state.gradient, state.evaluations) = (first.nll, first.gradient, 0);
         let kkt = state.activate();

@@ -8,6 +8,7 @@
 //! the starts that [`Model::hypotest`] uses, and the lower minimum counts.
 
 use super::InferenceError;
+use super::hermite::{Node, interpolate};
 use super::hypotest::{Alternative, BANDS, PValues, position};
 use super::notes::{Fitted, Note, negative_background, of_fit};
 use super::statistic::{Profile, TestKind, TestOptions};
@@ -162,7 +163,8 @@ impl Curve<'_> {
         self.lower_best()
     }
 
-    /// Fits there from the starts of a test; whether that changed what was known.
+    /// Fits there from the starts of a test and, where there may be several minima, from the nearest fit;
+    /// whether that changed what was known.
     fn restart(&mut self, mu: f64) -> Result<bool, Failed> {
         let anchor = self.anchor.clone();
         let fit = match self.data {
@@ -173,6 +175,9 @@ impl Curve<'_> {
             Fitted::Expected => self.profile.lowest_from(mu, &anchor, &anchor),
         };
         let fit = fit.map_err(|why| Failed { mu, data: self.data, why })?;
+        if fit.may_have_others() || self.points.iter().any(|point| point.fit.may_have_others()) {
+            self.fit(mu)?;
+        }
         let changed = self.add(mu, fit);
         self.lower_best()?;
         Ok(changed)
@@ -213,6 +218,10 @@ struct Limits<'a> {
     level: f64,
     tolerance: f64,
     highest: f64,
+    /// The width of the parameter of interest on the expected data, where it is zero.
+    width: Option<f64>,
+    /// Where the best fit would be without a bound at zero, from the slope there.
+    drawn_to: f64,
     asimov: Curve<'a>,
     observed: Curve<'a>,
 }
@@ -221,6 +230,11 @@ struct Limits<'a> {
 const CLOSE: f64 = 1e-5;
 /// A value that is this near is tested as if it were the answer.
 const NEAR: f64 = 3e-2;
+/// Fits that an interpolation uses, and how far apart their √q_A must be.
+const NODES: usize = 4;
+const APART: f64 = 0.05;
+/// No limit is guessed where √q_A is above this.
+const MOST_GUESSED: f64 = 30.0;
 const MOST_TRIALS: usize = 60;
 
 impl Limits<'_> {
@@ -268,31 +282,58 @@ impl Limits<'_> {
 
     /// Where all fits so far place a limit.
     fn guess(&self, target: Target) -> Option<f64> {
-        let Target::Band(band) = target else { return None };
-        let wanted = self.root_of(band);
-        let known: Vec<[f64; 3]> = self
-            .asimov
-            .points
-            .iter()
-            .map(|point| {
-                let [q, slope] = self.asimov.q(self.kind, point.mu);
-                [point.mu, q.sqrt(), slope / (2.0 * q.sqrt())]
-            })
-            .filter(|[_, root, slope]| *root > 0.0 && *slope > 0.0)
-            .collect();
-        let after = known.iter().position(|[_, root, _]| *root >= wanted)?;
-        let [high, of_high, slope_high] = known[after];
-        let [low, of_low, slope_low] = known[after.checked_sub(1)?];
-        // A cubic for μ as a function of √q_A.
-        let width = of_high - of_low;
-        let part = (wanted - of_low) / width;
-        let [a, b] = [width / slope_low, width / slope_high];
-        let (square, cube) = (part * part, part * part * part);
-        let cubic = low * (1.0 - 3.0 * square + 2.0 * cube)
-            + high * (3.0 * square - 2.0 * cube)
-            + a * (part - 2.0 * square + cube)
-            + b * (cube - square);
-        (cubic > low && cubic < high).then_some(cubic)
+        let nodes = self.nodes();
+        match target {
+            Target::Band(band) => inverse(&nodes, self.root_of(band)),
+            // Newton's steps are better once something was fitted.
+            Target::Observed if self.observed.points.is_empty() => self.guess_observed(&nodes),
+            Target::Observed => None,
+        }
+    }
+
+    /// μ as a function of √q_A, from the fits so far and from the curvature at zero.
+    fn nodes(&self) -> Vec<Node> {
+        let origin = self.width.map(|slope| Node { x: 0.0, y: 0.0, slope });
+        let fitted = self.asimov.points.iter().filter_map(|point| {
+            let [q, slope] = self.asimov.q(self.kind, point.mu);
+            let x = q.sqrt();
+            let node = Node { x, y: point.mu, slope: 2.0 * x / slope };
+            (x > 0.0 && slope > 0.0).then_some(node)
+        });
+        let mut nodes: Vec<Node> = origin.into_iter().chain(fitted).collect();
+        nodes.sort_by(|a, b| a.x.total_cmp(&b.x));
+        nodes
+    }
+
+    /// The observed limit if −log L were a parabola, as wide as that of the expected data.
+    fn guess_observed(&self, nodes: &[Node]) -> Option<f64> {
+        let excess = |root: f64| {
+            let mu = inverse(nodes, root)?;
+            let q = match self.drawn_to {
+                // Below zero only the slope at zero counts.
+                to if to < 0.0 => root * root * (1.0 - 2.0 * to / mu),
+                to => ((1.0 - to / mu).max(0.0) * root).powi(2),
+            };
+            let t = position(self.kind, q, root * root);
+            let cls = PValues::new(self.kind, t, root).cls;
+            Some((mu, self.level.ln() - cls.max(1e-300).ln()))
+        };
+        let (mut low, mut high) = (0.0, self.root_of(2));
+        while excess(high)?.1 < 0.0 {
+            (low, high) = (high, 1.5 * high);
+            if high > MOST_GUESSED {
+                return None;
+            }
+        }
+        for _ in 0..20 {
+            let middle = f64::midpoint(low, high);
+            if excess(middle)?.1 < 0.0 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Some(excess(high)?.0)
     }
 
     /// The limit, or why there is none.
@@ -319,15 +360,17 @@ impl Limits<'_> {
             mu = if high.is_finite() { f64::midpoint(low, high) } else { 1.5 * low };
         }
         let mut failures = 0;
-        let mut is_near = false;
+        let mut last_excess = f64::INFINITY;
+        // Between fits an interpolation is likely to be the answer.
+        let mut is_near = high.is_finite() && target != Target::Observed;
         // Whether fits follow different minima as μ changes: then none is made without a restart, and
         // nothing is interpolated.
         let mut several = false;
         for trial in 0..MOST_TRIALS {
-            let fitted = self.fit(target, mu);
-            let tested = match fitted {
-                Ok(()) if is_near || several => self.restart(target, mu),
-                fitted => fitted.map(|()| false),
+            let tested = if is_near || several {
+                self.restart(target, mu)
+            } else {
+                self.fit(target, mu).map(|()| false)
             };
             let changed = match tested {
                 Ok(changed) => changed,
@@ -366,7 +409,9 @@ impl Limits<'_> {
             let guess = self.guess(target).filter(|guess| inside(*guess, low, high) && !several);
             // Where minima change places Newton's steps may go round in circles, and a cubic between very
             // different slopes creeps.
-            let bisects = trial % 3 == 2 && (several || high - low > 0.1 * high);
+            let is_slow = excess.abs() > 0.5 * last_excess;
+            let bisects = trial % 3 == 2 && (several || (is_slow && high - low > 0.1 * high));
+            last_excess = excess.abs();
             mu = match guess.or(newton) {
                 Some(next) if !(bisects && high.is_finite()) => next.min(4.0 * mu),
                 Some(_) | None if high.is_finite() => f64::midpoint(low, high),
@@ -424,6 +469,30 @@ impl Limits<'_> {
     }
 }
 
+/// μ where √q_A is `wanted`, from the nearest fits; nothing far outside of all of them.
+fn inverse(nodes: &[Node], wanted: f64) -> Option<f64> {
+    let mut sorted = nodes.to_vec();
+    let distance = |node: &Node| (node.x - wanted).abs();
+    sorted.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let first = *sorted.first()?;
+    // Two that are close to each other have the same to say, and their difference is rounding.
+    let mut nearest: Vec<Node> = Vec::new();
+    for node in sorted {
+        let is_apart = |other: &Node| (other.x - node.x).abs() > APART * (1.0 + wanted);
+        if nearest.len() < NODES && nearest.iter().all(is_apart) {
+            nearest.push(node);
+        }
+    }
+    let found = interpolate(&nearest, wanted);
+    // It grows, also between the nodes.
+    let below = nodes.iter().filter(|node| node.x <= wanted).map(|node| node.y).fold(0.0, f64::max);
+    let above = nodes.iter().filter(|node| node.x > wanted).map(|node| node.y);
+    let above = above.fold(f64::INFINITY, f64::min);
+    let line = first.y + first.slope * (wanted - first.x);
+    let good = |mu: f64| mu > below && mu < above && mu < 3.0 * line.max(first.y);
+    [found, line].into_iter().find(|mu| good(*mu))
+}
+
 /// φ(x)/Φ(−x).
 fn hazard(x: f64) -> f64 {
     let tail = normal_tail(x);
@@ -462,6 +531,7 @@ impl Model {
         notes.extend(of_fit(&alternative.point, Fitted::Observed, Some(0.0), poi));
         notes.extend(negative_background(self, &free, poi)?);
         let mu_hat = free.theta[poi];
+        let outwards = if mu_hat > 0.0 { 0.0 } else { free.gradient[poi] };
         let observed = Curve {
             profile,
             data: Fitted::Observed,
@@ -479,7 +549,9 @@ impl Model {
             points: Vec::new(),
         };
         let width = self.width_on_expected(&alternative, poi);
-        let mut limits = Limits { kind, level, tolerance, highest, asimov, observed };
+        let drawn_to = mu_hat - outwards * width.map_or(0.0, |width| width * width);
+        let mut limits =
+            Limits { kind, level, tolerance, highest, width, drawn_to, asimov, observed };
         let mut expected = [f64::NAN; 5];
         let mut missing = Vec::new();
         let mut settle = |band: Option<usize>, found: Result<f64, WhyNoLimit>| match found {
@@ -496,7 +568,7 @@ impl Model {
         let first = width.map_or(mu_hat.abs().max(0.1), |width| width * limits.root_of(2));
         expected[2] = settle(Some(2), limits.find(Target::Band(2), first));
         let mut scale = if expected[2].is_finite() { expected[2] } else { first };
-        for band in [1, 0, 3, 4] {
+        for band in [4, 0, 3, 1] {
             let [this, median] = [limits.root_of(band), limits.root_of(2)];
             let first = scale * this / median;
             expected[band] = settle(Some(band), limits.find(Target::Band(band), first));

@@ -1,6 +1,7 @@
 //! Tests of hypotheses, limits, discovery, profiles (arXiv:1007.1727, as pyhf defines them).
 
 mod error;
+mod hermite;
 mod hypotest;
 mod interval;
 mod limit;

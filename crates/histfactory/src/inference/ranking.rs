@@ -12,7 +12,7 @@ pub struct Pull {
     pub parameter: usize,
     /// (θ̂ − auxiliary) in units of the width before the fit.
     pub pull: f64,
-    /// The width after the fit in units of that before.
+    /// The width after the fit in units of that before; NaN where the curvature does not determine it.
     pub constraint: f64,
 }
 
@@ -62,7 +62,7 @@ impl Model {
                 Some(Pull {
                     parameter,
                     pull: (fit.theta[parameter] - centre) / width,
-                    constraint: covariance.variance(parameter).sqrt() / width,
+                    constraint: covariance.sigma(parameter) / width,
                 })
             })
             .collect())

@@ -241,10 +241,9 @@ impl<'a> Profile<'a> {
             self.latest = Some(anchor.to_vec());
             let from = anchor[self.poi];
             let search = self.options.search;
-            for part in PATH {
+            for (part, looks_around) in PATH {
                 let is_there = part == 1.0;
-                let looks = is_there || (part >= 0.5 && part < 1.0);
-                self.options.search = if looks { search } else { Search::Descent };
+                self.options.search = if looks_around { search } else { Search::Descent };
                 let fit = self.at(from + part * (value - from));
                 self.options.search = search;
                 match fit {
@@ -259,8 +258,21 @@ impl<'a> Profile<'a> {
     }
 }
 
-/// The values of a path, in parts of the whole way: there, beyond and back.
-const PATH: [f64; 10] = [0.0625, 0.125, 0.25, 0.5, 0.7, 1.0, 2.0, 1.0, 1.1, 1.0];
+/// The values of a path, in parts of the whole way: there, beyond and back. Where it says so the search
+/// for other minima is repeated.
+const PATH: [(f64, bool); 11] = [
+    (0.0625, false),
+    (0.125, false),
+    (0.25, false),
+    (0.5, true),
+    (0.7, true),
+    (1.0, true),
+    (2.0, false),
+    (1.4, true),
+    (1.0, true),
+    (1.1, false),
+    (1.0, true),
+];
 
 impl TestKind {
     /// The value of the parameter of interest that is tested: discovery tests zero whatever is asked.
