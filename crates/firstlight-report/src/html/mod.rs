@@ -6,7 +6,7 @@ mod break_even;
 mod card;
 mod case;
 mod findings;
-mod glossary;
+pub(crate) mod glossary;
 mod imports;
 mod ledger;
 mod manifest;
@@ -49,13 +49,25 @@ pub struct Around<'a> {
     pub question: Option<&'a str>,
     /// What recording cost the arms.
     pub traced: Option<&'a SuiteTraceDocument>,
+    /// All arms that the suite declares, chosen or not: they keep their looks.
+    pub declared: &'a [String],
+    /// The snapshot that the page was made from.
+    pub seal: Option<Seal<'a>>,
+}
+
+/// What is known of a snapshot as a whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Seal<'a> {
+    pub id: &'a str,
+    /// Whether every rule of `firstlight verify` held when the page was made.
+    pub verified: bool,
 }
 
 /// The whole page.
 pub fn page(document: &RunDocument, around: Around<'_>) -> String {
-    let model = Model::new(document);
+    let model = Model::beside(document, around.declared);
     let body = html! {
-        (header(&model, around.question))
+        (header(&model, around))
         (contents(&model, around))
         main id="main" { (results(&model, around.traced)) }
         footer {
@@ -69,25 +81,31 @@ pub fn page(document: &RunDocument, around: Around<'_>) -> String {
 
 /// What every page shares: the policy, the style, the script, and a way past the contents.
 pub(crate) fn frame(title: &str, body: &Markup) -> String {
+    frame_with(title, body, &[])
+}
+
+/// The same with more scripts.
+pub(crate) fn frame_with(title: &str, body: &Markup, more: &[&'static str]) -> String {
+    let scripts = [&[SCRIPT], more].concat();
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(title))
+            (head(title, &scripts))
             body {
                 a class="skip" href="#main" { "Skip to the results" }
                 (body)
-                script { (PreEscaped(SCRIPT)) }
+                @for script in &scripts { script { (PreEscaped(script)) } }
             }
         }
     }
     .into_string()
 }
 
-fn head(title: &str) -> Markup {
+fn head(title: &str, scripts: &[&str]) -> Markup {
     html! {
         head {
             meta charset="utf-8";
-            meta http-equiv="Content-Security-Policy" content=(policy::policy(&STYLE, SCRIPT));
+            meta http-equiv="Content-Security-Policy" content=(policy::policy(&STYLE, scripts));
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="referrer" content="no-referrer";
             title { (title.replace(is_invisible, " ")) }
@@ -96,7 +114,7 @@ fn head(title: &str) -> Markup {
     }
 }
 
-fn header(model: &Model<'_>, question: Option<&str>) -> Markup {
+fn header(model: &Model<'_>, around: Around<'_>) -> Markup {
     let document = model.document;
     let day = document.created.get(..10).unwrap_or(&document.created);
     html! {
@@ -108,8 +126,15 @@ fn header(model: &Model<'_>, question: Option<&str>) -> Markup {
                     @if let Some(python) = &document.environment.python { ", " (python) }
                 }
             }
-            @if let Some(question) = question { p class="question" { (question) } }
+            @if let Some(question) = around.question { p class="question" { (question) } }
             @if let Some(control) = &document.control { (verdicts::control(control)) }
+            @if let Some(Seal { id, verified }) = around.seal {
+                p class="seal" {
+                    @if verified { (verdicts::badge_of("v-faster", "verified ✓")) }
+                    @else { (verdicts::badge_of("v-slower", "verification failed")) }
+                    " " (glossary::term("snapshot")) " " code { (id) }
+                }
+            }
             @if !document.complete {
                 p class="warning" { "This run ended before it had taken all samples that it was asked for." }
             }
