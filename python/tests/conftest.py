@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,23 @@ def browser() -> Iterator[Browser]:
     browser = Browser(program)
     yield browser
     browser.close()
+
+
+AXE = "axe-core@4.10.3"
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """axe-core, which finds what a screen reader or a keyboard cannot use; installed once by npm."""
+    folder = ROOT / "target" / "axe"
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists():
+        npm = shutil.which("npm")
+        if npm is None:
+            pytest.fail(f"no npm on the path: {AXE} cannot be installed")
+        install = [npm, "install", "--silent", "--no-save", "--prefix", str(folder), AXE]
+        subprocess.run(install, check=True, capture_output=True, timeout=300)
+    return script.read_text()
 
 
 @pytest.fixture(scope="session")

@@ -103,6 +103,8 @@ def assert_in_order(browser: Browser) -> None:
         " || [...t.querySelectorAll('th')].some(th => !th.scope)).length"
     )
     assert browser.run(unnamed) == 0
+    unlabelled = "document.querySelectorAll('.scroll[tabindex]:not([aria-label])').length"
+    assert browser.run(unlabelled) == 0
     ids = browser.run("[...document.querySelectorAll('[id]')].map(one => one.id)")
     assert len(ids) == len(set(ids))
 
@@ -121,7 +123,19 @@ def assert_named(browser: Browser) -> list[str]:
     return roles
 
 
+def assert_accessible(browser: Browser, axe: str) -> None:
+    """axe-core finds no violation, folded or not."""
+    browser.run(UNFOLD)
+    browser.run(axe + ";undefined")
+    found = browser.run(
+        "axe.run(document, {resultTypes: ['violations']}).then(result => result.violations"
+        ".map(one => [one.id, one.nodes.length, one.nodes[0].html.slice(0, 200)]))"
+    )
+    assert not found, found[:5]
+
+
 def assert_stands_out(browser: Browser) -> None:
     """Text and marks differ enough from what is behind them."""
     browser.run(UNFOLD)
-    assert browser.run(CONTRAST) == []
+    poor = browser.run(CONTRAST)
+    assert not poor, poor[:5]

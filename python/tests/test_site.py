@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -59,7 +60,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def all_pages(site: Path) -> list[Path]:
     [case] = (site / "cases").iterdir()
-    return [site / "index.html", case, *sorted((site / "snapshots").iterdir())]
+    kinds = [site / name for name in ("index.html", "table.html", "compare.html")]
+    return [*kinds, case, *sorted((site / "snapshots").iterdir())]
 
 
 @pytest.mark.parametrize("width", [320, 1280])
@@ -101,7 +103,7 @@ def test_every_link_leads_to_a_page_that_is_there(browser: Browser, site: Path) 
 def test_the_history_has_a_point_for_every_snapshot_and_tells_what_it_is(
     browser: Browser, site: Path
 ) -> None:
-    browser.open(all_pages(site)[1])
+    browser.open(all_pages(site)[3])
     charts = browser.run(
         "[...document.querySelectorAll('svg.history')]"
         ".map(chart => chart.querySelectorAll('.point').length)"
@@ -127,7 +129,7 @@ def test_the_history_has_a_point_for_every_snapshot_and_tells_what_it_is(
 
 
 def test_the_regression_is_listed_and_the_table_can_be_sorted(browser: Browser, site: Path) -> None:
-    browser.open(site / "index.html")
+    browser.open(site / "table.html")
     listed = browser.run(
         "[...document.querySelectorAll('section[aria-labelledby=regressions] tbody tr')]"
         ".map(row => row.textContent)"
@@ -146,6 +148,75 @@ def test_the_regression_is_listed_and_the_table_can_be_sorted(browser: Browser, 
         )
         assert len(keys) == 4
         assert keys == sorted(keys, reverse=reverse)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing_on_any_page(browser: Browser, site: Path, axe: str, dark: bool) -> None:
+    for page in all_pages(site)[:5]:
+        browser.open(page, dark=dark)
+        pages.assert_accessible(browser, axe)
+
+
+def test_the_filter_hides_cards_and_its_choice_is_in_the_address(
+    browser: Browser, site: Path
+) -> None:
+    browser.open(site / "index.html")
+    shown = "[...document.querySelectorAll('.tile')].filter(one => !one.hidden).length"
+    assert browser.run(shown) == 1
+    search = "document.querySelector('#filter [name=text]')"
+    for text, expected in (("no such suite", 0), ("naps", 1)):
+        browser.run(f"{search}.value = '{text}'")
+        browser.run(f"{search}.dispatchEvent(new Event('input', {{bubbles: true}}))")
+        assert browser.run(shown) == expected
+        assert browser.run("document.getElementById('found').textContent") == f"{expected} of 1"
+    assert browser.run("location.hash") == "#text=naps"
+    arms = browser.run("[...document.querySelector('[name=arms]').options].map(one => one.value)")
+    assert arms == ["", "long-nap", "nap"]
+
+
+def test_two_snapshots_are_compared_as_the_program_does(browser: Browser, site: Path) -> None:
+    browser.open(site / "compare.html")
+    rows = "[...document.querySelectorAll('#changes tr')].map(row => row.textContent)"
+    last = browser.run(rows)
+    # The last run was slower in both arms of the warm regime.
+    assert sum("warm" in row and "slower" in row for row in last) == 2
+    made = browser.run(
+        "[...document.querySelectorAll('section[aria-labelledby=newest] tbody tr')]"
+        ".map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+    own = browser.run(
+        "[...document.querySelectorAll('#changes tr')]"
+        ".map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+    numbers = re.compile(r"[+−]?[\d.]+")
+    compared = 0
+    for case, arm, regime, _, _, change, verdict in own:
+        [theirs] = [row for row in made if row[:3] == [case, arm, regime]]
+        assert theirs[4] == verdict
+        for mine, other in zip(numbers.findall(change), numbers.findall(theirs[3])):
+            one, two = (float(text.replace("−", "-")) for text in (mine, other))
+            # Ratios of times: one per cent of the ratio is more than the expansion is off.
+            assert abs(one - two) < 0.02 * (100 + abs(two)), (change, theirs[3])
+            compared += 1
+    assert compared >= 6
+    browser.run("document.querySelector('#chooser [name=all]').click()")
+    assert len(browser.run(rows)) == 4
+    first = "[...document.querySelector('[name=before]').options].map(one => one.value).pop()"
+    browser.run(f"document.querySelector('[name=after]').value = {first}")
+    browser.run(f"document.querySelector('[name=before]').value = {first}")
+    browser.run("document.querySelector('#chooser form').dispatchEvent(new Event('input'))")
+    assert all("equivalent" in row or "inconclusive" in row for row in browser.run(rows))
+    assert "before=" in browser.run("location.hash")
+
+
+def test_without_scripts_the_pages_say_it_all(browser: Browser, site: Path) -> None:
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    for page, words in (("index.html", "nap"), ("compare.html", "relevant change")):
+        browser.open(site / page)
+        text = browser.call("Runtime.evaluate", expression="document.body.innerText")
+        assert words in text["result"]["value"]
+        assert "Search" not in text["result"]["value"]
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
 def test_what_was_refused_is_named_without_a_number(browser: Browser, site: Path) -> None:

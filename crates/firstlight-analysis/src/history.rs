@@ -20,6 +20,7 @@ pub fn figures(document: &RunDocument) -> Vec<CaseFigures> {
         name: case.name.clone(),
         parameters: case.parameters.clone(),
         margin: case.margin,
+        headline: String::new(),
         figures: all(case)
             .map(|(arm, of)| figure(document, arm, of, &failed, case.margin))
             .collect(),
@@ -63,14 +64,16 @@ fn figure(
 /// Every figure that has one before it, newer snapshots after older ones. The snapshots must be in
 /// the order of time.
 pub fn steps(history: &[Published]) -> Vec<Step> {
-    type Place<'a> = (&'a str, &'a str, Option<&'a str>, Option<u32>, Option<&'a str>);
+    type On<'a> = (Option<&'a str>, Option<u32>, Option<&'a str>, Option<&'a str>);
+    type Place<'a> = (&'a str, &'a str, On<'a>);
     let mut last: HashMap<Place<'_>, usize> = HashMap::new();
     let mut steps = Vec::new();
     for (after, snapshot) in history.iter().enumerate() {
         let begin = steps.len();
         let Machine { cpu, cores, kernel, .. } = &snapshot.machine;
         for case in &snapshot.cases {
-            let place = (&*snapshot.suite, &*case.name, cpu.as_deref(), *cores, kernel.as_deref());
+            let on = (cpu.as_deref(), *cores, kernel.as_deref(), snapshot.gpu.as_deref());
+            let place = (&*snapshot.suite, &*case.name, on);
             let Some(before) = last.insert(place, after) else { continue };
             let known = history[before].case(&case.name).into_iter();
             let found = known.flat_map(|known| compare(known, case));
@@ -121,6 +124,7 @@ mod tests {
             created: String::new(),
             at,
             suite: "s".into(),
+            name: String::new(),
             suite_digest: "d".into(),
             harness: "1".into(),
             machine: Machine {
@@ -129,11 +133,13 @@ mod tests {
                 memory_bytes: None,
                 kernel: Some(kernel.into()),
             },
+            gpu: None,
             complete: true,
             cases: vec![CaseFigures {
                 name: "c".into(),
                 parameters: BTreeMap::new(),
                 margin: 0.05,
+                headline: String::new(),
                 figures: vec![figure],
             }],
         }

@@ -120,7 +120,7 @@ fn a_long_series_keeps_its_extremes() {
     let regimes = &mut document.cases[0].arms[0].regimes;
     let warm = regimes.iter_mut().find(|of| of.regime == Regime::Warm).unwrap();
     warm.samples[0].valid = false;
-    assert!(page(&document, Around::default()).contains("data-columns=\"240\""));
+    assert!(page(&document, Around::default()).contains("data-columns=\"200\""));
     let model = Model::new(&document);
     let series = &model.cases[0].warm[0].processes[0];
     assert_eq!((series.low, series.high), (1_000.0, 78_000.0));

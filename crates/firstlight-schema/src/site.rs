@@ -12,7 +12,7 @@ use crate::suite::{Regime, Scalar};
 use crate::version::{Build, SchemaId, Version};
 
 pub const NAME: &str = "site";
-pub const VERSION: Version = Version { major: 1, minor: 0 };
+pub const VERSION: Version = Version { major: 1, minor: 1 };
 
 /// The name of the document in a site's folder.
 pub const STATE: &str = "site.json";
@@ -66,10 +66,16 @@ pub struct Published {
     pub created: String,
     pub at: f64,
     pub suite: String,
+    /// The file or folder that it was read from.
+    #[serde(default)]
+    pub name: String,
     pub suite_digest: String,
     /// The version of the firstlight that measured.
     pub harness: String,
     pub machine: Machine,
+    /// Its GPUs with driver and CUDA version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu: Option<String>,
     pub complete: bool,
     pub cases: Vec<CaseFigures>,
 }
@@ -80,6 +86,9 @@ pub struct CaseFigures {
     pub name: String,
     pub parameters: BTreeMap<String, Scalar>,
     pub margin: f64,
+    /// Its most important answer.
+    #[serde(default)]
+    pub headline: String,
     pub figures: Vec<Figure>,
 }
 
@@ -115,7 +124,7 @@ impl Published {
     /// Whether both were measured on the same machine in the same state of its system.
     pub fn is_beside(&self, other: &Self) -> bool {
         let (a, b) = (&self.machine, &other.machine);
-        a.cpu == b.cpu && a.cores == b.cores && a.kernel == b.kernel
+        a.cpu == b.cpu && a.cores == b.cores && a.kernel == b.kernel && self.gpu == other.gpu
     }
 
     pub fn case(&self, name: &str) -> Option<&CaseFigures> {

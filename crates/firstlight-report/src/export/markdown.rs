@@ -8,6 +8,7 @@ use firstlight_schema::run::{CaseResult, RunDocument};
 
 use crate::words::findings::{Place, Told, of_the_case, of_the_machine};
 use crate::words::format::is_invisible;
+use crate::words::machine::machine;
 use crate::words::row::Row;
 use crate::words::verdict::{answer, times};
 
@@ -115,16 +116,12 @@ fn findings(text: &mut String, all: &[Told]) {
 }
 
 fn conditions(text: &mut String, document: &RunDocument) {
-    let machine = &document.machine;
-    let cpu = machine.cpu.as_deref().unwrap_or("unknown processor");
-    let cores = machine.cores.map_or_else(|| "unknown".to_owned(), |cores| cores.to_string());
     let complete = if document.complete { "" } else { "; **not complete**" };
     line(
         text,
         &format!(
-            "\n{}, {} cores, {}, seed {}, firstlight {}{complete}",
-            plain(cpu),
-            cores,
+            "\n{}, {}, seed {}, firstlight {}{complete}",
+            plain(&machine(document)),
             plain(&document.created),
             document.seed,
             plain(&document.firstlight.version),

@@ -4,6 +4,7 @@ use firstlight_schema::run::CaseResult;
 use firstlight_schema::suite::Regime;
 use maud::{Markup, html};
 
+use super::glossary::term;
 use super::name;
 use crate::model::Case;
 use crate::svg::{arm_class, break_even, totals};
@@ -19,6 +20,7 @@ pub(super) fn card(id: &str, case: &Case<'_>) -> Markup {
                 @if !rest.is_empty() {
                     ul { @for one in rest { li { bdi { (sentence(one)) } } } }
                 }
+                p class="note" { "Reproduce: " code { (case.rerun) } }
                 @if !case.findings.is_empty() {
                     p class="soft" {
                         a href={ "#" (id) "-findings" } {
@@ -54,7 +56,7 @@ fn picture(id: &str, case: &Case<'_>) -> Option<Markup> {
     };
     Some(html! {
         figure {
-            figcaption class="soft" { "Total time from the start of the process, against calls" }
+            figcaption class="soft" { "Total time against calls, " (term(Regime::ColdClean.name())) }
             (picture)
         }
     })

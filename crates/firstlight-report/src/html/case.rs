@@ -19,8 +19,8 @@ pub(super) fn case(of: &Case<'_>) -> Markup {
             @if let Some(commands) = card::commands(of.of) { (commands) }
             (card::card(id, of))
             (ledger::ledgers(id, of))
-            p class="note" { "Reproduce: " code { (of.rerun) } }
             h3 { "Times" }
+            p class="note" { "Each " (term("arm")) " in each " (term("regime")) ". Times of whole processes are medians, times per call are means." }
             (table("Time of each arm in each regime", Order::Sortable, &HEADS, &rows(of)))
             (answer("Overhead", "Time of a call beyond the baseline of each arm", tables::overheads(of.of)))
             (answer("The planted mistake", "The number that would have been published, and the right one", tables::planted(of.of)))

@@ -2,11 +2,16 @@
 
 use maud::{Markup, html};
 
-const WORDS: [(&str, &str); 9] = [
+const WORDS: [(&str, &str); 14] = [
     ("cold-clean", "a fresh process with empty compilation caches"),
     ("cold-primed", "a fresh process whose compilation caches an earlier process has filled"),
     ("warm", "calls in a process that has already compiled and warmed up"),
     ("fresh", "whole processes that another tool timed"),
+    ("case", "one piece of work, with its parameters"),
+    ("regime", "how a measurement starts: cold-clean, cold-primed, warm or fresh"),
+    ("snapshot", "a stored run with its raw readings, identified by their checksum"),
+    ("steady state", "the part of a warm process in which calls no longer get faster or slower"),
+    ("time to first result", "from the start of the process to the end of its first call"),
     ("arm", "one of the ways of doing the same work that a suite compares"),
     (
         "A/A control",
@@ -18,7 +23,7 @@ const WORDS: [(&str, &str); 9] = [
 ];
 
 /// A word with its explanation, which a pointer shows and a link leads to.
-pub(super) fn term(word: &str) -> Markup {
+pub(crate) fn term(word: &str) -> Markup {
     let known = WORDS.iter().find(|(known, _)| *known == word);
     html! {
         @if let Some((_, meaning)) = known {
@@ -31,7 +36,7 @@ fn anchor(word: &str) -> String {
     format!("word-{}", word.replace([' ', '/'], "-").to_lowercase())
 }
 
-pub(super) fn glossary() -> Markup {
+pub(crate) fn glossary() -> Markup {
     html! {
         section aria-labelledby="glossary" {
             h2 id="glossary" { "Glossary" }

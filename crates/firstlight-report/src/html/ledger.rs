@@ -22,7 +22,8 @@ pub(super) fn ledgers(id: &str, case: &Case<'_>) -> Markup {
         .collect();
     let (first, others) = visible(&case.ledgers);
     html! {
-        h3 { "Where the time to first result goes" }
+        h3 { "Where the " (term("time to first result")) " goes" }
+        p class="note" { "The " (term("ledger")) " of each " (term("arm")) ", mean over its valid processes." }
         (bars(id, &first, longest))
         @if !others.is_empty() {
             details { summary { "Other regimes" } (bars(&format!("{id}-other"), &others, longest)) }

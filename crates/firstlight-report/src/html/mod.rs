@@ -6,7 +6,7 @@ mod break_even;
 mod card;
 mod case;
 mod findings;
-mod glossary;
+pub(crate) mod glossary;
 mod imports;
 mod ledger;
 mod manifest;
@@ -38,7 +38,7 @@ pub use trace::trace_page;
 pub use trace_comparison::trace_comparison_page;
 
 /// The rules that a page has whatever it shows, and the colours of phases and arms.
-static STYLE: LazyLock<String> =
+pub(crate) static STYLE: LazyLock<String> =
     LazyLock::new(|| [include_str!("style.css"), &phases::rules(), &looks::rules()].concat());
 const SCRIPT: &str = include_str!("script.js");
 
@@ -51,13 +51,25 @@ pub struct Around<'a> {
     pub question: Option<&'a str>,
     /// What recording cost the arms.
     pub traced: Option<&'a SuiteTraceDocument>,
+    /// All arms that the suite declares, chosen or not: they keep their looks.
+    pub declared: &'a [String],
+    /// The snapshot that the page was made from.
+    pub seal: Option<Seal<'a>>,
+}
+
+/// What is known of a snapshot as a whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Seal<'a> {
+    pub id: &'a str,
+    /// Whether every rule of `firstlight verify` held when the page was made.
+    pub verified: bool,
 }
 
 /// The whole page.
 pub fn page(document: &RunDocument, around: Around<'_>) -> String {
-    let model = Model::new(document);
+    let model = Model::beside(document, around.declared);
     let body = html! {
-        (header(&model, around.question))
+        (header(&model, around))
         (contents(&model, around))
         main id="main" { (results(&model, around.traced)) }
         footer {
@@ -71,30 +83,36 @@ pub fn page(document: &RunDocument, around: Around<'_>) -> String {
 
 /// What every page shares: the policy, the style, the script, and a way past the contents.
 pub(crate) fn frame(title: &str, body: &Markup) -> String {
-    frame_with(title, body, &STYLE, SCRIPT)
+    frame_with(title, body, &STYLE, &[])
 }
 
-/// The same with another style and script.
-fn frame_with(title: &str, body: &Markup, style: &str, script: &str) -> String {
+/// The same with another style and more scripts.
+pub(crate) fn frame_with(
+    title: &str,
+    body: &Markup,
+    style: &str,
+    more: &[&'static str],
+) -> String {
+    let scripts = [&[SCRIPT], more].concat();
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(title, style, script))
+            (head(title, style, &scripts))
             body {
                 a class="skip" href="#main" { "Skip to the results" }
                 (body)
-                script { (PreEscaped(script)) }
+                @for script in &scripts { script { (PreEscaped(script)) } }
             }
         }
     }
     .into_string()
 }
 
-fn head(title: &str, style: &str, script: &str) -> Markup {
+fn head(title: &str, style: &str, scripts: &[&str]) -> Markup {
     html! {
         head {
             meta charset="utf-8";
-            meta http-equiv="Content-Security-Policy" content=(policy::policy(style, script));
+            meta http-equiv="Content-Security-Policy" content=(policy::policy(style, scripts));
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="referrer" content="no-referrer";
             title { (title.replace(is_invisible, " ")) }
@@ -103,7 +121,7 @@ fn head(title: &str, style: &str, script: &str) -> Markup {
     }
 }
 
-fn header(model: &Model<'_>, question: Option<&str>) -> Markup {
+fn header(model: &Model<'_>, around: Around<'_>) -> Markup {
     let document = model.document;
     let day = document.created.get(..10).unwrap_or(&document.created);
     html! {
@@ -115,8 +133,15 @@ fn header(model: &Model<'_>, question: Option<&str>) -> Markup {
                     @if let Some(python) = &document.environment.python { ", " (python) }
                 }
             }
-            @if let Some(question) = question { p class="question" { (question) } }
+            @if let Some(question) = around.question { p class="question" { (question) } }
             @if let Some(control) = &document.control { (verdicts::control(control)) }
+            @if let Some(Seal { id, verified }) = around.seal {
+                p class="seal" {
+                    @if verified { (verdicts::badge_of("v-faster", "verified ✓")) }
+                    @else { (verdicts::badge_of("v-slower", "verification failed")) }
+                    " " (glossary::term("snapshot")) " " code { (id) }
+                }
+            }
             @if !document.complete {
                 p class="warning" { "This run ended before it had taken all samples that it was asked for." }
             }

@@ -4,12 +4,14 @@ use sha2::{Digest, Sha256};
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-pub(super) fn policy(style: &str, script: &str) -> String {
+pub(super) fn policy(style: &str, scripts: &[&str]) -> String {
+    let scripts: Vec<String> =
+        scripts.iter().map(|script| format!("'sha256-{}'", hash(script))).collect();
     format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; \
+        "default-src 'none'; style-src 'sha256-{}'; script-src {}; base-uri 'none'; \
          form-action 'none'",
         hash(style),
-        hash(script)
+        scripts.join(" ")
     )
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn table(caption: &str, order: Order, heads: &[Head<'_>], rows: &[Vec
         Order::Fixed => "wide",
     };
     html! {
-        div class="scroll" role="region" aria-label=(caption) tabindex="0" {
+        div class="scroll" role="group" aria-label=(caption) tabindex="0" {
             table class=(class) {
                 caption { (caption) }
                 thead { tr { @for head in heads { (heading(head)) } } }

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use super::trace_steps::{steps, timeline};
 use super::trace_tables::{compilations, events, host, programs};
-use super::{SCRIPT, STYLE, frame_with, name};
+use super::{STYLE, frame_with, name};
 use crate::words::format::{bytes, count, duration};
 use crate::words::trace::{Answer, answer, median_step};
 
@@ -47,8 +47,7 @@ pub fn trace_page(document: &TraceDocument) -> String {
             ", which `firstlight trace --format json` prints."
         }
     };
-    let script = [SCRIPT, TRACE_SCRIPT].concat();
-    frame_with(&answer.text.replace('`', ""), &body, &TRACE_STYLE, &script)
+    frame_with(&answer.text.replace('`', ""), &body, &TRACE_STYLE, &[TRACE_SCRIPT])
 }
 
 fn header(document: &TraceDocument, answer: &Answer) -> Markup {

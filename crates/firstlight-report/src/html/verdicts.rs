@@ -11,11 +11,9 @@ use crate::model::Model;
 use crate::svg::{Forest, forest_axis, forest_row, verdict_class};
 use crate::words::verdict::{times, verdict};
 
-const HEADS: [Head<'static>; 7] = [
+const HEADS: [Head<'static>; 5] = [
     Head::Text("case"),
-    Head::Text("arm"),
     Head::Text("verdict"),
-    Head::Text("against"),
     Head::Text("regime"),
     Head::Number("ratio"),
     Head::Text("95 % interval"),
@@ -31,9 +29,11 @@ pub(super) fn overview(model: &Model<'_>) -> Markup {
                 p { "Nothing was compared: every case has one arm." }
             } @else {
                 p class="note" {
-                    "The ratio is the time of the arm over the time of the arm it is compared with: below 1 is faster."
+                    "The ratio is the time of the " (term("arm")) " over the time of the arm it is compared with: below 1 is faster. Differences within the " (term("margin")) " do not matter."
                 }
-                (table("All verdicts of this run", Order::Sortable, &HEADS, &rows(&all)))
+                div class="verdicts" {
+                    (table("All verdicts of this run", Order::Sortable, &HEADS, &rows(&all)))
+                }
             }
         }
     }
@@ -45,9 +45,7 @@ fn rows(all: &[&Comparison]) -> Vec<Vec<Cell>> {
             let interval = of.ratio.and_then(|ratio| ratio.interval);
             vec![
                 Cell::Text(name(&of.case)),
-                Cell::Text(name(&of.arm)),
-                Cell::Word(badge(of)),
-                Cell::Text(name(&of.against)),
+                Cell::Long(html! { (badge(of)) " " bdi { (verdict(of)) } }),
                 Cell::Word(html! { (term(of.regime.name())) }),
                 Cell::Number(
                     of.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point)),
@@ -63,6 +61,11 @@ fn rows(all: &[&Comparison]) -> Vec<Vec<Cell>> {
 
 pub(crate) fn badge(of: &Comparison) -> Markup {
     html! { span class={ "badge " (verdict_class(of.verdict)) } { (of.verdict) } }
+}
+
+/// A badge of its own words.
+pub(crate) fn badge_of(class: &str, word: &str) -> Markup {
+    html! { span class={ "badge " (class) } { (word) } }
 }
 
 pub(super) fn control(of: &AgainResult) -> Markup {
@@ -93,14 +96,14 @@ pub(super) fn forest(id: &str, case: &CaseResult) -> Markup {
     html! {
         h3 { "Verdicts against the margin" }
         p class="note" {
-            "Time over the time of " (name(&case.reference)) ", with its 95 % interval. The grey field is the margin of "
+            "Time over the time of " (name(&case.reference)) ", with its 95 % interval. The grey field is the " (term("margin")) " of "
             (case.margin * 100.0) " % that does not matter."
         }
         ul class="rows" {
             @for (index, of) in case.comparisons.iter().enumerate() {
                 li {
                     div class="label" {
-                        (badge(of)) " " strong { (of.regime) } ": " bdi { (verdict(of)) }
+                        (badge(of)) " " strong { (term(of.regime.name())) } ": " bdi { (verdict(of)) }
                         @if let Some(p) = of.adjusted_p {
                             span class="soft" { " " (probability(p)) " after Holm" }
                         }

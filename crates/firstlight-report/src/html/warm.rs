@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::glossary::term;
 use super::name;
 use super::table::{Cell, Head, Order, table};
 use crate::model::{Case, Drawn, Series, WarmArm};
@@ -15,7 +16,7 @@ pub(super) fn warm(id: &str, case: &Case<'_>) -> Markup {
     html! {
         h3 { "Warm calls in order" }
         p class="note" {
-            "The process closest to the median, and those that stand out, with their calls from left to right. The shaded field is the steady part. Thin lines are the means of stretches of one level. Dashed lines mark a compilation or another disturbance in the window."
+            "The process closest to the median, and those that stand out, with their calls from left to right. The shaded field is the " (term("steady state")) ". Thin lines are the means of stretches of one level. Dashed lines mark a compilation or another disturbance in the window."
         }
         @for (index, arm) in case.warm.iter().enumerate().filter(|(_, arm)| !arm.processes.is_empty()) {
             (of_arm(&format!("{id}-warm-{index}"), case, arm))

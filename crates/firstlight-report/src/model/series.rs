@@ -10,7 +10,7 @@ use firstlight_schema::warm::Window;
 use super::events::{Mark, marks};
 
 /// About as many columns as a picture has; a series with fewer calls is drawn call by call.
-pub const COLUMNS: usize = 240;
+pub const COLUMNS: usize = 200;
 
 /// One arm's warm processes, and the range that holds all their calls.
 #[derive(Debug)]

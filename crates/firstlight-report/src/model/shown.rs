@@ -5,7 +5,7 @@ use firstlight_schema::window::SteadyState;
 use super::series::{Series, WarmArm};
 
 /// More processes that stand out are in the table only.
-const MOST_STANDING_OUT: usize = 3;
+const MOST_STANDING_OUT: usize = 2;
 /// A process this factor away from the median stands out.
 const FAR: f64 = 1.25;
 

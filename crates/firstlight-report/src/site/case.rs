@@ -9,7 +9,7 @@ use super::timeline::{Entry, Timeline, why};
 use super::{Site, links, machine, time, when};
 use crate::html::table::{Cell, Head, Order, table};
 use crate::html::verdicts::badge;
-use crate::html::{frame, name};
+use crate::html::{frame, glossary, name};
 use crate::svg::{Break, HistoryChart, key};
 use crate::words::verdict::times;
 
@@ -41,12 +41,14 @@ pub(super) fn page(all: &Site<'_>, suite: &str, case: &str) -> String {
                 li { a href="#history" { "History" } }
                 li { a href="#machines" { "Machines" } }
                 li { a href="#snapshots" { "Snapshots" } }
+                li { a href="#glossary" { "Glossary" } }
             }
         }
         main id="main" {
             (history(&timeline, &breaks, &cast))
             (machines(&timeline))
             (snapshots(all, &timeline))
+            (glossary::glossary())
         }
         (all.footer())
     };
@@ -72,7 +74,7 @@ fn history(timeline: &Timeline<'_>, breaks: &[Break], cast: &Cast) -> Markup {
                     id: &id, title: &title, lines: &lines, cast, what: what(regime), breaks, days: &days,
                 };
                 @if let Some(picture) = chart.draw() {
-                    figure { figcaption { strong { (regime) } } (picture) }
+                    figure { figcaption { strong { (glossary::term(regime.name())) } } (picture) }
                 }
             }
             @if !breaks.is_empty() {
@@ -83,7 +85,7 @@ fn history(timeline: &Timeline<'_>, breaks: &[Break], cast: &Cast) -> Markup {
     }
 }
 
-fn what(regime: Regime) -> &'static str {
+pub(super) fn what(regime: Regime) -> &'static str {
     match regime {
         Regime::Warm => "time per call",
         Regime::ColdClean | Regime::ColdPrimed => "time to first result",

@@ -1,53 +1,104 @@
-//! The first page: what got slower, the newest result of everything, all snapshots, what was refused.
+//! The first page: whether anything got slower, a card for each suite and machine, what was refused.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use firstlight_schema::estimate::Estimate;
-use firstlight_schema::site::{Figure, Published, Step};
+use firstlight_schema::site::{Published, Step};
 use maud::{Markup, html};
 
+use super::cards::{Card, Standing, cards, tiles};
 use super::timeline::{changes, why};
-use super::{Site, links, machine, time, when};
+use super::{Site, links, machine, when};
 use crate::html::table::{Cell, Head, Order, table};
-use crate::html::verdicts::badge;
-use crate::html::{frame, name};
+use crate::html::{glossary, name};
 use crate::words::format::count;
 use crate::words::verdict::times;
 
+/// More are in the table.
+const MOST_REGRESSIONS: usize = 25;
+
 pub(super) fn page(site: &Site<'_>) -> String {
-    let suites = newest(site);
+    let cards = cards(site);
+    let suites: BTreeSet<&str> = site.snapshots.iter().map(|one| one.suite.as_str()).collect();
     let body = html! {
         header {
-            h1 { "Results" }
+            h1 { (verdict(site)) }
             p class="soft" {
                 (count(site.snapshots.len() as u64, "snapshot")) " of " (count(suites.len() as u64, "suite"))
                 @if !site.refused.is_empty() { ", " (site.refused.len()) " refused" }
+                ". Every number was recomputed from the raw readings of its snapshot."
             }
         }
         nav aria-label="Contents" {
             ul {
+                li { a href="#results" { "Results" } }
                 li { a href="#regressions" { "Regressions" } }
-                @for (index, suite) in suites.keys().enumerate() {
-                    li { a href={ "#suite-" (index) } { (name(suite)) } }
-                }
-                li { a href="#snapshots" { "Snapshots" } }
+                li { a href=(links::TABLE) { "Table of everything" } }
+                li { a href=(links::COMPARE) { "Compare two snapshots" } }
                 @if !site.refused.is_empty() { li { a href="#refused" { "Refused" } } }
+                li { a href="#glossary" { "Glossary" } }
             }
         }
         main id="main" {
-            (regressions(site))
-            @for (index, (suite, rows)) in suites.into_iter().enumerate() {
-                (newest_of(index, suite, &rows))
+            section aria-labelledby="results" {
+                h2 id="results" { "Results" }
+                (filter(site, &cards))
+                (tiles(site, &cards))
             }
-            (snapshots(site))
+            (regressions(site, MOST_REGRESSIONS))
             (refused(site))
+            (glossary::glossary())
         }
         (site.footer())
     };
-    frame("Results", &body)
+    super::framed("Results", &body)
 }
 
-fn regressions(site: &Site<'_>) -> Markup {
+fn verdict(site: &Site<'_>) -> String {
+    let found = site.regressions().count() as u64;
+    let Some(first) = site.snapshots.first() else { return "No snapshots".to_owned() };
+    let since = first.created.get(..10).unwrap_or_default();
+    match found {
+        0 => format!("No regressions since {since}"),
+        _ => format!("{} since {since}", count(found, "regression")),
+    }
+}
+
+/// Hidden until the script that makes it work is there.
+fn filter(site: &Site<'_>, cards: &[Card]) -> Markup {
+    let of = |value: fn(&Published) -> String| -> BTreeSet<String> {
+        cards.iter().map(|card| value(card.snapshot(site))).collect()
+    };
+    let arms: BTreeSet<String> =
+        cards.iter().flat_map(|card| card.arms(site)).map(str::to_owned).collect();
+    let verdicts = Standing::ALL.map(|one| one.name().to_owned()).into();
+    let days = of(|one| one.created.get(..10).unwrap_or_default().to_owned());
+    let choices: [(&str, &str, BTreeSet<String>); 6] = [
+        ("suite", "Suite", of(|one| one.suite.clone())),
+        ("arms", "Arm", arms),
+        ("machine", "Machine", of(machine)),
+        ("gpu", "GPU", of(|one| one.gpu.clone().unwrap_or_else(|| "none".to_owned()))),
+        ("verdict", "Since the last one", verdicts),
+        ("date", "From", days),
+    ];
+    html! {
+        form id="filter" class="filter" hidden {
+            @for (key, label, values) in &choices {
+                label {
+                    (label)
+                    select name=(key) {
+                        option value="" { "all" }
+                        @for value in values { option value=(value) { (value) } }
+                    }
+                }
+            }
+            label { "Search" input type="search" name="text"; }
+            output id="found" class="soft" {}
+        }
+    }
+}
+
+pub(super) fn regressions(site: &Site<'_>, most: usize) -> Markup {
     const HEADS: [Head<'static>; 8] = [
         Head::Text("case"),
         Head::Text("suite"),
@@ -58,17 +109,25 @@ fn regressions(site: &Site<'_>) -> Markup {
         Head::Text("before it"),
         Head::Text("machine, and what else changed"),
     ];
-    let rows: Vec<Vec<Cell>> = site.regressions().map(|step| regression(site, step)).collect();
+    let all = site.regressions().count();
+    let rows: Vec<Vec<Cell>> =
+        site.regressions().take(most).map(|step| regression(site, step)).collect();
     html! {
         section aria-labelledby="regressions" {
             h2 id="regressions" { "Regressions" }
             @if rows.is_empty() {
-                p { "Nothing is known to be slower than in the snapshot before it on the same machine." }
+                p { "No result is slower than in the snapshot before it on the same machine." }
             } @else {
                 p class="note" {
-                    "Slower than in the snapshot before it on the same machine, by more than the case's margin: the whole 95 % interval of the ratio lies above it."
+                    "Slower than in the snapshot before it on the same machine: the whole 95 % interval of the ratio lies above the case's "
+                    (glossary::term("margin")) "."
                 }
                 (table("What got slower, the newest first", Order::Sortable, &HEADS, &rows))
+                @if all > rows.len() {
+                    p class="note" {
+                        (all - rows.len()) " older ones: " a href=(links::TABLE) { "see the table" } "."
+                    }
+                }
             }
         }
     }
@@ -103,97 +162,6 @@ pub(super) fn ratio(of: &Estimate, number: impl Fn(f64) -> String) -> String {
     )
 }
 
-/// The newest snapshot of a case on a machine.
-type Newest<'a> = BTreeMap<(&'a str, String), (usize, &'a Published)>;
-
-fn newest<'a>(site: &Site<'a>) -> BTreeMap<&'a str, Vec<Vec<Cell>>> {
-    let mut found: BTreeMap<&str, Newest<'_>> = BTreeMap::new();
-    for (place, one) in site.snapshots.iter().enumerate() {
-        let of_suite = found.entry(&one.suite).or_default();
-        let on = machine(one);
-        for case in &one.cases {
-            of_suite.insert((&case.name, on.clone()), (place, one));
-        }
-    }
-    let rows = |of: Newest<'a>| {
-        let all = of.into_iter().flat_map(|((case, on), (place, one))| {
-            let figures = one.case(case).map_or(&[][..], |case| &case.figures);
-            figures.iter().map(move |figure| newest_row(site, case, &on, (place, one), figure))
-        });
-        all.collect()
-    };
-    found.into_iter().map(|(suite, of)| (suite, rows(of))).collect()
-}
-
-fn newest_row(
-    site: &Site<'_>,
-    case: &str,
-    on: &str,
-    (place, one): (usize, &Published),
-    figure: &Figure,
-) -> Vec<Cell> {
-    let [time, interval] = time(figure);
-    vec![
-        Cell::Text(case_link(&one.suite, case)),
-        Cell::Text(name(&figure.arm)),
-        Cell::Word(html! { (figure.regime) }),
-        time,
-        interval,
-        Cell::Word(html! {
-            @if let Some(step) = site.step(place, case, figure) { (badge(&step.comparison)) }
-        }),
-        Cell::Word(snapshot_link(one)),
-        Cell::Long(html! { bdi { (on) } }),
-    ]
-}
-
-fn newest_of(index: usize, suite: &str, rows: &[Vec<Cell>]) -> Markup {
-    const HEADS: [Head<'static>; 8] = [
-        Head::Text("case"),
-        Head::Text("arm"),
-        Head::Text("regime"),
-        Head::Number("time"),
-        Head::Text("interval"),
-        Head::Text("against before"),
-        Head::Text("snapshot"),
-        Head::Text("machine"),
-    ];
-    let id = format!("suite-{index}");
-    html! {
-        section aria-labelledby=(id) {
-            h2 id=(id) { (name(suite)) }
-            (table(&format!("The newest of each case and machine, suite {}", index + 1), Order::Sortable, &HEADS, rows))
-        }
-    }
-}
-
-fn snapshots(site: &Site<'_>) -> Markup {
-    const HEADS: [Head<'static>; 5] = [
-        Head::Text("snapshot"),
-        Head::Text("suite"),
-        Head::Text("firstlight"),
-        Head::Text("machine"),
-        Head::Text("id"),
-    ];
-    let row = |one: &Published| {
-        vec![
-            Cell::Text(snapshot_link(one)),
-            Cell::Text(name(&one.suite)),
-            Cell::Text(html! { bdi { (one.harness) } }),
-            Cell::Long(html! { bdi { (machine(one)) } }),
-            Cell::Word(html! { code { (one.id.chars().take(19).collect::<String>()) } }),
-        ]
-    };
-    let rows: Vec<Vec<Cell>> = site.snapshots.iter().rev().map(row).collect();
-    html! {
-        section aria-labelledby="snapshots" {
-            h2 id="snapshots" { "Snapshots" }
-            p class="note" { "The address of a snapshot's page is made of its id, and stays." }
-            (table("All snapshots, the newest first", Order::Sortable, &HEADS, &rows))
-        }
-    }
-}
-
 fn refused(site: &Site<'_>) -> Markup {
     let row = |(file, reason): &(&str, &str)| {
         vec![Cell::Text(name(file)), Cell::Long(html! { bdi { (reason) } })]
@@ -204,17 +172,17 @@ fn refused(site: &Site<'_>) -> Markup {
         @if !rows.is_empty() {
             section aria-labelledby="refused" {
                 h2 id="refused" { "Refused" }
-                p class="note" { "These did not verify. Nothing that they say is shown." }
+                p class="note" { "These snapshots failed verification. None of their numbers is shown." }
                 (table("Snapshots that were refused", Order::Fixed, &heads, &rows))
             }
         }
     }
 }
 
-fn case_link(suite: &str, case: &str) -> Markup {
+pub(super) fn case_link(suite: &str, case: &str) -> Markup {
     html! { a href=(links::case_path(suite, case)) { (name(case)) } }
 }
 
-fn snapshot_link(of: &Published) -> Markup {
+pub(super) fn snapshot_link(of: &Published) -> Markup {
     html! { a href=(links::snapshot_path(&of.id)) { (when(of)) } }
 }

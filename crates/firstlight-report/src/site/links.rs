@@ -7,7 +7,12 @@ use sha2::{Digest, Sha256};
 const MOST_LETTERS: usize = 40;
 const DIGEST_BYTES: usize = 8;
 
-/// The first page, as seen from any other.
+/// The first page, the table and the comparison, as seen from each other.
+pub const INDEX: &str = "index.html";
+pub const TABLE: &str = "table.html";
+pub const COMPARE: &str = "compare.html";
+
+/// The first page, as seen from a folder.
 pub const HOME: &str = "../index.html";
 
 /// The page of a snapshot, named by its id alone.

@@ -1,9 +1,12 @@
 //! Pages over many snapshots: the index, and every case with its history. What is refused appears
 //! with its reason and never with a number.
 
+mod cards;
 mod case;
+mod compare;
 mod index;
 mod links;
+mod table;
 mod timeline;
 
 use std::collections::HashMap;
@@ -13,11 +16,14 @@ use firstlight_schema::comparison::Verdict;
 use firstlight_schema::site::{Figure, Published, Step};
 use maud::{Markup, html};
 
+use crate::html::{STYLE, frame_with};
 use crate::html::table::Cell;
 use crate::words::format::duration;
 use crate::words::row::interval;
 
-pub use links::{HOME, case_path, snapshot_path};
+pub use links::{COMPARE, HOME, INDEX, TABLE, case_path, snapshot_path};
+
+const SCRIPT: &str = include_str!("site.js");
 
 /// A site's snapshots in the order of time, and each against the one before it.
 pub struct Site<'a> {
@@ -69,6 +75,16 @@ impl<'a> Site<'a> {
         index::page(self)
     }
 
+    /// Every result and every snapshot in rows.
+    pub fn table(&self) -> String {
+        table::page(self)
+    }
+
+    /// Two snapshots beside each other.
+    pub fn compare(&self) -> String {
+        compare::page(self)
+    }
+
     /// The history of one case.
     pub fn case(&self, suite: &str, case: &str) -> String {
         case::page(self, suite, case)
@@ -97,12 +113,18 @@ impl<'a> Site<'a> {
 /// A machine in words.
 fn machine(of: &Published) -> String {
     let unknown = || "unknown".to_owned();
+    let gpu = of.gpu.as_ref().map_or_else(String::new, |gpu| format!("{gpu}, "));
     format!(
-        "{}, {} cores, Linux {}",
+        "{gpu}{}, {} cores, Linux {}",
         of.machine.cpu.clone().unwrap_or_else(|| "unknown processor".to_owned()),
         of.machine.cores.map_or_else(unknown, |cores| cores.to_string()),
         of.machine.kernel.clone().unwrap_or_else(unknown),
     )
+}
+
+/// A page of the site, with the script that filters and compares.
+fn framed(title: &str, body: &Markup) -> String {
+    frame_with(title, body, &STYLE, &[SCRIPT])
 }
 
 /// A figure's time and its interval, or the word for why there is none.

@@ -53,7 +53,7 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
                     (name)
                 }
             }
-            (titles("calls", "total time from the start of the process", PLOT))
+            (titles("calls", "total time from the start", PLOT))
             @for total in of.curve.iter().step_by(of.curve.len().div_ceil(TOLD)) {
                 rect class="hover" x=(pc(x.at(total.calls) - 0.012)) y="0" width="2.4%"
                     height=(px(PLOT)) {

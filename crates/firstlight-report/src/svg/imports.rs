@@ -4,13 +4,20 @@ use firstlight_analysis::frames::Frame;
 use maud::{Markup, html};
 
 use super::frame::{Picture, pc, px};
-use crate::words::format::duration;
+use crate::words::format::{duration, fit};
 
 const ROW: f64 = 20.0;
 /// A package narrower than this share of the picture is not drawn.
 const NARROWEST: f64 = 0.01;
 /// The share of the picture that a letter needs.
 const LETTER: f64 = 0.0085;
+
+const FEWEST_LETTERS: usize = 4;
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most a hundred")]
+fn letters(share: f64) -> usize {
+    (share / LETTER - 1.0).max(0.0) as usize
+}
 
 /// All imports of one process; the whole width goes from the first to the end of the last.
 pub(crate) fn imports(id: &str, title: &str, frames: &[Frame]) -> Option<Markup> {
@@ -34,8 +41,12 @@ pub(crate) fn imports(id: &str, title: &str, frames: &[Frame]) -> Option<Markup>
                     width=(pc(share)) height=(px(ROW)) {
                     title { (name) ": " (duration(frame.length().as_f64())) " with its imports" }
                 }
-                @if super::real(name.chars().count() + 1) * LETTER < share {
-                    text class="letter p-import" x=(pc(left + 0.003)) y=(px(top + 14.0)) { (name) }
+                // As many letters as fit: whether a name is drawn does not depend on its length.
+                @let room = letters(share);
+                @if room >= FEWEST_LETTERS {
+                    text class="letter p-import" x=(pc(left + 0.003)) y=(px(top + 14.0)) {
+                        (fit(name, room))
+                    }
                 }
             }
         },

@@ -1,6 +1,6 @@
 //! Total time against calls for all arms of a case, labelled at the ends of the curves.
 
-use firstlight_analysis::cheapest::cost;
+use firstlight_analysis::cheapest::{Cost, cost};
 use firstlight_plot::palette::Cast;
 use firstlight_plot::scale::{Scale, real};
 use firstlight_schema::run::CaseResult;
@@ -10,6 +10,7 @@ use maud::{Markup, html};
 use super::frame::{AXIS, Picture, TITLE, below, beside, line, px, stretched, titles, up};
 use super::looks::arm_class;
 use crate::words::format::{calls, duration};
+use crate::words::headline::headline;
 
 const PLOT: f64 = 220.0;
 const POINTS: usize = 60;
@@ -50,8 +51,15 @@ pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime, cast: &Cast) -> 
         &html! {
             (below(&x.numbers(6), &x, PLOT))
             (beside(&y.durations(5), &y, PLOT))
-            (titles("calls", "total time from the start of the process", PLOT))
+            (titles("calls", "total time from the start", PLOT))
             (stretched(PLOT, &html! {
+                @for (name, _) in &arms {
+                    @if let Some([low, high]) = edges(case, name, cold) {
+                        @let upper = numbers.iter().map(|&n| (x.at(n), up(y.at(high.of(n)), PLOT)));
+                        @let lower = numbers.iter().rev().map(|&n| (x.at(n), up(y.at(low.of(n)), PLOT)));
+                        path class={ "spread " (arm_class(cast, name)) } d=(line(upper.chain(lower)) + "Z") {}
+                    }
+                }
                 @for (name, cost) in &arms {
                     path class={ "curve " (arm_class(cast, name)) }
                         d=(line(numbers.iter().map(|&n| (x.at(n), up(y.at(cost.of(n)), PLOT))))) {
@@ -66,6 +74,17 @@ pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime, cast: &Cast) -> 
             }
         },
     ))
+}
+
+/// The least and the most that an arm costs: both ends of the interval of its first result, and of each
+/// call.
+fn edges(case: &CaseResult, arm: &str, cold: Regime) -> Option<[Cost; 2]> {
+    let regimes = &case.arms.iter().find(|known| known.name == arm)?.regimes;
+    let ends =
+        |regime: Regime| headline(regimes.iter().find(|known| known.regime == regime)?)?.interval;
+    let (first, call) = (ends(cold)?, ends(Regime::Warm)?);
+    let cost = |first_ns: f64, call_ns: f64| Cost { first_ns, call_ns };
+    Some([cost(first.low, call.low), cost(first.high, call.high)])
 }
 
 /// Moves labels down until none overlaps, and all up again where the last would leave the picture.

@@ -44,8 +44,8 @@ pub(super) fn short(page: &mut Page, document: &RunDocument) {
         command(&mut screen, arm, regime);
     } else if document.cases.len() <= FEW_CASES {
         header(&mut screen, document);
-        for case in &document.cases {
-            few(&mut screen, document, case);
+        for (index, case) in document.cases.iter().enumerate() {
+            few(&mut screen, document, case, index == 0);
         }
     } else {
         header(&mut screen, document);
@@ -78,7 +78,8 @@ fn header(screen: &mut Screen, document: &RunDocument) {
 }
 
 /// A case with its answers, times and bars.
-fn few(screen: &mut Screen, document: &RunDocument, case: &CaseResult) {
+fn few(screen: &mut Screen, document: &RunDocument, case: &CaseResult, is_first: bool) {
+    let below = if is_first { Rank::Evidence } else { Rank::Detail };
     let command = cold::commands(document).is_some();
     screen.add(Rank::Answer, true, |page| {
         if command {
@@ -93,14 +94,15 @@ fn few(screen: &mut Screen, document: &RunDocument, case: &CaseResult) {
             0 => screen.add(Rank::Answer, false, |page| {
                 page.cut(&format!("{BOLD}{sentence}{BOLD:#}"), 2);
             }),
-            _ => screen.line(Rank::Evidence, sentence),
+            1 => screen.line(below, sentence),
+            _ => screen.line(Rank::Detail, sentence),
         }
     }
     screen.add(Rank::Evidence, true, |page| times(page, case));
     if command {
         screen.add(Rank::Evidence, false, |page| cold::differences(page, case));
     }
-    screen.add(Rank::Detail, true, |page| bars(page, case));
+    screen.add(below, true, |page| bars(page, case));
     for line in invalid(case) {
         screen.line(Rank::Evidence, &line);
     }

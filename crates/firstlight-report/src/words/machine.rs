@@ -19,7 +19,7 @@ pub(crate) fn machine(document: &RunDocument) -> String {
 }
 
 /// Each kind of device with its number and driver; CUDA's version where a package names it.
-pub(crate) fn gpus(document: &RunDocument) -> Option<String> {
+pub fn gpus(document: &RunDocument) -> Option<String> {
     let gpus = document.before.gpus.as_ref().filter(|gpus| !gpus.is_empty())?;
     let mut kinds: BTreeMap<(&str, Option<&str>), usize> = BTreeMap::new();
     for gpu in gpus {

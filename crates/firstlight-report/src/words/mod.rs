@@ -5,7 +5,7 @@ pub(crate) mod diagnosis;
 pub mod findings;
 pub mod format;
 pub(crate) mod headline;
-pub(crate) mod machine;
+pub mod machine;
 pub(crate) mod regime;
 pub(crate) mod row;
 pub(crate) mod slug;

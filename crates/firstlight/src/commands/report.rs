@@ -2,7 +2,7 @@
 
 use firstlight_engine::store::write_whole;
 use firstlight_report::export::markdown;
-use firstlight_report::html::{Around, page};
+use firstlight_report::html::{Around, Seal, page};
 use firstlight_schema::exit_code::Exit;
 
 use crate::error::Error;
@@ -13,8 +13,16 @@ use crate::settings::{ReportSettings, Wanted};
 pub(crate) fn report(settings: &ReportSettings, printer: &mut Printer) -> Result<Exit, Error> {
     let document = opening::current(&settings.result)?;
     let traced = opening::traced(&settings.result)?;
-    let question = opening::question(&settings.result);
-    let around = Around { home: None, question: question.as_deref(), traced: traced.as_ref() };
+    let declared = opening::declared(&settings.result);
+    let sealed = opening::seal(&settings.result);
+    let seal = sealed.as_ref().map(|(id, verified)| Seal { id, verified: *verified });
+    let around = Around {
+        home: None,
+        question: declared.question.as_deref(),
+        traced: traced.as_ref(),
+        declared: &declared.arms,
+        seal,
+    };
     let page = || page(&document, around);
     match &settings.wanted {
         Wanted::Markdown => printer.data(&markdown(&document)),

@@ -22,7 +22,7 @@ use firstlight_schema::version::{SchemaId, Version};
 use serde::Deserialize;
 
 use crate::error::Error;
-use crate::verification::{parse_records, recompute};
+use crate::verification::{parse_records, recompute, validate};
 
 /// The run's document. A run that was cut short has all that its raw readings give.
 pub(crate) fn run(path: &Path) -> Result<RunDocument, Error> {
@@ -91,22 +91,48 @@ pub(crate) fn traced(path: &Path) -> Result<Option<SuiteTraceDocument>, Error> {
         .map_err(cannot)
 }
 
-/// The question of the stored run's suite, if it has one.
-pub(crate) fn question(path: &Path) -> Option<String> {
+/// What a page takes from the stored run's suite; nothing where it has none.
+pub(crate) fn declared(path: &Path) -> Declared {
     let name = format!("{SUITE}suite.toml");
     let text = if path.is_dir() {
-        fs::read_to_string(path.join(name)).ok()?
+        fs::read_to_string(path.join(name)).ok()
     } else {
-        let files = Files::read(path).ok()?;
-        String::from_utf8(files.get(&name)?.to_vec()).ok()?
+        let content = Files::read(path).ok().and_then(|files| Some(files.get(&name)?.to_vec()));
+        content.and_then(|content| String::from_utf8(content).ok())
     };
-    toml::from_str::<Asked>(&text).ok()?.question
+    let file = text.and_then(|text| toml::from_str::<DeclaredFile>(&text).ok()).unwrap_or_default();
+    let arms = file.arm.into_iter().map(|arm| arm.name).collect();
+    Declared { question: file.question, arms }
 }
 
-/// The question alone: a suite of another version may have keys that are unknown here.
-#[derive(Deserialize)]
-struct Asked {
+/// The question that a suite answers, and the names of all its arms.
+#[derive(Default)]
+pub(crate) struct Declared {
+    pub(crate) question: Option<String>,
+    pub(crate) arms: Vec<String>,
+}
+
+/// These keys alone: a suite of another version may have keys that are unknown here.
+#[derive(Default, Deserialize)]
+struct DeclaredFile {
     question: Option<String>,
+    #[serde(default)]
+    arm: Vec<DeclaredArm>,
+}
+
+#[derive(Deserialize)]
+struct DeclaredArm {
+    name: String,
+}
+
+/// The id of a stored snapshot, and whether it verifies; none for anything else.
+pub(crate) fn seal(path: &Path) -> Option<(String, bool)> {
+    let archive = path.extension().is_some_and(|extension| extension == "zst");
+    if !archive && !(path.is_dir() && is_sealed(path)) {
+        return None;
+    }
+    let validation = validate(&Files::read(path).ok()?, path, None).ok()?;
+    Some((validation.snapshot?, validation.passed))
 }
 
 /// A run without a manifest.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use firstlight_analysis::history::steps;
 use firstlight_engine::store::write_changed;
-use firstlight_report::site::{Site, case_path, snapshot_path};
+use firstlight_report::site::{COMPARE, INDEX, Site, TABLE, case_path, snapshot_path};
 use firstlight_schema::site::{self, Published, STATE, SiteDocument, Source, Standing};
 use firstlight_schema::snapshot::{MANIFEST, ORIGIN, RAW};
 use serde::Serialize;
@@ -122,8 +122,10 @@ fn draw(
     for path in drawn {
         written.extend(path?);
     }
-    if write_changed(&folder.join("index.html"), &site.index())? {
-        written.push("index.html".to_owned());
+    for (path, page) in [(INDEX, site.index()), (TABLE, site.table()), (COMPARE, site.compare())] {
+        if write_changed(&folder.join(path), &page)? {
+            written.push(path.to_owned());
+        }
     }
     Ok(site.regressions().count())
 }

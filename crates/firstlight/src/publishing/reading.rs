@@ -9,8 +9,10 @@ use firstlight_analysis::rebuild::REVISION;
 use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::{Files, read_result};
 use firstlight_engine::store::write_changed;
-use firstlight_report::html::{Around, page};
+use firstlight_report::html::{Around, Seal, page};
 use firstlight_report::site::{HOME, snapshot_path};
+use firstlight_report::words::answer::answers;
+use firstlight_report::words::machine::gpus;
 use firstlight_schema::run::RunDocument;
 use firstlight_schema::site::{Published, Source, Standing};
 use firstlight_schema::validation::{RuleOutcome, ValidationDocument};
@@ -31,16 +33,23 @@ pub(super) struct Read {
 pub(super) fn read(found: &Found, site: &Path) -> Read {
     let source =
         |standing| Source { name: found.name.clone(), stamp: found.stamp.clone(), standing };
-    match verified(&found.path) {
+    let name = found.name.trim_end_matches(".tar.zst");
+    match verified(&found.path, name) {
         Err(reason) => {
             Read { source: source(Standing::Refused { reason }), published: None, page: Ok(None) }
         }
         Ok((published, document)) => {
             let path = snapshot_path(&published.id);
             let traced = opening::traced(&found.path).ok().flatten();
-            let question = opening::question(&found.path);
-            let (home, question) = (Some(HOME), question.as_deref());
-            let page = page(&document, Around { home, question, traced: traced.as_ref() });
+            let declared = opening::declared(&found.path);
+            let around = Around {
+                home: Some(HOME),
+                question: declared.question.as_deref(),
+                traced: traced.as_ref(),
+                declared: &declared.arms,
+                seal: Some(Seal { id: &published.id, verified: true }),
+            };
+            let page = page(&document, around);
             let written = write_changed(&site.join(&path), &page);
             Read {
                 source: source(Standing::Published { id: published.id.clone() }),
@@ -51,7 +60,7 @@ pub(super) fn read(found: &Found, site: &Path) -> Read {
     }
 }
 
-fn verified(path: &Path) -> Result<(Published, RunDocument), String> {
+fn verified(path: &Path, name: &str) -> Result<(Published, RunDocument), String> {
     let files = Files::read(path).map_err(|error| told(&error.into()))?;
     let validation = validate(&files, path, None).map_err(|error| told(&error))?;
     if !validation.passed {
@@ -65,16 +74,22 @@ fn verified(path: &Path) -> Result<(Published, RunDocument), String> {
         .ok()
         .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
         .ok_or_else(|| format!("invalid creation time `{}`", document.created))?;
+    let mut cases = figures(&document);
+    for (figures, case) in cases.iter_mut().zip(&document.cases) {
+        figures.headline = answers(case).into_iter().next().unwrap_or_default();
+    }
     let published = Published {
         id,
         created: document.created.clone(),
         at: at.as_secs_f64(),
         suite: document.suite.clone(),
+        name: name.to_owned(),
         suite_digest: document.suite_digest.clone(),
         harness: document.firstlight.version.clone(),
         machine: document.machine.clone(),
+        gpu: gpus(&document),
         complete: document.complete,
-        cases: figures(&document),
+        cases,
     };
     Ok((published, document))
 }
