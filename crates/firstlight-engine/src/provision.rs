@@ -247,7 +247,7 @@ mod tests {
             let locks = [lock.clone()];
             let announce = &mut |text: &str| said.push(text.to_owned());
             let ready = provision(&locks, &interpreter, cache.path(), &interrupt, announce).unwrap();
-            (ready, said.iter().any(|text| text.contains("altered")))
+            (ready, said.iter().any(|text| text.contains("modified")))
         };
         let (first, altered) = prepare();
         assert!(!altered);

@@ -72,7 +72,7 @@ fn an_arm_needs_exactly_one_program() {
 
 #[test]
 fn two_arms_of_one_name_are_refused() {
-    assert_eq!(refuse("\"slow\"", "\"fast\""), "line 19: there are two arms named `fast`");
+    assert_eq!(refuse("\"slow\"", "\"fast\""), "line 19: two arms are named `fast`");
 }
 
 #[test]

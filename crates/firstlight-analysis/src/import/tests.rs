@@ -100,7 +100,7 @@ fn what_is_no_time_is_refused_with_its_place() {
     ] {
         assert_eq!(refused(&pyperf(value, "\"x\"")), words);
     }
-    assert!(refused(&pyperf("[NaN]", "\"x\"")).contains("not JSON: expected value at line 2"));
+    assert!(refused(&pyperf("[NaN]", "\"x\"")).contains("invalid JSON: expected value at line 2"));
     assert!(refused(&pyperf("[1]", r#""\u001b[31m""#)).contains("name with control characters"));
     assert!(refused(&pyperf("[1]", "\" \"")).contains("is empty"));
     assert!(refused(&"[".repeat(10_000)).contains("recursion limit"));
