@@ -56,7 +56,7 @@ AXE = "axe-core@4.10.3"
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """axe-core, which finds what a screen reader or a keyboard cannot use; installed once by npm."""
+    """axe-core, which finds what a screen reader or a keyboard cannot use; npm installs it."""
     folder = ROOT / "target" / "axe"
     script = folder / "node_modules" / "axe-core" / "axe.min.js"
     if not script.exists():

@@ -56,7 +56,8 @@ CONTRAST = """
       poor.add(`${element.tagName}.${element.getAttribute('class')} ${front} on ${back}`);
     }
   }
-  const marks = '.point, .curve, .dots, .ecdf, .cross, .event, .interval, .estimate, .fitted, .joined';
+  const lines = '.curve, .ecdf, .event, .interval, .estimate, .fitted, .joined';
+  const marks = `.point, .dots, .cross, ${lines}`;
   for (const mark of document.querySelectorAll(marks)) {
     const style = getComputedStyle(mark);
     const colour = mark.matches('.point:not(.elsewhere), .cross') ? style.fill : style.stroke;
@@ -65,11 +66,13 @@ CONTRAST = """
       poor.add(`not drawn: ${mark.outerHTML.slice(0, 80)}`);
       continue;
     }
-    const shown = parse(colour).rgb.map((v, i) => v * style.opacity + back[i] * (1 - style.opacity));
+    const share = Number(style.opacity);
+    const shown = parse(colour).rgb.map((v, i) => v * share + back[i] * (1 - share));
     if (ratio(shown, back) < 3) poor.add(mark.outerHTML.slice(0, 80));
   }
   for (const area of document.querySelectorAll('.spread, .band, .margin, .steady')) {
-    if (getComputedStyle(area).fill === 'none') poor.add(`not filled: ${area.outerHTML.slice(0, 80)}`);
+    const fill = getComputedStyle(area).fill;
+    if (fill === 'none') poor.add(`not filled: ${area.outerHTML.slice(0, 80)}`);
   }
   return [...poor];
 })()

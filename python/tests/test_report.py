@@ -334,7 +334,8 @@ def test_axe_finds_nothing_on_a_report(browser: Browser, page: Path, axe: str, d
 def test_an_arm_looks_the_same_in_every_chart(browser: Browser, page: Path) -> None:
     browser.open(page)
     looks = browser.run(
-        "[...document.querySelectorAll('.swatch')].filter(one => one.querySelector('.mark')).map(one => {"
+        "[...document.querySelectorAll('.swatch')]"
+        ".filter(one => one.querySelector('.mark')).map(one => {"
         "const style = getComputedStyle(one.querySelector('.curve'));"
         "return [one.parentNode.textContent.split(/[,:]/)[0], style.stroke, style.strokeDasharray,"
         " one.querySelector('.mark').getAttribute('d')]; })"

@@ -9,6 +9,7 @@ use xtask::shell::{Result, cargo, output, root, step};
 const SNAPSHOTS: u32 = 1_000;
 const ALL_WITHIN: f64 = 10.0;
 const ONE_WITHIN: f64 = 1.0;
+const LARGEST_INDEX: u64 = 300_000;
 
 const SUITE: &str = "name = \"small\"\nenvironment = \"as-found\"\n\
     regimes = [\"cold-clean\", \"warm\"]\nsampling = { processes = 5 }\n\
@@ -36,6 +37,10 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     };
     let all = publish()?;
     judge("a thousand snapshots", &format!("{all:.2} s"), "under 10 s", all < ALL_WITHIN);
+    let index = fs::metadata(format!("{pages}/index.html")).map_err(|error| error.to_string())?;
+    let size = index.len();
+    let shown = format!("{:.0} kB", f64::from(u32::try_from(size).unwrap_or(u32::MAX)) / 1e3);
+    judge("size of the first page", &shown, "under 300 kB", size < LARGEST_INDEX);
     make(&run, &snapshots, SNAPSHOTS, 1)?;
     let one = publish()?;
     judge("one more", &format!("{one:.2} s"), "under a second", one < ONE_WITHIN);

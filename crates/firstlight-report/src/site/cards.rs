@@ -16,7 +16,7 @@ use crate::words::row::interval;
 use crate::words::slug::unique;
 
 /// Older suites and machines are in the table.
-const MOST: usize = 60;
+const MOST: usize = 40;
 /// Snapshots in a sparkline.
 const MOMENTS: usize = 24;
 
@@ -201,10 +201,14 @@ fn sparkline(site: &Site<'_>, card: &Card, case: &CaseFigures, anchor: &str) -> 
         .places
         .iter()
         .copied()
-        .filter(|place| site.snapshots[*place].case(&case.name).is_some())
+        // A case with other parameters is another measurement.
+        .filter(|place| {
+            let known = site.snapshots[*place].case(&case.name);
+            known.is_some_and(|known| known.parameters == case.parameters)
+        })
         .collect();
     let places = &places[places.len().saturating_sub(MOMENTS)..];
-    let cast = site.cast(&card.snapshot(site).suite);
+    let looks = site.cast(&card.snapshot(site).suite);
     let mut arms: Vec<&str> = Vec::new();
     for figure in case.figures.iter().filter(|figure| figure.regime == regime) {
         if !arms.contains(&figure.arm.as_str()) {
@@ -232,14 +236,14 @@ fn sparkline(site: &Site<'_>, card: &Card, case: &CaseFigures, anchor: &str) -> 
     let title = format!("{} of {}, {} snapshots", what, case.name, places.len());
     let id = format!("{anchor}-spark");
     html! {
-        @if let Some(picture) = spark(&id, &title, &lines, places.len(), &cast) {
+        @if let Some(picture) = spark(&id, &title, &lines, places.len(), &looks) {
             figure {
                 (picture)
                 figcaption class="soft" {
                     (what) ": "
                     @for (index, arm) in arms.iter().enumerate() {
                         @if index > 0 { ", " }
-                        span class={ "named " (arm_class(&cast, arm)) } { (name(arm)) }
+                        span class={ "named " (arm_class(&looks, arm)) } { (name(arm)) }
                     }
                 }
             }

@@ -28,7 +28,7 @@ const HEADS: [Head<'static>; 10] = [
 
 pub(super) fn page(all: &Site<'_>, suite: &str, case: &str) -> String {
     let timeline = Timeline::new(all, suite, case);
-    let cast = all.cast(suite);
+    let looks = all.cast(suite);
     let breaks = timeline.breaks();
     let body = html! {
         header {
@@ -45,7 +45,7 @@ pub(super) fn page(all: &Site<'_>, suite: &str, case: &str) -> String {
             }
         }
         main id="main" {
-            (history(&timeline, &breaks, &cast))
+            (history(&timeline, &breaks, &looks))
             (machines(&timeline))
             (snapshots(all, &timeline))
             (glossary::glossary())

@@ -104,13 +104,13 @@ fn of_card(site: &Site<'_>, after: &Published, steps: Vec<&Step>, anchor: &str) 
     let is_relevant =
         |step: &&Step| matches!(step.comparison.verdict, Verdict::Faster | Verdict::Slower);
     let (mut relevant, rest): (Vec<&Step>, Vec<&Step>) = steps.into_iter().partition(is_relevant);
-    let size = |step: &Step| step.comparison.ratio.map_or(0.0, |ratio| ratio.point.ln().abs());
-    relevant.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let extent = |step: &Step| step.comparison.ratio.map_or(0.0, |ratio| ratio.point.ln().abs());
+    relevant.sort_by(|a, b| extent(b).total_cmp(&extent(a)));
     let rows = |all: &[&Step]| all.iter().map(|step| row(after, step)).collect::<Vec<_>>();
-    let (suite, on) = (&after.suite, short_machine(after));
+    let (of, on) = (&after.suite, short_machine(after));
     html! {
         h3 id=(anchor) {
-            (name(suite)) span class="about" { (on) }
+            (name(of)) span class="about" { (on) }
         }
         p {
             (snapshot_link(after))
@@ -118,12 +118,12 @@ fn of_card(site: &Site<'_>, after: &Published, steps: Vec<&Step>, anchor: &str) 
             ": " (count(relevant.len() as u64, "relevant change")) "."
         }
         @if !relevant.is_empty() {
-            (table(&format!("Relevant changes of {suite} on {on}"), Order::Sortable, &HEADS, &rows(&relevant)))
+            (table(&format!("Relevant changes of {of} on {on}"), Order::Sortable, &HEADS, &rows(&relevant)))
         }
         @if !rest.is_empty() {
             details {
                 summary { (count(rest.len() as u64, "insignificant change")) }
-                (table(&format!("Insignificant changes of {suite} on {on}"), Order::Sortable, &HEADS, &rows(&rest)))
+                (table(&format!("Insignificant changes of {of} on {on}"), Order::Sortable, &HEADS, &rows(&rest)))
             }
         }
     }

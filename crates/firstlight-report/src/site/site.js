@@ -44,7 +44,7 @@
   const [before, after, all] = ['before', 'after', 'all'].map((name) => form.elements[name]);
   for (const select of [before, after]) {
     [...snapshots].reverse().forEach(([id, name, suite, machine, when]) => {
-      select.append(new Option(`${suite}, ${machine}, ${when}, ${name}`, id));
+      select.append(new Option(`${name}: ${suite}, ${machine}, ${when}`, id));
     });
   }
   // Student's t for 95 %, from the normal quantile by the expansion of Cornish and Fisher.
@@ -107,6 +107,7 @@
       badge.textContent = row.verdict;
       cell(line, '', 'word').append(badge);
     }
+    body.closest('.scroll').hidden = !body.rows.length;
     const elsewhere = one[3] === other[3] ? '' : ` The machines differ: ${one[3]} and ${other[3]}.`;
     document.getElementById('summary').textContent = rows.length
       ? `${relevant.length} of ${rows.length} results changed by more than their margin.${elsewhere}`

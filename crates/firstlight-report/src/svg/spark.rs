@@ -1,12 +1,14 @@
 //! A few snapshots in a row, small: each with its interval, without axes.
 
+use std::fmt::Write as _;
+
 use firstlight_plot::palette::Cast;
 use firstlight_plot::scale::{Scale, real};
 use firstlight_schema::estimate::Estimate;
 use maud::{Markup, html};
 
 use super::arm_class;
-use super::frame::{Picture, beside, line, pc, px, stretched, up};
+use super::frame::{Picture, WIDTH, beside, line, pc, px, stretched, up};
 use super::looks::marker;
 
 const HEIGHT: f64 = 64.0;
@@ -17,6 +19,15 @@ pub(crate) struct SparkPoint {
     pub(crate) slot: usize,
     pub(crate) estimate: Estimate,
     pub(crate) told: String,
+}
+
+/// Upright lines at places across, each from one height to another.
+fn intervals(of: impl Iterator<Item = (f64, f64, f64)>) -> String {
+    let mut path = String::new();
+    for (x, low, high) in of {
+        write!(path, "M{:.1} {low:.1}V{high:.1}", x * WIDTH).expect("writing to a string");
+    }
+    path
 }
 
 /// Nothing where nothing was measured.
@@ -45,17 +56,20 @@ pub(crate) fn spark(
             (beside(&y.durations(2), &y, HEIGHT))
             @for (arm, points) in lines {
                 g class=(arm_class(cast, arm)) {
-                    @if points.len() > 1 {
-                        (stretched(HEIGHT, &html! {
+                    (stretched(HEIGHT, &html! {
+                        path class="interval" d=(intervals(points.iter().map(|of| {
+                            let (low, high) = ends(&of.estimate);
+                            (x(of.slot), at(low), at(high))
+                        }))) {}
+                        @if points.len() > 1 {
                             path class="joined"
                                 d=(line(points.iter().map(|of| (x(of.slot), at(of.estimate.point))))) {}
-                        }))
-                    }
-                    @for point in points {
-                        @let (low, high) = ends(&point.estimate);
-                        @let place = pc(x(point.slot));
-                        line class="interval" x1=(place) x2=(place) y1=(px(at(low))) y2=(px(at(high))) {}
-                        (marker(cast, arm, (&place, &px(at(point.estimate.point))), "point", &point.told))
+                        }
+                    }))
+                    // Words and a marker for the newest only: a site has many of these pictures.
+                    @if let Some(last) = points.last() {
+                        @let place = (pc(x(last.slot)), px(at(last.estimate.point)));
+                        (marker(cast, arm, (&place.0, &place.1), "point", &last.told))
                     }
                 }
             }

@@ -20,7 +20,7 @@ const LINE_HEIGHT: f64 = 14.0;
 const MOST_CALLS: f64 = 1e5;
 
 /// None where fewer than two arms have a first result and warm calls.
-pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime, cast: &Cast) -> Option<Markup> {
+pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime, looks: &Cast) -> Option<Markup> {
     let arms: Vec<_> =
         case.arms.iter().filter_map(|arm| Some((arm.name.as_str(), cost(arm, cold)?))).collect();
     if arms.len() < 2 {
@@ -57,17 +57,17 @@ pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime, cast: &Cast) -> 
                     @if let Some([low, high]) = edges(case, name, cold) {
                         @let upper = numbers.iter().map(|&n| (x.at(n), up(y.at(high.of(n)), PLOT)));
                         @let lower = numbers.iter().rev().map(|&n| (x.at(n), up(y.at(low.of(n)), PLOT)));
-                        path class={ "spread " (arm_class(cast, name)) } d=(line(upper.chain(lower)) + "Z") {}
+                        path class={ "spread " (arm_class(looks, name)) } d=(line(upper.chain(lower)) + "Z") {}
                     }
                 }
                 @for (name, cost) in &arms {
-                    path class={ "curve " (arm_class(cast, name)) }
+                    path class={ "curve " (arm_class(looks, name)) }
                         d=(line(numbers.iter().map(|&n| (x.at(n), up(y.at(cost.of(n)), PLOT))))) {
                     }
                 }
             }))
             @for ((name, cost), place) in arms.iter().zip(places) {
-                text class={ "end " (arm_class(cast, name)) } x="100%" dx="6" y=(px(place + 4.0)) {
+                text class={ "end " (arm_class(looks, name)) } x="100%" dx="6" y=(px(place + 4.0)) {
                     (name)
                     title { (calls(MOST_CALLS)) ": " (duration(cost.of(MOST_CALLS))) }
                 }

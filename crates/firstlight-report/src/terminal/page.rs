@@ -90,9 +90,10 @@ impl Page {
                 && line.contains(&BOLD.to_string())
                 && !line.contains(&BOLD.render_reset().to_string());
             let end = if bold { BOLD.render_reset().to_string() } else { String::new() };
-            match last {
-                true => self.line(&format!("{}…{end}", cut_to(line, self.width - 1))),
-                false => self.line(line),
+            if last {
+                self.line(&format!("{}…{end}", cut_to(line, self.width - 1)));
+            } else {
+                self.line(line);
             }
         }
     }

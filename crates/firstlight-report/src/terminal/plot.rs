@@ -1,5 +1,7 @@
 //! A small plot of text: points and lines on logarithmic axes, one letter per series.
 
+use firstlight_plot::scale::{Scale, real};
+
 use crate::words::format::duration;
 
 const HEIGHT: usize = 9;
@@ -39,8 +41,8 @@ pub(crate) fn plot(series: &[Series<'_>], draw: Draw, width: usize) -> Option<Ve
         .enumerate()
         .map(|(line, row)| {
             let label = match line {
-                0 => duration(y.high),
-                _ if line == HEIGHT - 1 => duration(y.low),
+                0 => duration(y.scale.high),
+                _ if line == HEIGHT - 1 => duration(y.scale.low),
                 _ => String::new(),
             };
             let row: String = row.into_iter().collect();
@@ -73,11 +75,10 @@ fn between(points: &[(f64, f64)], at: f64) -> Option<f64> {
     Some((y0.ln() + share * (y1.ln() - y0.ln())).exp())
 }
 
-/// Powers of ten below the axis, or its two ends where there are none to show.
+/// Round numbers below the axis, as the pages have them.
 fn ticks(x: &Axis, cells: usize) -> String {
     let mut text: Vec<char> = vec![' '; cells + 6];
-    let mut put = |value: f64| {
-        let label = plain(value);
+    for (value, label) in x.scale.numbers(6) {
         let place = x.place(value);
         let free = place == 0 || text[place - 1..].iter().take(label.len() + 2).all(|c| *c == ' ');
         if free && place + label.len() <= cells + 6 {
@@ -85,30 +86,13 @@ fn ticks(x: &Axis, cells: usize) -> String {
                 text[place + offset] = c;
             }
         }
-    };
-    put(x.low);
-    let mut decade = 10_f64.powf(x.low.log10().ceil());
-    while decade <= x.high {
-        put(decade);
-        decade *= 10.0;
     }
-    put(x.high);
     text.into_iter().collect::<String>().trim_end().to_owned()
 }
 
-fn plain(value: f64) -> String {
-    match value {
-        v if v >= 1e9 => format!("{:.0}G", v / 1e9),
-        v if v >= 1e6 => format!("{:.0}M", v / 1e6),
-        v if v >= 1e4 => format!("{:.0}k", v / 1e3),
-        v if v.fract() == 0.0 => format!("{v:.0}"),
-        v => format!("{v:.2}"),
-    }
-}
-
+/// A scale of the pages on cells of a terminal.
 struct Axis {
-    low: f64,
-    high: f64,
+    scale: Scale,
     cells: usize,
 }
 
@@ -117,29 +101,24 @@ impl Axis {
         let positive = values.filter(|value| *value > 0.0 && value.is_finite());
         let low = positive.clone().reduce(f64::min)?;
         let high = positive.reduce(f64::max)?;
-        (high > low).then_some(Self { low, high, cells })
+        (high > low).then(|| Self { scale: Scale::exact(low, high, true), cells })
     }
 
     fn around(value: f64, cells: usize) -> Option<Self> {
-        (value > 0.0).then_some(Self { low: value / 2.0, high: value * 2.0, cells })
+        (value > 0.0).then(|| Self { scale: Scale::exact(value / 2.0, value * 2.0, true), cells })
     }
 
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
         reason = "a place on a line of few cells"
     )]
     fn place(&self, value: f64) -> usize {
-        let last = (self.cells - 1) as f64;
-        let share = (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln());
-        (share * last).round().clamp(0.0, last) as usize
+        (self.scale.at(value) * real(self.cells - 1)).round() as usize
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a place on a line of few cells")]
     fn value(&self, place: usize) -> f64 {
-        let share = place as f64 / (self.cells - 1) as f64;
-        (self.low.ln() + share * (self.high.ln() - self.low.ln())).exp()
+        self.scale.value(real(place) / real(self.cells - 1))
     }
 }
 

@@ -6,6 +6,9 @@ use super::page::Page;
 /// What a terminal shows without scrolling.
 pub(super) const LINES: usize = 24;
 
+/// Below this width columns and sentences need more lines.
+pub(super) const NARROW: usize = 72;
+
 /// How soon a block is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
@@ -42,9 +45,10 @@ impl Screen {
         }
     }
 
-    /// One line, cut where it is too long.
+    /// One line, cut where it is too long; a narrow terminal has two of them.
     pub(super) fn line(&mut self, rank: Rank, text: &str) {
-        self.add(rank, false, |page| page.cut(text, 1));
+        let lines = if self.width < NARROW { 2 } else { 1 };
+        self.add(rank, false, |page| page.cut(text, lines));
     }
 
     /// Prints the blocks that fit; whether any was left out.

@@ -11,7 +11,7 @@ use firstlight_schema::summary::{PhaseMean, Summary};
 use super::bar::words_bar;
 use super::cold;
 use super::page::{BOLD, DIM, Page};
-use super::screen::{Rank, Screen};
+use super::screen::{NARROW, Rank, Screen};
 use super::sheet::{cells, headline};
 use super::verdicts::control;
 use crate::words::answer::{answers, with_interval};
@@ -239,11 +239,15 @@ fn times(page: &mut Page, case: &CaseResult) {
             case.arms.iter().flat_map(|arm| &arm.regimes).any(|known| known.regime == *regime)
         })
         .collect();
-    let head = regimes.iter().map(|regime| match regime {
-        Regime::Warm => "each call, mean".to_owned(),
-        Regime::ColdClean => format!("{}, median", first_label(case)),
-        Regime::ColdPrimed => "caches primed, median".to_owned(),
-        Regime::Fresh => "wall time, median".to_owned(),
+    let narrow = page.width() < NARROW;
+    let head = regimes.iter().map(|regime| {
+        let (what, statistic) = match regime {
+            Regime::Warm => ("each call".to_owned(), "mean"),
+            Regime::ColdClean => (first_label(case), "median"),
+            Regime::ColdPrimed => ("caches primed".to_owned(), "median"),
+            Regime::Fresh => ("wall time".to_owned(), "median"),
+        };
+        if narrow { what } else { format!("{what}, {statistic}") }
     });
     let mut rows = vec![[String::new()].into_iter().chain(head).collect::<Vec<_>>()];
     rows.extend(case.arms.iter().take(SHOWN_ARMS).map(|arm| {
@@ -260,6 +264,9 @@ fn times(page: &mut Page, case: &CaseResult) {
     let mut align = vec![Align::Right; regimes.len() + 1];
     align[0] = Align::Left;
     page.columns(&align, &rows);
+    if narrow {
+        page.line(&format!("{DIM}  medians of processes, means of calls{DIM:#}"));
+    }
     if case.arms.len() > SHOWN_ARMS {
         page.line(&format!("  {}", count((case.arms.len() - SHOWN_ARMS) as u64, "more arm")));
     }

@@ -43,10 +43,15 @@ pub(crate) fn run(path: &Path) -> Result<RunDocument, Error> {
 /// recomputed from its raw readings, so that every sentence and picture comes from the same analysis.
 pub(crate) fn current(path: &Path) -> Result<RunDocument, Error> {
     let stored = run(path)?;
-    if stored.analysis >= REVISION {
+    if !is_outdated(&stored) {
         return Ok(stored);
     }
     Ok(Files::read(path).ok().and_then(|files| recomputed(&files, path)).unwrap_or(stored))
+}
+
+/// Whether an older analysis computed it. What a newer firstlight wrote is shown as it is.
+pub(crate) fn is_outdated(stored: &RunDocument) -> bool {
+    stored.analysis < REVISION && stored.schema.version <= VERSION
 }
 
 /// None where the raw readings are not all there, or nothing follows from them.
@@ -128,7 +133,8 @@ struct DeclaredArm {
 /// The id of a stored snapshot, and whether it verifies; none for anything else.
 pub(crate) fn seal(path: &Path) -> Option<(String, bool)> {
     let archive = path.extension().is_some_and(|extension| extension == "zst");
-    if !archive && !(path.is_dir() && is_sealed(path)) {
+    let is_snapshot = archive || (path.is_dir() && is_sealed(path));
+    if !is_snapshot {
         return None;
     }
     let validation = validate(&Files::read(path).ok()?, path, None).ok()?;

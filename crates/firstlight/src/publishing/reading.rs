@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use firstlight_analysis::history::figures;
-use firstlight_analysis::rebuild::REVISION;
 use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::{Files, read_result};
 use firstlight_engine::store::write_changed;
@@ -19,7 +18,7 @@ use firstlight_schema::validation::{RuleOutcome, ValidationDocument};
 
 use super::sources::Found;
 use crate::error::Error;
-use crate::opening::{self, recomputed};
+use crate::opening::{self, is_outdated, recomputed};
 use crate::verification::validate;
 
 pub(super) struct Read {
@@ -67,8 +66,8 @@ fn verified(path: &Path, name: &str) -> Result<(Published, RunDocument), String>
         return Err(failed(&validation));
     }
     let stored = read_result(&files, path).map_err(|error| told(&error.into()))?;
-    let outdated = stored.analysis < REVISION;
-    let document = outdated.then(|| recomputed(&files, path)).flatten().unwrap_or(stored);
+    let document =
+        is_outdated(&stored).then(|| recomputed(&files, path)).flatten().unwrap_or(stored);
     let id = validation.snapshot.ok_or("it has no id")?;
     let at = humantime::parse_rfc3339_weak(&document.created)
         .ok()

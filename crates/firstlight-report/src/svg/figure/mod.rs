@@ -52,14 +52,14 @@ impl Axis {
 /// Total time against calls with every arm, from the start of the process.
 pub fn totals(case: &CaseResult, cold: Regime) -> Option<String> {
     let calls: Vec<f64> = (0..=20).map(|step| 10f64.powf(f64::from(step) / 4.0)).collect();
-    let cast = Cast::new(case.arms.iter().map(|arm| arm.name.as_str()));
+    let looks = Cast::new(case.arms.iter().map(|arm| arm.name.as_str()));
     let lines: Vec<Line<'_>> = case
         .arms
         .iter()
         .filter_map(|arm| {
             let cost = cost(arm, cold)?;
             let points = calls.iter().map(|&calls| (calls, cost.of(calls), None)).collect();
-            Some(Line { name: &arm.name, look: cast.look(&arm.name), points })
+            Some(Line { name: &arm.name, look: looks.look(&arm.name), points })
         })
         .collect();
     let title = format!("{}, {cold}: total time against calls", case.name);
