@@ -3,6 +3,8 @@
 /// Beyond this ratio of the largest value to the smallest, equal ratios get equal room.
 const WIDE: f64 = 4.0;
 const LOGARITHMIC_STEPS: [f64; 3] = [1.0, 2.0, 5.0];
+/// Two ticks do not show that an axis is logarithmic.
+const FEWEST_TICKS: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
@@ -76,9 +78,9 @@ impl Scale {
     /// At most so many round values.
     pub fn ticks(&self, most: usize) -> Vec<f64> {
         if self.is_logarithmic() {
-            for (factors, fewest) in [(&LOGARITHMIC_STEPS[..1], 2), (&LOGARITHMIC_STEPS[..], 3)] {
+            for factors in [&LOGARITHMIC_STEPS[..1], &LOGARITHMIC_STEPS[..]] {
                 let ticks = thin(self.round(factors), most);
-                if ticks.len() >= fewest {
+                if ticks.len() >= FEWEST_TICKS.min(most) {
                     return ticks;
                 }
             }
@@ -214,6 +216,7 @@ mod tests {
             ["1.0001 ms", "1.0002 ms", "1.0003 ms", "1.0004 ms"]
         );
         assert_eq!(labels(1e3, 1e9), ["1 µs", "100 µs", "10 ms", "1 s"]);
+        assert_eq!(labels(2.2e8, 1.5e10), ["200 ms", "1 s", "5 s"], "not 1 s and 10 s alone");
         assert_eq!(labels(1e9, 1e13), ["1 s", "10 s", "100 s", "1000 s", "10,000 s"]);
     }
 

@@ -1,5 +1,6 @@
 //! How a snapshot is cited: `CITATION.cff` and `.zenodo.json`.
 
+use firstlight_schema::machine_state::GpuState;
 use firstlight_schema::snapshot::Origin;
 use serde_json::json;
 
@@ -12,13 +13,27 @@ fn title(origin: &Origin) -> String {
 
 fn described(origin: &Origin) -> String {
     let cpu = origin.machine.cpu.as_deref().unwrap_or("an unknown processor");
+    let gpus = gpus(origin.before.gpus.as_deref().unwrap_or_default());
     format!(
-        "Raw readings, results and conditions of the benchmark suite {} (files {}) on {cpu}, \
+        "Raw readings, results and conditions of the benchmark suite {} (files {}) on {cpu}{gpus}, \
          measured by firstlight {}. `firstlight verify` recomputes every number.",
         origin.suite,
         origin.suite_digest.get(..12).unwrap_or(&origin.suite_digest),
         origin.firstlight.build.version,
     )
+}
+
+/// ` with NVIDIA H200 (driver 580.159.04)`; nothing without a GPU. The same kind is named once.
+fn gpus(all: &[GpuState]) -> String {
+    let mut kinds: Vec<String> = all
+        .iter()
+        .map(|gpu| match &gpu.driver {
+            Some(driver) => format!("{} (driver {driver})", gpu.name),
+            None => gpu.name.clone(),
+        })
+        .collect();
+    kinds.dedup();
+    if kinds.is_empty() { String::new() } else { format!(" with {}", kinds.join(" and ")) }
 }
 
 fn day(origin: &Origin) -> &str {
@@ -52,4 +67,27 @@ pub(super) fn zenodo(origin: &Origin) -> String {
         "keywords": ["benchmark", "firstlight"],
     });
     serde_json::to_string_pretty(&document).expect("a document is JSON") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use firstlight_schema::machine_state::GpuState;
+    use serde_json::json;
+
+    use super::gpus;
+
+    #[test]
+    fn a_citation_names_each_kind_of_gpu_once_with_its_driver() {
+        let gpu = |index: u32| -> GpuState {
+            serde_json::from_value(json!({
+                "index": index, "name": "NVIDIA H200", "driver": "580.159.04",
+                "utilisation-percent": null, "temperature-celsius": null, "power-watts": null,
+                "clock-mhz": null, "memory-clock-mhz": null, "clock-limits": null,
+                "persistence": null, "processes": null,
+            }))
+            .unwrap()
+        };
+        assert_eq!(gpus(&[gpu(0), gpu(1)]), " with NVIDIA H200 (driver 580.159.04)");
+        assert_eq!(gpus(&[]), "");
+    }
 }

@@ -114,7 +114,7 @@ pub(super) fn forest(id: &str, case: &CaseResult) -> Markup {
                 }
             }
         }
-        @if let Some(forest) = &forest { (forest_axis(forest)) }
+        @if let Some(forest) = &forest { (forest_axis(forest, &case.reference)) }
     }
 }
 

@@ -7,7 +7,7 @@ use super::name;
 use super::table::{Cell, Head, Order, table};
 use crate::model::{Case, Drawn, Series, WarmArm};
 use crate::svg::{arm_class, calls, key, series as picture, series_scale};
-use crate::words::format::{count, duration, share};
+use crate::words::format::{duration, share};
 
 pub(super) fn warm(id: &str, case: &Case<'_>) -> Markup {
     if case.warm.iter().all(|arm| arm.processes.is_empty()) {
@@ -68,7 +68,7 @@ fn of_arm(id: &str, case: &Case<'_>, arm: &WarmArm<'_>) -> Markup {
         }
         @if shown.alike + shown.more > 0 {
             p class="note" {
-                @if shown.alike > 0 { (count(shown.alike as u64, "process")) " like the typical one" }
+                @if shown.alike > 0 { (shown.alike) @if shown.alike == 1 { " process" } @else { " processes" } " like the typical one" }
                 @if shown.alike > 0 && shown.more > 0 { " and " }
                 @if shown.more > 0 { (shown.more) " more that stand out" }
                 " are not drawn; the table lists all."

@@ -4,10 +4,12 @@ use firstlight_schema::comparison::{Comparison, Verdict};
 use maud::{Markup, html};
 
 use super::frame::{Picture, below, pc, px};
+use crate::words::format::fit;
 use crate::words::verdict::{times, verdict};
 use firstlight_plot::scale::Scale;
 
 const ROW: f64 = 26.0;
+const LONGEST_NAME: usize = 30;
 
 /// What all rows of a forest share.
 pub(crate) struct Forest {
@@ -53,8 +55,8 @@ pub(crate) fn forest_row(id: &str, of: &Comparison, forest: &Forest) -> Markup {
     )
 }
 
-/// The axis below the rows.
-pub(crate) fn forest_axis(forest: &Forest) -> Markup {
+/// The axis below the rows, of ratios to an arm.
+pub(crate) fn forest_axis(forest: &Forest, reference: &str) -> Markup {
     let mut ticks: Vec<(f64, String)> = forest
         .scale
         .ticks(5)
@@ -66,8 +68,11 @@ pub(crate) fn forest_axis(forest: &Forest) -> Markup {
         ticks.push((1.0, "1×".to_owned()));
     }
     html! {
-        svg class="chart" width="100%" height="20" aria-hidden="true" {
+        svg class="chart" width="100%" height="36" aria-hidden="true" {
             (below(&ticks, &forest.scale, 4.0))
+            text class="axis" x="50%" y="33" text-anchor="middle" {
+                "time over the time of " (fit(reference, LONGEST_NAME))
+            }
         }
     }
 }
