@@ -27,8 +27,8 @@ const MOST_FRAMES: usize = 2_000;
 
 /// Attributes a trace; `file` is what it is called in the document.
 pub fn document(trace: &Trace, file: &str, logs: Option<&Logs>, build: Build) -> TraceDocument {
-    let told = tell(&mut Whole(trace), file, logs, build);
-    told.expect("what is in memory is not read again")
+    let document = tell(&mut Whole(trace), file, logs, build);
+    document.expect("what is in memory is not read again")
 }
 
 /// The same of a recording that may be read in pieces.
@@ -116,7 +116,7 @@ struct Swept<'a> {
 fn sweep<'a>(
     source: &mut dyn Pieces,
     found: &'a Attribution,
-    explained: Explained,
+    wanted: Explained,
 ) -> Result<Swept<'a>> {
     let (mut divider, mut books) = (found.divider(), Booker::default());
     let mut swept = Swept {
@@ -133,9 +133,10 @@ fn sweep<'a>(
         for (one, devices) in booked.iter_mut().zip(attribute::device_times(piece, found, span)) {
             one.step.devices = devices;
         }
-        let told = booked.iter().filter(|one| explained == Explained::All || one.step.is_steady());
-        let host = told.clone().flat_map(|one| one.host.spans()).copied().collect();
-        swept.frames.feed(piece, found, &Set::union(host), told.count());
+        let explained =
+            booked.iter().filter(|one| wanted == Explained::All || one.step.is_steady());
+        let host = explained.clone().flat_map(|one| one.host.spans()).copied().collect();
+        swept.frames.feed(piece, found, &Set::union(host), explained.count());
         swept.steps.extend(booked.into_iter().map(|one| one.step));
         0
     })?;
@@ -145,21 +146,21 @@ fn sweep<'a>(
 /// The document again, with everything that follows from its own steps, frames and runs computed anew:
 /// what is published is this, or was changed.
 pub fn recomputed(document: &TraceDocument) -> TraceDocument {
-    let mut again = document.clone();
-    for step in &mut again.steps {
+    let mut copy = document.clone();
+    for step in &mut copy.steps {
         step.duration_ns = step.parts.iter().map(|row| row.ns).sum();
         step.host_outside_ns = Step::outside(&step.parts);
         step.compiled = step.parts.iter().any(|row| row.part.bucket() == Bucket::Compile);
     }
-    for compilation in &mut again.compilations {
+    for compilation in &mut copy.compilations {
         compilation.duration_ns = compilation.parts.iter().map(|row| row.ns).sum();
     }
-    again.steady = steady_rows(&again.steps);
-    again.host_outside = host_outside(&again.steps);
-    again.skew = skew(&again.steps);
-    again.wrappers = wrappers(&again.frames, &again.steps);
-    again.inflation = again.inflation.map(|own| inflation(own.runs));
-    again
+    copy.steady = steady_rows(&copy.steps);
+    copy.host_outside = host_outside(&copy.steps);
+    copy.skew = skew(&copy.steps);
+    copy.wrappers = wrappers(&copy.frames, &copy.steps);
+    copy.inflation = copy.inflation.map(|own| inflation(own.runs));
+    copy
 }
 
 fn recording(trace: &Trace, found: &Attribution, file: &str) -> Recording {
@@ -209,7 +210,7 @@ fn notices(trace: &Trace, found: &Attribution) -> Vec<Notice> {
     }
     if found.framework == Framework::Jax {
         let version = trace.facts.version("jaxlib").or_else(|| trace.facts.version("jax"));
-        if !JaxRules::of(version).1 {
+        if !JaxRules::for_version(version).1 {
             add(
                 NoticeName::UnknownVersion,
                 "jaxlib's version is not in the file: newest rules taken",
@@ -231,8 +232,8 @@ fn steady_rows(steps: &[Step]) -> Vec<SteadyRow> {
     let steady: Vec<&Step> = steps.iter().filter(|step| step.is_steady()).collect();
     let whole: f64 = steady.iter().map(|step| step.duration_ns.as_f64()).sum();
     let mut rows = Vec::new();
-    let mut row = |bucket: Bucket, part: Option<Part>, of: &dyn Fn(&Step) -> Nanos| {
-        let values: Vec<f64> = steady.iter().map(|step| of(step).as_f64()).collect();
+    let mut row = |bucket: Bucket, part: Option<Part>, time: &dyn Fn(&Step) -> Nanos| {
+        let values: Vec<f64> = steady.iter().map(|step| time(step).as_f64()).collect();
         let sum: f64 = values.iter().sum();
         if sum > 0.0
             && let Some(median) = stats::median(&values)

@@ -25,8 +25,8 @@ pub fn combined(runs: &[Run]) -> Option<TraceDocument> {
     let recorded = || runs.iter().filter_map(|run| run.document.as_ref());
     let mut document = recorded().next()?.clone();
     let most = recorded().next_back()?.clone();
-    let told: Vec<TracedRun> = runs.iter().map(|run| traced(run, &document)).collect();
-    let inflation = inflation(told);
+    let traced: Vec<TracedRun> = runs.iter().map(|run| traced(run, &document)).collect();
+    let inflation = inflation(traced);
     document.frames = scaled(&document, most);
     document.wrappers = wrappers(&document.frames, &document.steps);
     document.findings.retain(|reason| reason.finding != Finding::TracerInflated);
@@ -36,8 +36,8 @@ pub fn combined(runs: &[Run]) -> Option<TraceDocument> {
 
 /// The factors follow from the runs.
 pub(crate) fn inflation(runs: Vec<TracedRun>) -> Inflation {
-    let ratio = |of: fn(&TracedRun) -> Option<Estimate>| {
-        let mut points = runs.iter().filter_map(of).map(|estimate| estimate.point);
+    let ratio = |estimate: fn(&TracedRun) -> Option<Estimate>| {
+        let mut points = runs.iter().filter_map(estimate).map(|estimate| estimate.point);
         let first = points.next().filter(|first| *first > 0.0)?;
         points.next_back().filter(|last| *last > 0.0).map(|last| last / first)
     };
@@ -72,8 +72,9 @@ fn traced(run: &Run, recorded: &TraceDocument) -> TracedRun {
 
 /// The frames of the most traced recording, as large in sum as the host time of the least traced one.
 fn scaled(least: &TraceDocument, most: TraceDocument) -> Vec<firstlight_schema::trace::Frame> {
-    let host =
-        |of: &TraceDocument| -> f64 { of.frames.iter().map(|frame| frame.exclusive_ns).sum() };
+    let host = |document: &TraceDocument| -> f64 {
+        document.frames.iter().map(|frame| frame.exclusive_ns).sum()
+    };
     let (small, large) = (host(least), host(&most));
     let scale = if large > 0.0 { small / large } else { 1.0 };
     let mut frames = most.frames;

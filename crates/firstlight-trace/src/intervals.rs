@@ -138,8 +138,8 @@ mod tests {
         #[test]
         fn operations_are_those_on_sets_of_instants(a in sets(), b in sets(), from in 0..80_i64, long in 0..40_i64) {
             let (x, y) = (instants(&a), instants(&b));
-            let each = |of: &dyn Fn(bool, bool) -> bool| -> Vec<bool> {
-                x.iter().zip(&y).map(|(x, y)| of(*x, *y)).collect()
+            let each = |rule: &dyn Fn(bool, bool) -> bool| -> Vec<bool> {
+                x.iter().zip(&y).map(|(x, y)| rule(*x, *y)).collect()
             };
             prop_assert_eq!(instants(&a.and(&b)), each(&|x, y| x && y));
             prop_assert_eq!(instants(&a.without(&b)), each(&|x, y| x && !y));

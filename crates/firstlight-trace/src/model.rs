@@ -72,8 +72,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub fn version(&self, of: &str) -> Option<&str> {
-        self.versions.iter().find(|(name, _)| name == of).map(|(_, version)| version.as_str())
+    pub fn version(&self, wanted: &str) -> Option<&str> {
+        self.versions.iter().find(|(name, _)| name == wanted).map(|(_, version)| version.as_str())
     }
 }
 
@@ -157,7 +157,7 @@ impl Tally {
     }
 
     /// Of every line.
-    pub(crate) fn of(trace: &Trace) -> Vec<Self> {
+    pub(crate) fn per_line(trace: &Trace) -> Vec<Self> {
         let kinds: Vec<(bool, bool)> =
             trace.names.ids().map(|id| Self::kind(&trace.names, id)).collect();
         let count = |line: &Line| {

@@ -27,7 +27,7 @@ pub enum Category {
 }
 
 impl Category {
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         match text {
             "" => Self::None,
             "cpu_op" => Self::CpuOp,
@@ -144,8 +144,8 @@ impl Names {
     }
 
     /// What an attribute makes of every name, to be looked up by its number.
-    pub(crate) fn map<T>(&self, of: impl Fn(Category, &str) -> T) -> ByName<T> {
-        ByName(self.ids().map(|id| of(self.category(id), self.text(id))).collect())
+    pub(crate) fn map<T>(&self, value: impl Fn(Category, &str) -> T) -> ByName<T> {
+        ByName(self.ids().map(|id| value(self.category(id), self.text(id))).collect())
     }
 }
 

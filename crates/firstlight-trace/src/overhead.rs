@@ -37,8 +37,8 @@ fn runs(arm: &ArmTrace) -> &[TracedRun] {
 
 fn overhead(beyond: Beyond, arm: Option<String>, runs: Vec<OverheadRun>) -> Option<Overhead> {
     let (least, most) = (runs.first()?, runs.last()?);
-    let told = runs.len() > 1 && least.ns > 0.0 && most.ns > 0.0;
-    let factor = told.then(|| most.ns / least.ns);
+    let comparable = runs.len() > 1 && least.ns > 0.0 && most.ns > 0.0;
+    let factor = comparable.then(|| most.ns / least.ns);
     let inflated = least.tracing == Tracing::Python;
     let text = "it was only seen while Python frames were recorded, which makes it larger";
     let findings =
@@ -65,15 +65,15 @@ mod tests {
             run(Tracing::HostOnly, 5e6),
             run(Tracing::Python, 12e6),
         ];
-        let told = overhead(Beyond::Baseline, None, runs).unwrap();
-        assert_eq!((told.factor, told.findings.len()), (Some(2.4), 0));
+        let own = overhead(Beyond::Baseline, None, runs).unwrap();
+        assert_eq!((own.factor, own.findings.len()), (Some(2.4), 0));
     }
 
     #[test]
     fn an_overhead_of_a_python_traced_run_alone_is_inflated() {
-        let told = overhead(Beyond::Baseline, None, vec![run(Tracing::Python, 12e6)]).unwrap();
-        assert_eq!(told.factor, None);
-        assert_eq!(told.findings[0].finding, Finding::TracerInflated);
+        let own = overhead(Beyond::Baseline, None, vec![run(Tracing::Python, 12e6)]).unwrap();
+        assert_eq!(own.factor, None);
+        assert_eq!(own.findings[0].finding, Finding::TracerInflated);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub fn check_cache(document: &mut TraceDocument, policy: Policy) {
     if against.is_empty() {
         return;
     }
-    let mut named: Vec<String> = against.iter().take(NAMED).map(|one| told(one)).collect();
+    let mut named: Vec<String> = against.iter().take(NAMED).map(|one| describe(one)).collect();
     if against.len() > NAMED {
         named.push(format!("and {} more", against.len() - NAMED));
     }
@@ -37,7 +37,7 @@ pub fn check_cache(document: &mut TraceDocument, policy: Policy) {
     document.findings.push(Reason::new(finding, text));
 }
 
-fn told(compilation: &Compilation) -> String {
+fn describe(compilation: &Compilation) -> String {
     let step = compilation.step.map_or_else(String::new, |step| format!(" in step {step}"));
     format!("`{}`{step}", compilation.function)
 }

@@ -120,7 +120,7 @@ const SHARED: [(JaxRole, Is); 23] = [
 
 impl JaxRules {
     /// The rules for a version, and whether the version was known at all.
-    pub(crate) fn of(version: Option<&str>) -> (&'static Self, bool) {
+    pub(crate) fn for_version(version: Option<&str>) -> (&'static Self, bool) {
         let Some(version) = version.and_then(parse) else { return (&JAX[0], false) };
         let fits = JAX.iter().find(|rules| version >= rules.since);
         (fits.expect("the oldest rules hold from the beginning"), true)
@@ -251,16 +251,16 @@ mod tests {
 
     #[test]
     fn rules_go_by_version_and_an_unknown_one_gets_the_newest() {
-        let named = |version| JaxRules::of(version).0.name;
+        let named = |version| JaxRules::for_version(version).0.name;
         assert_eq!(named(Some("0.11.2")), "jax from 0.10");
         assert_eq!(named(Some("0.4.38")), "jax before 0.10");
         assert_eq!(named(Some("0.10.0.dev20260101")), "jax from 0.10");
-        assert_eq!((named(None), JaxRules::of(Some("main")).1), ("jax from 0.10", false));
+        assert_eq!((named(None), JaxRules::for_version(Some("main")).1), ("jax from 0.10", false));
     }
 
     #[test]
     fn the_wait_for_completion_is_told_from_the_execution() {
-        let (rules, _) = JaxRules::of(Some("0.10.2"));
+        let (rules, _) = JaxRules::for_version(Some("0.10.2"));
         assert_eq!(rules.role("ThunkExecutor::Execute"), JaxRole::Run);
         let completion = "ThunkExecutor::Execute (wait for completion)";
         assert_eq!(rules.role(completion), JaxRole::Completion);

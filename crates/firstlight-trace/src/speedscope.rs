@@ -86,7 +86,7 @@ mod tests {
         let mut out = Vec::new();
         speedscope(&trace, "t", &mut out).unwrap();
         let file: Value = serde_json::from_slice(&out).unwrap();
-        let told: Vec<String> = file["profiles"][0]["events"]
+        let events: Vec<String> = file["profiles"][0]["events"]
             .as_array()
             .unwrap()
             .iter()
@@ -94,6 +94,6 @@ mod tests {
                 format!("{}{}@{}", event["type"].as_str().unwrap(), event["frame"], event["at"])
             })
             .collect();
-        assert_eq!(told, ["O0@0", "O1@2000", "C1@10000", "C0@10000", "O2@12000", "C2@13000"]);
+        assert_eq!(events, ["O0@0", "O1@2000", "C1@10000", "C0@10000", "O2@12000", "C2@13000"]);
     }
 }

@@ -56,10 +56,10 @@ const KNOWN: [Known; 1] = [Known {
 /// Those whose frames are among these.
 pub(crate) fn wrappers(frames: &[Frame], steps: &[Step]) -> Vec<Wrapper> {
     let step = mean_step(steps);
-    KNOWN.iter().filter_map(|known| of(known, frames, step)).collect()
+    KNOWN.iter().filter_map(|known| wrapper(known, frames, step)).collect()
 }
 
-fn of(known: &Known, frames: &[Frame], step: f64) -> Option<Wrapper> {
+fn wrapper(known: &Known, frames: &[Frame], step: f64) -> Option<Wrapper> {
     let whole = find(frames, &known.whole)?.inclusive_ns;
     let phase = |phase: &Phase| {
         let frame = find(frames, &phase.function)?;

@@ -24,30 +24,30 @@ fn operators_on_a_thread_of_the_processor_are_execution() {
             r#""run_id":"7""#,
         )
         .operator(2, "dot.1", 8, 900, 950);
-    let of = events.told();
-    assert_eq!(us(&of.steps[0], Part::Compiled), 800 + 50);
-    assert_eq!(us(&of.steps[0], Part::Call), 40);
-    assert_eq!(of.steps[0].bucket(Bucket::Host).0 / US, 10 + 50 + 50);
-    assert!(of.findings.is_empty());
+    let document = events.attributed();
+    assert_eq!(us(&document.steps[0], Part::Compiled), 800 + 50);
+    assert_eq!(us(&document.steps[0], Part::Call), 40);
+    assert_eq!(document.steps[0].bucket(Bucket::Host).0 / US, 10 + 50 + 50);
+    assert!(document.findings.is_empty());
 }
 
 #[test]
 fn a_program_that_was_called_and_never_ran_is_a_finding() {
     let called = Events::jax().step(0, 0, 1000).main("PjitFunction(step)", 10, 60);
-    let finding = |of: &TraceDocument| {
-        of.findings.iter().any(|one| one.finding == Finding::ExecutionNotRecorded)
+    let finding = |document: &TraceDocument| {
+        document.findings.iter().any(|one| one.finding == Finding::ExecutionNotRecorded)
     };
-    assert!(finding(&called.told()));
-    assert!(!finding(&called.operator(2, "dot.1", 7, 50, 400).told()));
+    assert!(finding(&called.attributed()));
+    assert!(!finding(&called.operator(2, "dot.1", 7, 50, 400).attributed()));
     // Nothing called, nothing missing.
-    assert!(!finding(&Events::jax().step(0, 0, 1000).told()));
+    assert!(!finding(&Events::jax().step(0, 0, 1000).attributed()));
     // Kernels were launched, and the device was not recorded: the graph on the host is no execution.
     let launched = Events::default()
         .torch("user_annotation", "ProfilerStep#1", 0, 1000)
         .torch("cpu_op", "Torch-Compiled Region: 0/0", 100, 900)
         .torch("user_annotation", "## Call CompiledFxGraph f ##", 150, 800)
         .torch("cuda_runtime", "cudaLaunchKernel", 200, 210);
-    assert!(finding(&launched.told()));
+    assert!(finding(&launched.attributed()));
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn host_code_that_a_program_calls_back_is_neither_execution_nor_dispatch() {
         .operator(1, "pure_callback.1", 7, 210, 600)
         .operator(2, "sin.1", 9, 300, 400)
         .operator(1, "dot.2", 7, 610, 850);
-    let of = events.told();
-    let step = &of.steps[0];
+    let document = events.attributed();
+    let step = &document.steps[0];
     assert_eq!(us(step, Part::Callback), 390 - 100);
     assert_eq!(us(step, Part::Compiled), 800 - 390 + 100);
     assert_eq!(us(step, Part::Call), 40 + 50);
@@ -85,16 +85,16 @@ fn waits_are_waits_even_inside_a_call() {
             .main(name, 100, 400)
             .main(name, 600, 700)
             .operator(2, "dot.1", 7, 350, 420);
-        let of = events.told();
-        assert_eq!(us(&of.steps[0], Part::Blocked), 250 + 100, "{name}");
-        assert_eq!(us(&of.steps[0], Part::Call), 90 + 80, "{name}");
+        let document = events.attributed();
+        assert_eq!(us(&document.steps[0], Part::Blocked), 250 + 100, "{name}");
+        assert_eq!(us(&document.steps[0], Part::Call), 90 + 80, "{name}");
     }
     for name in ["hipEventSynchronize", "hipDeviceSynchronize", "cudaStreamSynchronize"] {
         let events = Events::default()
             .torch("user_annotation", "ProfilerStep#1", 0, 1000)
             .torch("cuda_runtime", name, 100, 400)
             .push((0, 7), "kernel", "gemm", (200, 300), "");
-        assert_eq!(us(&events.told().steps[0], Part::Blocked), 200, "{name}");
+        assert_eq!(us(&events.attributed().steps[0], Part::Blocked), 200, "{name}");
     }
 }
 
@@ -105,19 +105,22 @@ fn a_function_that_is_compiled_again_goes_on_making_steps() {
         let turn = u32::from(number >= 3);
         events = call(events, turn, from, if number == 3 { 1000 } else { 0 });
     }
-    let of = events.torch("cpu_op", "aten::ones", 2100, 2110).told();
-    assert_eq!(of.steps_by, StepsBy::RepeatedCall);
-    let starts: Vec<u64> = of.steps.iter().map(|step| step.start_ns.0 / US).collect();
+    let document = events.torch("cpu_op", "aten::ones", 2100, 2110).attributed();
+    assert_eq!(document.steps_by, StepsBy::RepeatedCall);
+    let starts: Vec<u64> = document.steps.iter().map(|step| step.start_ns.0 / US).collect();
     assert_eq!(starts, [0, 200, 400, 600, 1800]);
     // What was compiled belongs to the step that caused it, whole.
-    let compiled: Vec<bool> = of.steps.iter().map(|step| step.compiled).collect();
+    let compiled: Vec<bool> = document.steps.iter().map(|step| step.compiled).collect();
     assert_eq!(compiled, [false, false, false, true, false]);
-    assert_eq!(of.steps[3].bucket(Bucket::Compile).0 / US, 1000);
-    assert_eq!((of.compilations[0].step, of.compilations[0].turn), (Some(3), Turn::Again));
+    assert_eq!(document.steps[3].bucket(Bucket::Compile).0 / US, 1000);
+    assert_eq!(
+        (document.compilations[0].step, document.compilations[0].turn),
+        (Some(3), Turn::Again)
+    );
     // The last step goes on to the recording's end, and is in no median.
-    assert_eq!(of.steps[4].duration_ns.0 / US, 2110 - 1900);
-    assert_eq!(of.steps[4].left_out, Some(LeftOut::Unended));
-    assert_eq!(of.steady[0].median.n, 3);
+    assert_eq!(document.steps[4].duration_ns.0 / US, 2110 - 1900);
+    assert_eq!(document.steps[4].left_out, Some(LeftOut::Unended));
+    assert_eq!(document.steady[0].median.n, 3);
 }
 
 #[test]
@@ -129,11 +132,11 @@ fn guessed_steps_of_jax_begin_with_what_is_called_first() {
             .main("PjitFunction(step)", from + 500, from + 600)
             .operator(2, "dot.1", index, from + 550, from + 900);
     }
-    let of = events.operator(3, "copy.1", 99, 3950, 5000).told();
+    let document = events.operator(3, "copy.1", 99, 3950, 5000).attributed();
     let spans: Vec<(u64, u64)> =
-        of.steps.iter().map(|step| (step.start_ns.0 / US, step.duration_ns.0 / US)).collect();
+        document.steps.iter().map(|step| (step.start_ns.0 / US, step.duration_ns.0 / US)).collect();
     assert_eq!(spans, [(0, 1000), (1000, 1000), (2000, 1000), (3000, 2000)]);
-    assert!(of.notices.iter().any(|notice| notice.name == NoticeName::StepsGuessed));
+    assert!(document.notices.iter().any(|notice| notice.name == NoticeName::StepsGuessed));
 }
 
 #[test]
@@ -146,11 +149,11 @@ fn an_empty_last_step_is_in_no_median() {
             events = events.torch("cpu_op", "aten::mm", from + 10, from + 600);
         }
     }
-    let of = events.told();
-    let left_out: Vec<Option<LeftOut>> = of.steps.iter().map(|step| step.left_out).collect();
+    let document = events.attributed();
+    let left_out: Vec<Option<LeftOut>> = document.steps.iter().map(|step| step.left_out).collect();
     assert_eq!(left_out, [None, None, None, Some(LeftOut::Empty)]);
-    assert_eq!(of.steady[0].median.n, 3);
-    assert!((of.steady[0].median.point - 590e3).abs() < 1.0);
+    assert_eq!(document.steady[0].median.n, 3);
+    assert!((document.steady[0].median.point - 590e3).abs() < 1.0);
 }
 
 #[test]
@@ -165,7 +168,7 @@ fn empty_steps_between_others_are_in_no_median() {
             events = events.torch("cpu_op", "aten::mm", from + 10, from + 600);
         }
     }
-    let document = events.told();
+    let document = events.attributed();
     let empty: Vec<i64> = document
         .steps
         .iter()
@@ -183,7 +186,7 @@ fn empty_steps_between_others_are_in_no_median() {
         let (from, name) = (number * 1000, format!("ProfilerStep#{number}"));
         idle = idle.torch("user_annotation", &name, from, from + 1000);
     }
-    assert!(idle.told().steps.iter().all(Step::is_steady));
+    assert!(idle.attributed().steps.iter().all(Step::is_steady));
 }
 
 #[test]
@@ -204,7 +207,7 @@ fn a_compilation_before_a_run_belongs_to_that_runs_step() {
             .main("load", from + 410, from + 420)
             .main("log", from + 430, from + 440);
     }
-    let document = events.told();
+    let document = events.attributed();
     assert_eq!(document.steps_by, StepsBy::RepeatedModule);
     let compiled: Vec<bool> = document.steps.iter().map(|step| step.compiled).collect();
     assert_eq!(compiled, [false, false, false, true, false]);
@@ -229,12 +232,12 @@ fn eager_operators_on_the_processor_are_execution() {
             (450, 550),
             "",
         );
-    let of = events.told();
-    assert_eq!(us(&of.steps[0], Part::Eager), 450 + 50);
-    assert_eq!(of.steps[0].bucket(Bucket::Host).0 / US, 500);
+    let document = events.attributed();
+    assert_eq!(us(&document.steps[0], Part::Eager), 450 + 50);
+    assert_eq!(document.steps[0].bucket(Bucket::Host).0 / US, 500);
     // With a device the kernels run, and operators launch them.
-    let of = events.push((0, 7), "kernel", "gemm", (700, 900), "").told();
-    assert_eq!(us(&of.steps[0], Part::Eager), 200);
+    let document = events.push((0, 7), "kernel", "gemm", (700, 900), "").attributed();
+    assert_eq!(us(&document.steps[0], Part::Eager), 200);
 }
 
 #[test]
@@ -246,8 +249,8 @@ fn older_names_of_categories_are_read() {
         .torch("Runtime", "cudaDeviceSynchronize", 500, 900)
         .push((0, 7), "Memcpy", "Memcpy HtoD", (100, 150), "")
         .push((0, 7), "Kernel", "gemm", (200, 600), "");
-    let of = events.told();
-    let step = &of.steps[0];
+    let document = events.attributed();
+    let step = &document.steps[0];
     assert_eq!(
         (us(step, Part::Eager), us(step, Part::Transfer), us(step, Part::Blocked)),
         (400, 50, 300)
@@ -263,8 +266,8 @@ fn the_whole_recording_ends_with_the_last_event_of_any_device() {
         .push((0, 7), "cuda_sync", "Stream Wait Event", (30, 40), "")
         .push((0, 7), "kernel", "gemm", (40, 240), "")
         .push((0, 7), "kernel", "gemm", (240, 412), "");
-    let of = events.told();
-    assert_eq!((of.steps_by, of.steps.len()), (StepsBy::WholeTrace, 1));
-    assert_eq!(of.steps[0].duration_ns.0 / US, 412);
-    assert_eq!(us(&of.steps[0], Part::Eager), 372);
+    let document = events.attributed();
+    assert_eq!((document.steps_by, document.steps.len()), (StepsBy::WholeTrace, 1));
+    assert_eq!(document.steps[0].duration_ns.0 / US, 412);
+    assert_eq!(us(&document.steps[0], Part::Eager), 372);
 }

@@ -29,8 +29,8 @@ fn why(before: &str, after: &str, logs: Option<&Logs>) -> (CauseKind, String) {
     {
         events = shaped(events, turn, from, args);
     }
-    let of = events.told_with("\"record_shapes\": 1,", logs);
-    let [only] = of.compilations.as_slice() else { panic!("{:?}", of.compilations) };
+    let document = events.attributed_with("\"record_shapes\": 1,", logs);
+    let [only] = document.compilations.as_slice() else { panic!("{:?}", document.compilations) };
     (only.cause.kind, only.cause.text.clone())
 }
 
@@ -60,10 +60,10 @@ fn another_number_of_tensors_is_no_cause_and_leaves_possibilities() {
 #[test]
 fn a_changed_type_is_told_by_the_operators_where_no_function_has_inputs() {
     let mut events = Events::default();
-    for (turn, from, of) in
+    for (turn, from, kind) in
         [(0, 0, "float"), (0, 200, "float"), (1, 400, "double"), (0, 700, "float")]
     {
-        let args = format!(r#""Input Dims":[[6,6],[6,6]],"Input type":["{of}","{of}"]"#);
+        let args = format!(r#""Input Dims":[[6,6],[6,6]],"Input type":["{kind}","{kind}"]"#);
         let at = if turn > 0 { from + 105 } else { from + 5 };
         events = call(events, turn, from, if turn > 0 { 100 } else { 0 }).push(
             (1, 1),
@@ -73,8 +73,8 @@ fn a_changed_type_is_told_by_the_operators_where_no_function_has_inputs() {
             &args,
         );
     }
-    let of = events.told_with("\"record_shapes\": 1,", None);
-    let cause = &of.compilations[0].cause;
+    let document = events.attributed_with("\"record_shapes\": 1,", None);
+    let cause = &document.compilations[0].cause;
     assert_eq!(cause.kind, CauseKind::Type);
     assert!(
         cause.text.starts_with("in `aten::mm`, argument 0: float[6,6] → double[6,6]"),

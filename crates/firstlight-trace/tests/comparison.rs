@@ -24,7 +24,7 @@ fn recording(steps: &[(u32, u32, u32)]) -> TraceDocument {
         }
         at = run + execution + host + 20;
     }
-    events.told()
+    events.attributed()
 }
 
 fn bucket(comparison: &TraceComparisonDocument, bucket: Bucket) -> &Row {

@@ -31,13 +31,13 @@ const PIECES_EVERY: u32 = 8;
 const LONGEST: usize = 60_000;
 
 /// What the readers begin from: recordings, and small texts around what a reader decides.
-fn corpus(of: &str) -> Vec<Vec<u8>> {
+fn corpus(reader: &str) -> Vec<Vec<u8>> {
     let head = |name: &str| {
         let mut bytes = made::fixture(name);
         bytes.truncate(LONGEST);
         bytes
     };
-    match of {
+    match reader {
         "xplane" => vec![
             made::fixture("jax-cpu-filter-jit.xplane.pb.gz"),
             made::fixture("jax-gpu.xplane.pb.gz"),
@@ -109,40 +109,41 @@ fn explanations() -> Vec<Vec<u8>> {
 }
 
 #[expect(clippy::print_stdout, reason = "how far it came is for whoever let it run for an hour")]
-fn fuzz(of: &str) {
+fn fuzz(reader: &str) {
     let seed = number("FIRSTLIGHT_FUZZ_SEED").unwrap_or(1);
     let until = number("FIRSTLIGHT_FUZZ_SECONDS")
         .map(|s| Instant::now() + Duration::from_secs(s / READERS));
-    let corpus = corpus(of);
+    let corpus = corpus(reader);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut round = 0;
     while until.map_or(round < ROUNDS, |until| Instant::now() < until) {
         let input = mutated(&corpus, &mut random);
-        let result = std::panic::catch_unwind(|| check(of, &input, round % PIECES_EVERY == 0));
+        let result = std::panic::catch_unwind(|| check(reader, &input, round % PIECES_EVERY == 0));
         if result.is_err() {
-            let path = std::env::temp_dir().join(format!("firstlight-fuzz-{of}-{seed}-{round}"));
+            let path =
+                std::env::temp_dir().join(format!("firstlight-fuzz-{reader}-{seed}-{round}"));
             let _ = std::fs::write(&path, &input);
-            panic!("{of}: seed {seed}, round {round}; the input is {}", path.display());
+            panic!("{reader}: seed {seed}, round {round}; the input is {}", path.display());
         }
         round += 1;
     }
-    println!("{of}: {round} rounds from seed {seed}");
+    println!("{reader}: {round} rounds from seed {seed}");
 }
 
 fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-fn check(of: &str, input: &[u8], pieces: bool) {
+fn check(reader: &str, input: &[u8], pieces: bool) {
     let limits = Limits { memory: 64 << 20, ..Limits::default() };
-    match of {
+    match reader {
         "log" => drop(TorchTrace::parse(&String::from_utf8_lossy(input))),
         "explanations" => {
             let jax = JaxLog::parse(&String::from_utf8_lossy(input));
             let logs = Logs { jax, ..Logs::default() };
             COMPILED.with(|trace| {
-                let told = document(trace, "fuzz", Some(&logs), Build::new("0", None));
-                serde_json::to_string(&told).expect("every document is JSON");
+                let document = document(trace, "fuzz", Some(&logs), Build::new("0", None));
+                serde_json::to_string(&document).expect("every document is JSON");
             });
         }
         "packed" => {
@@ -154,9 +155,9 @@ fn check(of: &str, input: &[u8], pieces: bool) {
         }
         _ => match read_bytes(input, &limits) {
             Ok(trace) => {
-                let told = tells(&trace);
+                let document = tells(&trace);
                 if pieces {
-                    tells_in_pieces(input, &told);
+                    tells_in_pieces(input, &document);
                 }
             }
             Err(_) if pieces => drop(in_pieces(input, input.len() as u64)),
@@ -172,23 +173,23 @@ thread_local! {
 
 /// What was read can be attributed, written and exported, and every step is the sum of its parts.
 fn tells(trace: &Trace) -> TraceDocument {
-    let of = document(trace, "fuzz", None, Build::new("0", None));
-    for step in &of.steps {
+    let document = document(trace, "fuzz", None, Build::new("0", None));
+    for step in &document.steps {
         let sum: u64 = step.parts.iter().map(|row| row.ns.0).sum();
         assert_eq!(sum, step.duration_ns.0, "step {}", step.number);
     }
-    serde_json::to_string(&of).expect("every document is JSON");
+    serde_json::to_string(&document).expect("every document is JSON");
     speedscope(trace, "fuzz", std::io::sink()).expect("nothing is written to nowhere");
-    of
+    document
 }
 
-/// With ever more memory, until it is enough: an error says what is missing, or all is told the same.
+/// With ever more memory, until it is enough: an error says what is missing, or all is document the same.
 fn tells_in_pieces(input: &[u8], expected: &TraceDocument) {
     let mut memory = (input.len() as u64 / 60).max(64);
     loop {
         match in_pieces(input, memory) {
-            Ok(told) => {
-                assert_eq!(&told, expected, "with {memory} bytes");
+            Ok(document) => {
+                assert_eq!(&document, expected, "with {memory} bytes");
                 return;
             }
             Err(Problem::TooLarge { .. }) => memory += memory / 4,
@@ -204,8 +205,8 @@ fn tells_in_pieces(input: &[u8], expected: &TraceDocument) {
 fn in_pieces(input: &[u8], memory: u64) -> Result<TraceDocument, Problem> {
     let limits = Limits { memory, ..Limits::default() };
     let mut opened = open_bytes(input.to_vec(), &limits)?;
-    let told = opened.document("fuzz", None, Build::new("0", None));
-    told.map_err(|error| error.problem)
+    let document = opened.document("fuzz", None, Build::new("0", None));
+    document.map_err(|error| error.problem)
 }
 
 fn mutated(corpus: &[Vec<u8>], random: &mut Pcg64Mcg) -> Vec<u8> {

@@ -69,12 +69,12 @@ fn a_truncated_xplane_names_where_it_ends() {
     let whole = made::fixture("jax-cpu-filter-jit.xplane.pb.gz");
     for share in [10, 100, 1_000, 50_000, whole.len() - 1] {
         let error = problem(&whole[..share]);
-        let told = error.to_string();
+        let text = error.to_string();
         assert!(
             matches!(error, Problem::Truncated { .. } | Problem::Corrupt { .. }),
-            "{share}: {told}"
+            "{share}: {text}"
         );
-        assert!(told.contains("byte"), "{told}");
+        assert!(text.contains("byte"), "{text}");
     }
 }
 
@@ -148,8 +148,8 @@ fn negative_and_endless_times_are_cut_and_told() {
     let trace = read_bytes(&space(events).encode_to_vec(), &Limits::default()).unwrap();
     assert_eq!(trace.events(), 4);
     assert!(trace.notices.iter().any(|notice| notice.name == NoticeName::NegativeDuration));
-    let of = document(&trace, "trace", None, Build::new("0", None));
-    for step in &of.steps {
+    let own = document(&trace, "trace", None, Build::new("0", None));
+    for step in &own.steps {
         assert_eq!(step.parts.iter().map(|row| row.ns.0).sum::<u64>(), step.duration_ns.0);
     }
     let text = r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":5,"dur":-3},
@@ -163,7 +163,7 @@ fn negative_and_endless_times_are_cut_and_told() {
 #[test]
 fn references_that_lead_in_circles_are_not_followed() {
     // A stat whose text is the name of itself, and an HLO whose tuples are nested without end.
-    let mut of = space(vec![event(1, 0, 5_000)]);
+    let mut file = space(vec![event(1, 0, 5_000)]);
     let mut nested = Vec::new();
     for _ in 0..10_000 {
         let mut outer = vec![0x22];
@@ -179,7 +179,7 @@ fn references_that_lead_in_circles_are_not_followed() {
     };
     let proto = wrap(1, &wrap(4, &wrap(1, &nested)));
     let stat = Stat { metadata_id: 2, bytes: Some(proto), ..Stat::default() }.encode_to_vec();
-    let plane = &mut of.planes[0];
+    let plane = &mut file.planes[0];
     plane.stat_metadata.push(named(2, "Hlo Proto"));
     plane.stat_metadata.push(named(3, "hlo_module"));
     let mut value = Named { id: 7, name: "jit_f(1)".to_owned() }.encode_to_vec();
@@ -187,7 +187,7 @@ fn references_that_lead_in_circles_are_not_followed() {
     plane.event_metadata.push(Entry { key: 7, value });
     // hlo_module refers to stat 3, which is itself.
     plane.lines[0].events[0].stats.push(vec![0x08, 3, 0x38, 3]);
-    let trace = read_bytes(&of.encode_to_vec(), &Limits::default()).unwrap();
+    let trace = read_bytes(&file.encode_to_vec(), &Limits::default()).unwrap();
     assert_eq!(trace.events(), 1);
 }
 
@@ -269,18 +269,18 @@ fn ten_million_events_are_read() {
     let bytes = wrap(0x0a, &plane);
     let trace = read_bytes(&bytes, &Limits::default()).unwrap();
     assert_eq!(trace.events() as u64, events);
-    let of = document(&trace, "trace", None, Build::new("0", None));
-    assert_eq!(of.steps.len(), 1);
+    let document = document(&trace, "trace", None, Build::new("0", None));
+    assert_eq!(document.steps.len(), 1);
 }
 
 #[test]
 fn errors_and_warnings_inside_the_file_are_shown() {
-    let mut of = space(vec![event(1, 0, 1_000)]);
-    of.errors.push("CUPTI could not be loaded".to_owned());
-    of.warnings.push("dropped 7 events".to_owned());
-    let trace = read_bytes(&of.encode_to_vec(), &Limits::default()).unwrap();
-    let told: Vec<&str> = trace.notices.iter().map(|notice| notice.text.as_str()).collect();
-    assert_eq!(told, ["CUPTI could not be loaded", "dropped 7 events"]);
+    let mut file = space(vec![event(1, 0, 1_000)]);
+    file.errors.push("CUPTI could not be loaded".to_owned());
+    file.warnings.push("dropped 7 events".to_owned());
+    let trace = read_bytes(&file.encode_to_vec(), &Limits::default()).unwrap();
+    let texts: Vec<&str> = trace.notices.iter().map(|notice| notice.text.as_str()).collect();
+    assert_eq!(texts, ["CUPTI could not be loaded", "dropped 7 events"]);
 }
 
 #[test]
@@ -308,13 +308,13 @@ fn a_profile_folder_gives_its_newest_run_and_no_run_is_told() {
 fn a_foreign_trace_is_one_step_and_says_so() {
     let text = r#"{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":10}]}"#;
     let trace = read_bytes(text.as_bytes(), &Limits::default()).unwrap();
-    let of = document(&trace, "trace", None, Build::new("0", None));
-    assert_eq!((of.steps.len(), of.steps[0].duration_ns.0), (1, 10_000));
+    let own = document(&trace, "trace", None, Build::new("0", None));
+    assert_eq!((own.steps.len(), own.steps[0].duration_ns.0), (1, 10_000));
     let text = text.replace("\"dur\":10", "\"dur\":0");
     let nothing = read_bytes(text.as_bytes(), &Limits::default()).unwrap();
     let nothing = document(&nothing, "trace", None, Build::new("0", None));
-    assert_eq!(nothing.host_outside.map(|of| of.share), Some(0.0));
-    assert!(of.notices.iter().any(|notice| notice.name == NoticeName::StepsGuessed));
+    assert_eq!(nothing.host_outside.map(|outside| outside.share), Some(0.0));
+    assert!(own.notices.iter().any(|notice| notice.name == NoticeName::StepsGuessed));
 }
 
 #[test]

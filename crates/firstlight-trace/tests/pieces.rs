@@ -47,12 +47,12 @@ fn with_least(bytes: &[u8]) -> (TraceDocument, u64, u64) {
 /// The same of a recording at once and in pieces, with the least memory and with more.
 fn same(bytes: &[u8]) -> (u64, u64) {
     let expected = whole(bytes);
-    let (told, least, needs) = with_least(bytes);
-    assert_eq!(told, expected);
+    let (document, least, needs) = with_least(bytes);
+    assert_eq!(document, expected);
     for share in [3, 2] {
         let memory = least + (needs - least) * (share - 1) / share;
-        let (told, _) = in_pieces(bytes, memory).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(told, expected);
+        let (document, _) = in_pieces(bytes, memory).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(document, expected);
     }
     (least, needs)
 }
@@ -99,8 +99,8 @@ fn whole_recordings_tell_the_same_in_pieces() {
         if path.display().to_string().contains("torch") {
             bytes = made::longer_kineto(&bytes, bytes.len() * 5 / 2);
         }
-        let (told, least, needs) = with_least(&bytes);
-        assert_eq!(told, whole(&bytes));
+        let (document, least, needs) = with_least(&bytes);
+        assert_eq!(document, whole(&bytes));
         assert!(least < needs, "{least} of {needs}");
     }
 }
@@ -112,8 +112,8 @@ fn many_steps_take_a_small_part_of_the_memory() {
         made::longer_kineto(&made::fixture("torch-cpu.json.gz"), 3_000_000),
     ];
     for bytes in long {
-        let (told, least, needs) = with_least(&bytes);
-        assert_eq!(told, whole(&bytes));
+        let (document, least, needs) = with_least(&bytes);
+        assert_eq!(document, whole(&bytes));
         assert!(least < needs / 4, "{least} of {needs}");
     }
 }
@@ -178,9 +178,9 @@ fn odd() -> Vec<u8> {
 #[test]
 fn times_that_are_odd_are_so_in_pieces_too() {
     let bytes = odd();
-    let told = whole(&bytes);
-    assert_eq!(told.steps.len(), 100);
-    let names: Vec<NoticeName> = told.notices.iter().map(|notice| notice.name).collect();
+    let document = whole(&bytes);
+    assert_eq!(document.steps.len(), 100);
+    let names: Vec<NoticeName> = document.notices.iter().map(|notice| notice.name).collect();
     assert!(names.contains(&NoticeName::NoTime) && names.contains(&NoticeName::OtherThreads));
     let (least, needs) = same(&bytes);
     assert!(least < needs / 2, "{least} of {needs}");
@@ -230,7 +230,10 @@ fn a_step_that_does_not_fit_is_told_with_what_it_takes() {
     assert!(error.hint().expect("there is something to do").contains("--memory"));
     in_pieces(&bytes, needs).expect("what it takes is enough");
     let error = in_pieces(&bytes, needs - 1).expect_err("a byte less is not");
-    assert!(matches!(error, Problem::StepTooLarge { needs: told, .. } if told == needs), "{error}");
+    assert!(
+        matches!(error, Problem::StepTooLarge { needs: document, .. } if document == needs),
+        "{error}"
+    );
 }
 
 #[test]

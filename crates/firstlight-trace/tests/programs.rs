@@ -14,8 +14,8 @@ fn the_longest_operators_of_a_program_are_without_those_inside_them() {
         .operator(2, "while.1", 7, 100, 900)
         .operator(2, "dot.1", 7, 150, 450)
         .operator(2, "dot.1", 7, 500, 800);
-    let of = events.told();
-    let [program] = of.programs.as_slice() else { panic!("{:?}", of.programs) };
+    let document = events.attributed();
+    let [program] = document.programs.as_slice() else { panic!("{:?}", document.programs) };
     assert_eq!((program.module.as_str(), program.total_ns.0 / US), ("jit_step", 800));
     let rows: Vec<(&str, u64, u64)> = program
         .operators
@@ -52,7 +52,7 @@ fn operators_of_torch_are_listed_by_region_without_those_inside_them() {
         .torch("cpu_op", "aten::mm", 1300, 1400);
     let row = |name: &str, count, us| (name.to_owned(), count, us);
     assert_eq!(
-        programs(&events.told()),
+        programs(&events.attributed()),
         [
             ("eager".to_owned(), vec![row("aten::addmm", 1, 360), row("aten::linear", 1, 40)]),
             (
@@ -92,7 +92,7 @@ fn kernels_of_torch_are_listed_by_where_they_were_launched() {
     }
     let row = |name: &str, count, us| vec![(name.to_owned(), count, us)];
     assert_eq!(
-        programs(&events.told()),
+        programs(&events.attributed()),
         [
             ("Torch-Compiled Region: 0/1".to_owned(), row("triton_0", 2, 500)),
             ("eager".to_owned(), row("gemm", 1, 100)),
@@ -114,13 +114,13 @@ fn devices_that_finish_apart_have_a_skew() {
         events = operator(events, 0, from + 100, from + 400);
         events = operator(events, 1, from + 150, from + 700);
     }
-    let of = events.told();
-    let skew = of.skew.as_ref().expect("two devices");
+    let document = events.attributed();
+    let skew = document.skew.as_ref().expect("two devices");
     assert!((skew.median.point - 300e3).abs() < 1.0);
     assert_eq!((skew.last.as_str(), skew.last_in), ("cpu:1", 3));
-    assert_eq!(of.steps[0].devices[1].busy_ns.0 / US, 550);
+    assert_eq!(document.steps[0].devices[1].busy_ns.0 / US, 550);
     // One device has none.
-    let alone = Events::jax().step(0, 0, 1000).operator(2, "dot.1", 7, 100, 200).told();
+    let alone = Events::jax().step(0, 0, 1000).operator(2, "dot.1", 7, 100, 200).attributed();
     assert!(alone.skew.is_none() && alone.steps[0].devices.is_empty());
 }
 
@@ -139,11 +139,11 @@ fn memory_has_its_peak_and_the_peaks_of_the_steps() {
         )
         .unwrap();
     }
-    let of = events.told();
-    let [cpu] = of.memory.as_slice() else { panic!("{:?}", of.memory) };
+    let document = events.attributed();
+    let [cpu] = document.memory.as_slice() else { panic!("{:?}", document.memory) };
     assert_eq!((cpu.allocator.as_str(), cpu.peak_bytes, cpu.peak_step), ("CPU", 90, Some(1)));
     assert_eq!(cpu.peak_at_ns.0 / US, 300);
-    let peaks: Vec<Option<u64>> = of.steps.iter().map(|step| step.peak_bytes).collect();
+    let peaks: Vec<Option<u64>> = document.steps.iter().map(|step| step.peak_bytes).collect();
     assert_eq!(peaks, [Some(90), Some(60)]);
 }
 
@@ -174,7 +174,7 @@ fn a_compiled_region_of_torch_has_the_most_memory_in_use_inside_it() {
         )
         .unwrap();
     }
-    let document = events.told();
+    let document = events.attributed();
     let peaks: Vec<(&str, Option<u64>)> = document
         .programs
         .iter()

@@ -34,9 +34,9 @@ fn both(fixture: &str, recording: &str) -> Vec<TraceDocument> {
     documents
 }
 
-fn sums(of: &TraceDocument) {
-    assert!(!of.steps.is_empty());
-    for step in &of.steps {
+fn sums(document: &TraceDocument) {
+    assert!(!document.steps.is_empty());
+    for step in &document.steps {
         let sum: u64 = step.parts.iter().map(|row| row.ns.0).sum();
         assert_eq!(sum, step.duration_ns.0, "step {}", step.number);
     }
@@ -49,29 +49,30 @@ fn outside(step: &Step) -> f64 {
 }
 
 /// A row of the prototype's results as it was printed: what, and the value in milliseconds.
-struct Told(&'static str, &'static str);
+struct Printed(&'static str, &'static str);
 
-const FILTER_LEAST: Told = Told("filter_jit py=0 (steps 0-4): host-outside 4.05-4.58", "4.05");
-const FILTER_MOST: Told = Told("filter_jit py=0 (steps 0-4): host-outside 4.05-4.58", "4.58");
-const FILTER_COMPILE: Told =
-    Told("filter_jit py=0: compile 1,523 + 452 before it is split", "1975");
+const FILTER_LEAST: Printed =
+    Printed("filter_jit py=0 (steps 0-4): host-outside 4.05-4.58", "4.05");
+const FILTER_MOST: Printed = Printed("filter_jit py=0 (steps 0-4): host-outside 4.05-4.58", "4.58");
+const FILTER_COMPILE: Printed =
+    Printed("filter_jit py=0: compile 1,523 + 452 before it is split", "1975");
 // The row `filter_jit py=1`, 15.4-17.8, has no recording that was kept.
-const MANUAL_LEAST: Told = Told("manual py=1: host-outside 0.1-3.1", "0.1");
-const MANUAL_MOST: Told = Told("manual py=1: host-outside 0.1-3.1", "3.1");
-const GPU_LEAST: Told = Told("GPU py=0: host-outside 0.26-2.4 of 0.95-3.4", "0.26");
-const GPU_MOST: Told = Told("GPU py=0: host-outside 0.26-2.4 of 0.95-3.4", "2.4");
-const GPU_LEAST_WALL: Told = Told("GPU py=0: host-outside 0.26-2.4 of 0.95-3.4", "0.95");
-const GPU_MOST_WALL: Told = Told("GPU py=0: host-outside 0.26-2.4 of 0.95-3.4", "3.4");
-const GPU_COMPILE: Told = Told("GPU py=0: compile 2,485 (+31 autotune kernels)", "2516");
-const TORCH_WALL: Told = Told("H200 step 3: wall 3.673", "3.673");
-const TORCH_REGION: Told = Told("H200 step 3: region 2.031", "2.031");
-const TORCH_OPTIMIZER: Told = Told("H200 step 3: optimizer 0.986", "0.986");
-const TORCH_GUARD: Told = Told("H200 step 3: guard 0.034", "0.034");
-const TORCH_OUTSIDE: Told = Told("H200 step 3: optimizer 0.986 + other 0.623", "1.609");
-const TORCH_BUSY: Told = Told("H200 step 3: gpu busy 1.016", "1.016");
-const TORCH_COMPILE: Told = Told("H200 step 4: compile 2,028.1 of 2,048.9", "2028.1");
+const MANUAL_LEAST: Printed = Printed("manual py=1: host-outside 0.1-3.1", "0.1");
+const MANUAL_MOST: Printed = Printed("manual py=1: host-outside 0.1-3.1", "3.1");
+const GPU_LEAST: Printed = Printed("GPU py=0: host-outside 0.26-2.4 of 0.95-3.4", "0.26");
+const GPU_MOST: Printed = Printed("GPU py=0: host-outside 0.26-2.4 of 0.95-3.4", "2.4");
+const GPU_LEAST_WALL: Printed = Printed("GPU py=0: host-outside 0.26-2.4 of 0.95-3.4", "0.95");
+const GPU_MOST_WALL: Printed = Printed("GPU py=0: host-outside 0.26-2.4 of 0.95-3.4", "3.4");
+const GPU_COMPILE: Printed = Printed("GPU py=0: compile 2,485 (+31 autotune kernels)", "2516");
+const TORCH_WALL: Printed = Printed("H200 step 3: wall 3.673", "3.673");
+const TORCH_REGION: Printed = Printed("H200 step 3: region 2.031", "2.031");
+const TORCH_OPTIMIZER: Printed = Printed("H200 step 3: optimizer 0.986", "0.986");
+const TORCH_GUARD: Printed = Printed("H200 step 3: guard 0.034", "0.034");
+const TORCH_OUTSIDE: Printed = Printed("H200 step 3: optimizer 0.986 + other 0.623", "1.609");
+const TORCH_BUSY: Printed = Printed("H200 step 3: gpu busy 1.016", "1.016");
+const TORCH_COMPILE: Printed = Printed("H200 step 4: compile 2,028.1 of 2,048.9", "2028.1");
 
-impl Told {
+impl Printed {
     /// Within a tenth of what was printed, beside the half digit that printing took from it.
     fn matches(&self, ms: f64) {
         let value: f64 = self.1.parse().expect("a number");
@@ -88,12 +89,12 @@ fn outsides(steps: &[Step]) -> (f64, f64) {
 }
 
 /// The figure that is printed by its name is that of the steps.
-fn headline(of: &TraceDocument) {
-    let (least, most) = outsides(&of.steps);
-    let told = of.host_outside.as_ref().expect("some steps are steady");
-    near(told.least_ns.as_f64() / 1e6, least, 1e-9);
-    near(told.most_ns.as_f64() / 1e6, most, 1e-9);
-    assert!(least <= told.median.point / 1e6 && told.median.point / 1e6 <= most);
+fn headline(document: &TraceDocument) {
+    let (least, most) = outsides(&document.steps);
+    let reported = document.host_outside.as_ref().expect("some steps are steady");
+    near(reported.least_ns.as_f64() / 1e6, least, 1e-9);
+    near(reported.most_ns.as_f64() / 1e6, most, 1e-9);
+    assert!(least <= reported.median.point / 1e6 && reported.median.point / 1e6 <= most);
 }
 
 fn near(value: f64, expected: f64, share: f64) {
@@ -108,15 +109,15 @@ fn range(values: &[f64]) -> (f64, f64) {
 
 #[test]
 fn filter_jit_on_a_processor() {
-    for of in
+    for document in
         both("jax-cpu-filter-jit.xplane.pb.gz", "jax-cpu-filter-jit-recompile-step5.xplane.pb.gz")
     {
-        sums(&of);
-        assert_eq!((of.steps.len(), of.steps_by), (10, StepsBy::Annotation));
+        sums(&document);
+        assert_eq!((document.steps.len(), document.steps_by), (10, StepsBy::Annotation));
         let compiled: Vec<i64> =
-            of.steps.iter().filter(|step| step.compiled).map(|step| step.number).collect();
+            document.steps.iter().filter(|step| step.compiled).map(|step| step.number).collect();
         assert_eq!(compiled, [5]);
-        let [one] = of.compilations.as_slice() else { panic!("{:?}", of.compilations) };
+        let [one] = document.compilations.as_slice() else { panic!("{:?}", document.compilations) };
         assert_eq!((one.function.as_str(), one.step, one.turn), ("step", Some(5), Turn::Again));
         assert_eq!((one.served, one.cause.kind), (Served::Compiler, CauseKind::Shape));
         assert_eq!((one.program.as_deref(), one.previous.as_deref()), (Some("36"), Some("34")));
@@ -124,64 +125,68 @@ fn filter_jit_on_a_processor() {
         assert_eq!(change.parameter, 433);
         assert_eq!((change.before.as_str(), change.after.as_str()), ("f32[64,128]", "f32[65,128]"));
         FILTER_COMPILE.matches(one.duration_ns.as_f64() / 1e6);
-        let (low, high) = outsides(&of.steps[..5]);
+        let (low, high) = outsides(&document.steps[..5]);
         FILTER_LEAST.matches(low);
         FILTER_MOST.matches(high);
-        headline(&of);
-        let levels = of.recording.tracer.expect("the file tells its levels");
-        assert_eq!((levels.host, levels.python, of.recording.python_traced), (2, 0, false));
-        assert!(of.findings.is_empty());
+        headline(&document);
+        let levels = document.recording.tracer.expect("the file tells its levels");
+        assert_eq!((levels.host, levels.python, document.recording.python_traced), (2, 0, false));
+        assert!(document.findings.is_empty());
     }
 }
 
 #[test]
 fn a_manual_step_with_python_frames() {
-    for of in both("jax-cpu-manual-python.xplane.pb.gz", "jax-cpu-manual-pytracer.xplane.pb.gz") {
-        sums(&of);
-        assert!(of.compilations.is_empty() && of.steps.iter().all(|step| !step.compiled));
-        let (low, high) = outsides(&of.steps);
+    for document in
+        both("jax-cpu-manual-python.xplane.pb.gz", "jax-cpu-manual-pytracer.xplane.pb.gz")
+    {
+        sums(&document);
+        assert!(
+            document.compilations.is_empty() && document.steps.iter().all(|step| !step.compiled)
+        );
+        let (low, high) = outsides(&document.steps);
         MANUAL_MOST.matches(high);
         // Step 9, which only the whole recording has, is the shortest.
-        if of.steps.len() == 10 {
+        if document.steps.len() == 10 {
             MANUAL_LEAST.matches(low);
         }
-        headline(&of);
-        assert!(of.recording.python_traced);
-        let finding = of.findings[0].finding.name();
+        headline(&document);
+        assert!(document.recording.python_traced);
+        let finding = document.findings[0].finding.name();
         assert_eq!(finding, "tracer-inflated");
-        assert!(of.frames.iter().any(|frame| frame.kind == FrameKind::Python));
+        assert!(document.frames.iter().any(|frame| frame.kind == FrameKind::Python));
         // A frame that waits is a wait, and no work of the host.
-        assert!(!of.frames.iter().any(|frame| frame.name.ends_with(" block_until_ready")));
-        assert!(of.steps.iter().any(|step| step.part(Part::Blocked) > Nanos::ZERO));
+        assert!(!document.frames.iter().any(|frame| frame.name.ends_with(" block_until_ready")));
+        assert!(document.steps.iter().any(|step| step.part(Part::Blocked) > Nanos::ZERO));
     }
 }
 
 #[test]
 fn a_device_that_tries_kernels_while_it_compiles() {
-    for of in both("jax-gpu.xplane.pb.gz", "jax-gpu-recompile.xplane.pb.gz") {
-        sums(&of);
-        assert_eq!(of.steps.len(), 8);
-        let [one] = of.compilations.as_slice() else { panic!("{:?}", of.compilations) };
+    for document in both("jax-gpu.xplane.pb.gz", "jax-gpu-recompile.xplane.pb.gz") {
+        sums(&document);
+        assert_eq!(document.steps.len(), 8);
+        let [one] = document.compilations.as_slice() else { panic!("{:?}", document.compilations) };
         assert_eq!((one.step, one.turn, one.served), (Some(5), Turn::Again, Served::Compiler));
         assert_eq!(one.cause.text, "argument 8 `x`: f32[512,1024] → f32[520,1024]");
-        let steady: Vec<&Step> = of.steps.iter().filter(|step| !step.compiled).collect();
-        let (low, high) = outsides(&of.steps);
+        let steady: Vec<&Step> = document.steps.iter().filter(|step| !step.compiled).collect();
+        let (low, high) = outsides(&document.steps);
         GPU_LEAST.matches(low);
         GPU_MOST.matches(high);
         let walls: Vec<f64> = steady.iter().map(|step| step.duration_ns.as_f64() / 1e6).collect();
         GPU_LEAST_WALL.matches(range(&walls).0);
         GPU_MOST_WALL.matches(range(&walls).1);
-        headline(&of);
+        headline(&document);
         for step in steady {
             near(step.bucket(Bucket::Execute).as_f64(), 329e3, 0.01);
         }
-        let planted = &of.steps[5];
+        let planted = &document.steps[5];
         let autotune = planted.part(Part::Autotune).as_f64() / 1e6;
         near(autotune, 31.0, 0.02);
         near(planted.bucket(Bucket::Execute).as_f64() / 1e6, 0.406, 0.01);
         GPU_COMPILE.matches(one.duration_ns.as_f64() / 1e6);
-        assert!(of.notices.iter().any(|notice| notice.name == NoticeName::CudaGraphs));
-        assert_eq!(of.recording.devices, ["NVIDIA H200"]);
+        assert!(document.notices.iter().any(|notice| notice.name == NoticeName::CudaGraphs));
+        assert_eq!(document.recording.devices, ["NVIDIA H200"]);
     }
 }
 
@@ -237,20 +242,20 @@ fn a_device_is_busy_while_any_of_its_kernels_runs() {
 
 #[test]
 fn the_memory_of_a_device_has_the_peaks_that_its_allocator_reports() {
-    for of in both("jax-gpu.xplane.pb.gz", "jax-gpu-recompile.xplane.pb.gz") {
-        let device = &of.memory[0];
+    for document in both("jax-gpu.xplane.pb.gz", "jax-gpu-recompile.xplane.pb.gz") {
+        let device = &document.memory[0];
         assert_eq!(
             (device.allocator.as_str(), device.peak_bytes, device.peak_step),
             ("GPU_0_bfc", 180_388_608, Some(5))
         );
-        for step in &of.steps {
+        for step in &document.steps {
             let peak = if step.number == 5 { 180_388_608 } else { 130_026_496 };
             assert_eq!(step.peak_bytes, Some(peak), "step {}", step.number);
         }
         let highest = device.timeline.iter().map(|point| point.bytes).max();
         assert_eq!(highest, Some(device.peak_bytes));
         // The sizes of the buffers in the program, which the batch of 520 makes larger.
-        let programs: Vec<(&str, u64, u64, u64)> = of
+        let programs: Vec<(&str, u64, u64, u64)> = document
             .programs
             .iter()
             .filter(|program| program.module == "jit_step")
@@ -301,11 +306,11 @@ fn the_xplane_beside_a_converted_json_is_read_instead() {
 /// Start and duration of the host's events of a name.
 fn spans(trace: &Trace, name: &str) -> Vec<(i64, i64)> {
     let host = trace.lines.iter().filter(|line| line.place == Place::Host);
-    let of = |events: &Events| -> Vec<(i64, i64)> {
+    let matching = |events: &Events| -> Vec<(i64, i64)> {
         let all = (0..events.len()).filter(|&i| trace.names.text(events.name[i]) == name);
         all.map(|i| (events.start[i], events.duration[i])).collect()
     };
-    host.flat_map(|line| of(&line.events)).collect()
+    host.flat_map(|line| matching(&line.events)).collect()
 }
 
 #[test]
@@ -322,78 +327,79 @@ fn torch_on_a_device_with_its_backward_thread() {
         panic!("one step of the optimizer in a step: {optimizer:?}")
     };
     TORCH_OPTIMIZER.matches(Nanos(long.unsigned_abs()).as_f64() / 1e6);
-    for of in both("torch-gpu.json.gz", "torch-gpu-recompile.json.gz") {
-        sums(&of);
-        let numbers: Vec<i64> = of.steps.iter().map(|step| step.number).collect();
+    for document in both("torch-gpu.json.gz", "torch-gpu-recompile.json.gz") {
+        sums(&document);
+        let numbers: Vec<i64> = document.steps.iter().map(|step| step.number).collect();
         assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
-        let [one] = of.compilations.as_slice() else { panic!("{:?}", of.compilations) };
+        let [one] = document.compilations.as_slice() else { panic!("{:?}", document.compilations) };
         assert_eq!((one.step, one.turn, one.served), (Some(4), Turn::Again, Served::Compiler));
         assert_eq!(one.program.as_deref(), Some("0/1"));
         assert_eq!(one.cause.text, "argument 2: float[512,1024] → float[520,1024]");
-        let third = &of.steps[2];
+        let third = &document.steps[2];
         let ms = |ns: Nanos| ns.as_f64() / 1e6;
         TORCH_WALL.matches(ms(third.duration_ns));
         TORCH_REGION.matches(ms(third.region_ns));
         TORCH_GUARD.matches(ms(third.part(Part::Guards)));
         TORCH_BUSY.matches(ms(third.device_busy_ns));
-        TORCH_COMPILE.matches(ms(of.steps[3].bucket(Bucket::Compile)));
+        TORCH_COMPILE.matches(ms(document.steps[3].bucket(Bucket::Compile)));
         // Of torch it was told without regard to what the device did meanwhile.
         TORCH_OUTSIDE.matches(ms(third.host_outside_ns + third.overlapped_host_ns));
         TORCH_OUTSIDE
             .matches(ms(third.duration_ns) - ms(third.region_ns) - ms(third.part(Part::Guards)));
-        headline(&of);
+        headline(&document);
         // Kernels that were tried out are no execution.
-        assert!(of.steps[3].bucket(Bucket::Execute).as_f64() < 1.3e6);
+        assert!(document.steps[3].bucket(Bucket::Execute).as_f64() < 1.3e6);
     }
 }
 
 #[test]
 fn torch_on_a_processor_is_served_by_the_disk_cache() {
-    for of in both("torch-cpu.json.gz", "torch-cpu-recompile.json.gz") {
-        sums(&of);
-        let [one] = of.compilations.as_slice() else { panic!("{:?}", of.compilations) };
+    for document in both("torch-cpu.json.gz", "torch-cpu-recompile.json.gz") {
+        sums(&document);
+        let [one] = document.compilations.as_slice() else { panic!("{:?}", document.compilations) };
         assert_eq!((one.step, one.turn, one.served), (Some(4), Turn::Again, Served::DiskCache));
         assert_eq!(one.cause.text, "argument 2: float[64,128] → float[65,128]");
-        let optimizer = of.frames.iter().find(|frame| frame.name.starts_with("Optimizer.step"));
-        assert!(optimizer.is_some(), "{:?}", of.frames);
+        let optimizer =
+            document.frames.iter().find(|frame| frame.name.starts_with("Optimizer.step"));
+        assert!(optimizer.is_some(), "{:?}", document.frames);
     }
 }
 
 #[test]
 fn a_declared_cache_policy_is_checked() {
-    let told = |fixture: &str, policy: Policy| {
-        let mut of = read(&made::fixtures().join(fixture));
-        of.findings.clear();
-        check_cache(&mut of, policy);
-        of.findings.iter().map(ToString::to_string).collect::<Vec<String>>()
+    let findings = |fixture: &str, policy: Policy| {
+        let mut document = read(&made::fixtures().join(fixture));
+        document.findings.clear();
+        check_cache(&mut document, policy);
+        document.findings.iter().map(ToString::to_string).collect::<Vec<String>>()
     };
     // The one program was served by a disk cache here, and compiled there.
     let (cached, compiled) = ("torch-cpu.json.gz", "jax-gpu.xplane.pb.gz");
     let text = "cache-not-clean: declared clean, and 1 of 1 programs served by a disk cache: \
                 `frame 0` in step 4";
-    assert_eq!(told(cached, Policy::Clean), [text]);
-    assert_eq!(told(cached, Policy::Disabled), [text.replace("clean, and", "disabled, and")]);
+    assert_eq!(findings(cached, Policy::Clean), [text]);
+    assert_eq!(findings(cached, Policy::Disabled), [text.replace("clean, and", "disabled, and")]);
     let text = "cache-never-hit: declared primed, and 1 of 1 programs compiled and not served by a \
                 disk cache: `step` in step 5";
-    assert_eq!(told(compiled, Policy::Primed), [text]);
+    assert_eq!(findings(compiled, Policy::Primed), [text]);
     for (fixture, policy) in [
         (cached, Policy::Primed),
         (cached, Policy::AsFound),
         (compiled, Policy::Clean),
         (compiled, Policy::AsFound),
     ] {
-        assert!(told(fixture, policy).is_empty(), "{fixture}, {policy}");
+        assert!(findings(fixture, policy).is_empty(), "{fixture}, {policy}");
     }
 }
 
 #[test]
 fn the_phases_of_filter_jit_are_those_of_its_frames() {
     let path = made::fixtures().join("jax-cpu-jit-overhead-python.xplane.pb.gz");
-    let (of, trace) = (read(&path), open(&path, &Limits::default()).unwrap().trace);
-    sums(&of);
-    assert_eq!((of.steps.len(), of.steps_by), (5, StepsBy::Annotation));
-    assert_eq!(of.findings[0].finding.name(), "tracer-inflated");
-    let [wrapper] = of.wrappers.as_slice() else { panic!("{:?}", of.wrappers) };
+    let (document, trace) = (read(&path), open(&path, &Limits::default()).unwrap().trace);
+    sums(&document);
+    assert_eq!((document.steps.len(), document.steps_by), (5, StepsBy::Annotation));
+    assert_eq!(document.findings[0].finding.name(), "tracer-inflated");
+    let [wrapper] = document.wrappers.as_slice() else { panic!("{:?}", document.wrappers) };
     assert_eq!(wrapper.name, "equinox.filter_jit");
     let phases: Vec<(&str, Option<&str>)> =
         wrapper.phases.iter().map(|phase| (phase.name.as_str(), phase.within.as_deref())).collect();
@@ -410,7 +416,11 @@ fn the_phases_of_filter_jit_are_those_of_its_frames() {
         near(phase.host_ns * 5.0, Nanos(long.unsigned_abs()).as_f64(), 0.01);
         near(phase.share_of_wrapper, phase.host_ns / wrapper.host_ns, 1e-9);
     }
-    let own: f64 =
-        wrapper.phases.iter().filter(|of| of.within.is_none()).map(|of| of.share_of_wrapper).sum();
+    let own: f64 = wrapper
+        .phases
+        .iter()
+        .filter(|phase| phase.within.is_none())
+        .map(|phase| phase.share_of_wrapper)
+        .sum();
     assert!((0.8..1.0).contains(&own), "{own}");
 }

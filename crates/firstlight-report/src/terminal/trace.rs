@@ -18,7 +18,7 @@ use unicode_width::UnicodeWidthStr;
 const MOST_STEPS: usize = 24;
 const EDGE: usize = 8;
 const BAR: usize = 30;
-const NARROWEST_BAR: usize = 8;
+const NARROWEST_BAR: usize = 6;
 
 pub(super) fn trace(page: &mut Page, document: &TraceDocument, rows: usize) {
     head(page, document);
@@ -89,7 +89,7 @@ fn steps(page: &mut Page, document: &TraceDocument) {
     let mut header = vec!["step".to_owned(), "wall".to_owned()];
     header.extend(used.iter().map(|bucket| bucket.name().to_owned()));
     header.push("(hidden)".to_owned());
-    header.extend(has_memory.then(|| "peak memory".to_owned()));
+    header.extend(has_memory.then(|| "peak".to_owned()));
     let columns = header.len();
     let mut lines = vec![header];
     for index in &shown {
@@ -121,6 +121,9 @@ fn steps(page: &mut Page, document: &TraceDocument) {
     page.sentence(
         "  wall is the sum of the columns behind it; (hidden) is host time while the program ran, in no sum",
     );
+    if has_memory {
+        page.sentence("  peak is the most memory in use of the largest allocator");
+    }
     for words in left_out(document) {
         page.sentence(&format!("  {words}"));
     }

@@ -55,7 +55,7 @@ fn one(found: &Layers, mark: &Mark, before: Option<i64>) -> Booked {
     let parts: Vec<PartTime> = Part::ALL
         .into_iter()
         .map(|part| {
-            let own = taken.iter().filter(|(of, _)| *of == part);
+            let own = taken.iter().filter(|(own, _)| *own == part);
             PartTime { part, ns: nanos(own.map(|(_, set)| set.total()).sum()) }
         })
         .filter(|row| row.ns > Nanos::ZERO)
@@ -140,7 +140,7 @@ fn timeline(taken: &[(Part, Set)], span: Span) -> Vec<Stretch> {
     for (own, part) in stretches {
         match drawn.last_mut() {
             // Across a stretch that is not drawn, equal neighbours become one.
-            Some((last, of)) if *of == part && own.0 - last.1 < shortest => last.1 = own.1,
+            Some((last, known)) if *known == part && own.0 - last.1 < shortest => last.1 = own.1,
             _ if own.1 - own.0 >= shortest => drawn.push((own, part)),
             _ => {}
         }

@@ -31,8 +31,8 @@ pub(super) fn reasons(first: &TraceDocument, second: &TraceDocument) -> Vec<Stri
     reasons
 }
 
-fn steady(of: &TraceDocument) -> usize {
-    of.steps.iter().filter(|step| step.is_steady()).count()
+fn steady(document: &TraceDocument) -> usize {
+    document.steps.iter().filter(|step| step.is_steady()).count()
 }
 
 /// All that either side has a version of.
@@ -44,17 +44,17 @@ fn names<'a>(a: &'a Recording, b: &'a Recording) -> Vec<&'a str> {
     names
 }
 
-fn version(of: &Recording, name: &str) -> String {
-    let known = of.versions.iter().find(|version| version.name == name);
+fn version(recording: &Recording, name: &str) -> String {
+    let known = recording.versions.iter().find(|version| version.name == name);
     known.map_or_else(|| "unknown".to_owned(), |version| version.version.clone())
 }
 
-fn devices(of: &Recording) -> String {
-    if of.devices.is_empty() { "none".to_owned() } else { of.devices.join(", ") }
+fn devices(recording: &Recording) -> String {
+    if recording.devices.is_empty() { "none".to_owned() } else { recording.devices.join(", ") }
 }
 
-fn levels(of: &Recording) -> String {
-    of.tracer.map_or_else(
+fn levels(recording: &Recording) -> String {
+    recording.tracer.map_or_else(
         || "unknown".to_owned(),
         |levels| {
             format!("host {}, device {}, Python {}", levels.host, levels.device, levels.python)
@@ -62,6 +62,6 @@ fn levels(of: &Recording) -> String {
     )
 }
 
-fn python(of: &Recording) -> String {
-    if of.python_traced { "recorded" } else { "not recorded" }.to_owned()
+fn python(recording: &Recording) -> String {
+    if recording.python_traced { "recorded" } else { "not recorded" }.to_owned()
 }

@@ -27,7 +27,7 @@ pub fn compare(
 ) -> TraceComparisonDocument {
     let mut document = TraceComparisonDocument::new(build, side(first), side(second));
     document.not_comparable = comparable::reasons(first, second);
-    let sides = Sides::of(first, second);
+    let sides = Sides::choose(first, second);
     let aligned = (sides.drawn == Drawn::InPairs).then_some(sides.first.len());
     document.aligned_steps = aligned.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
     document.wall = row(None, None, &sides, &|step| step.duration_ns);
@@ -51,17 +51,17 @@ pub fn compare(
     document
 }
 
-fn side(of: &TraceDocument) -> ComparedTrace {
+fn side(document: &TraceDocument) -> ComparedTrace {
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     ComparedTrace {
-        recording: of.recording.clone(),
-        steps: count(of.steps.len()),
-        steady_steps: count(steady(of).len()),
+        recording: document.recording.clone(),
+        steps: count(document.steps.len()),
+        steady_steps: count(steady(document).len()),
     }
 }
 
-fn steady(of: &TraceDocument) -> Vec<&Step> {
-    of.steps.iter().filter(|step| step.is_steady()).collect()
+fn steady(document: &TraceDocument) -> Vec<&Step> {
+    document.steps.iter().filter(|step| step.is_steady()).collect()
 }
 
 /// The steps that are compared.
@@ -74,8 +74,8 @@ struct Sides<'a> {
 impl<'a> Sides<'a> {
     /// Steps that the program numbered are compared in pairs, where enough are steady on both sides; others
     /// as they come.
-    fn of(first: &'a TraceDocument, second: &'a TraceDocument) -> Self {
-        let numbered = |of: &TraceDocument| of.steps_by == StepsBy::Annotation;
+    fn choose(first: &'a TraceDocument, second: &'a TraceDocument) -> Self {
+        let numbered = |document: &TraceDocument| document.steps_by == StepsBy::Annotation;
         let (all, others) = (steady(first), steady(second));
         if numbered(first) && numbered(second) {
             let by_number: BTreeMap<i64, &Step> =
@@ -95,9 +95,9 @@ fn row(
     bucket: Option<Bucket>,
     part: Option<Part>,
     sides: &Sides<'_>,
-    of: &dyn Fn(&Step) -> Nanos,
+    time: &dyn Fn(&Step) -> Nanos,
 ) -> Option<Row> {
-    let values = |side: &[&Step]| side.iter().map(|step| of(step).as_f64()).collect::<Vec<f64>>();
+    let values = |side: &[&Step]| side.iter().map(|step| time(step).as_f64()).collect::<Vec<f64>>();
     let (a, b) = (values(&sides.first), values(&sides.second));
     if a.iter().chain(&b).all(|value| *value <= 0.0) {
         return None;
@@ -146,7 +146,7 @@ fn frames(first: &TraceDocument, second: &TraceDocument) -> Vec<FrameRow> {
 }
 
 fn findings(first: &TraceDocument, second: &TraceDocument) -> Vec<Reason> {
-    let traced = [first, second].into_iter().filter(|of| of.recording.python_traced).count();
+    let traced = [first, second].into_iter().filter(|side| side.recording.python_traced).count();
     let text = match traced {
         0 => return Vec::new(),
         1 => {

@@ -98,9 +98,9 @@ impl Collector {
             "record_shapes" => facts.shapes = Some(value == "1" || value == "true"),
             "host_name" => facts.hosts.push(value.trim_matches('"').to_owned()),
             key => {
-                if let Some(of) = key.strip_suffix("_version") {
+                if let Some(package) = key.strip_suffix("_version") {
                     let version = value.trim_matches('"').to_owned();
-                    facts.versions.push((of.replace('_', "-"), version));
+                    facts.versions.push((package.replace('_', "-"), version));
                 }
             }
         }
@@ -130,7 +130,7 @@ impl Collector {
             kind => format!("device type {kind}, {}", args.device),
         };
         let allocator = self.names.intern(Category::Other, &name);
-        if !self.sieve.again() {
+        if !self.sieve.rereads() {
             self.sieve.bytes(size_of::<MemorySample>() as u64, at)?;
             let bytes = u64::try_from(args.allocated).unwrap_or(0);
             self.memory.push(MemorySample { at: time, allocator, bytes });
@@ -139,7 +139,7 @@ impl Collector {
     }
 
     fn complete(&mut self, event: &JsonEvent<'_>, at: u64) -> Result<()> {
-        let category = Category::of(&event.cat.0);
+        let category = Category::parse(&event.cat.0);
         // `Trace` and the like span everything on a line of their own.
         if category == Category::Other && event.cat.0 == "Trace" {
             return Ok(());
@@ -199,14 +199,14 @@ impl Collector {
 
     /// An event that is not kept, nor what was kept before it became too much.
     fn pass(&mut self, line: usize, event: (NameId, i64, i64), detail: u32) {
-        let told = self.details[detail as usize];
-        self.sieve.pass(&mut self.lines[line], &self.names, event, &told);
+        let known = self.details[detail as usize];
+        self.sieve.pass(&mut self.lines[line], &self.names, event, &known);
         if self.sieve.drops() {
             for line in &mut self.lines {
                 line.events = Events::default();
             }
         }
-        if !matches!(told, Detail::Nothing | Detail::Program { .. }) {
+        if !matches!(known, Detail::Nothing | Detail::Program { .. }) {
             self.details.truncate(detail as usize);
         }
     }

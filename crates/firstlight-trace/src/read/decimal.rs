@@ -43,9 +43,10 @@ mod tests {
 
     #[test]
     fn sixteen_digits_are_kept() {
-        let told = ["3867713062595.070", "0.001", "5", "-1.5", "1.6000000000000001", "2.9999999"];
+        let written =
+            ["3867713062595.070", "0.001", "5", "-1.5", "1.6000000000000001", "2.9999999"];
         let expected = [3_867_713_062_595_070, 1, 5_000, -1_500, 1_600, 3_000];
-        assert_eq!(told.map(nanoseconds), expected.map(Some));
+        assert_eq!(written.map(nanoseconds), expected.map(Some));
     }
 
     #[test]

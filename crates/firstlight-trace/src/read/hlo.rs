@@ -66,41 +66,41 @@ fn memory(assignment: &[u8], base: u64) -> Result<Option<ProgramMemory>> {
 }
 
 fn module_signature(module: &[u8], base: u64) -> Result<Signature> {
-    let mut of = Signature::default();
+    let mut signature = Signature::default();
     let mut entry = None;
     let mut shape = ProgramShape::default();
     let mut computations = Vec::new();
     let mut fields = Fields::new(module, base);
     while let Some(field) = fields.next_field()? {
         match field {
-            Field::Bytes(1, text) => of.module = lossy(text),
+            Field::Bytes(1, text) => signature.module = lossy(text),
             Field::Bytes(3, computation) => computations.push(computation),
             Field::Bytes(4, bytes) => shape = ProgramShape::decode(bytes).unwrap_or_default(),
             Field::Varint(6, id) => entry = Some(signed(id)),
             Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
         }
     }
-    of.parameters = shape
+    signature.parameters = shape
         .parameters
         .iter()
         .map(|shape| Parameter { name: String::new(), shape: text(shape) })
         .collect();
-    for (parameter, known) in of.parameters.iter_mut().zip(&shape.parameter_names) {
+    for (parameter, known) in signature.parameters.iter_mut().zip(&shape.parameter_names) {
         parameter.name = lossy(known);
     }
     let calls_back = memmem::find(module, CALLBACK.as_bytes()).is_some();
     let mut digest = FxBuildHasher.build_hasher();
     for computation in computations {
         if entry.is_some() && computation_id(computation, base)? == entry {
-            name_arguments(computation, base, &mut of.parameters)?;
+            name_arguments(computation, base, &mut signature.parameters)?;
         }
         if calls_back {
-            of.callbacks.extend(callbacks(computation, base)?);
+            signature.callbacks.extend(callbacks(computation, base)?);
         }
         digest_code(computation, base, &mut digest)?;
     }
-    of.digest = digest.finish();
-    Ok(of)
+    signature.digest = digest.finish();
+    Ok(signature)
 }
 
 /// Targets by which XLA calls Python hold this, whatever the device.

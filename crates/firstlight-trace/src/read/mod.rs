@@ -1,6 +1,5 @@
 //! From a file or a profile folder to a [`Trace`]: what it is, unpacked, read, in order.
 
-mod again;
 mod chrome;
 mod collect;
 mod decimal;
@@ -9,6 +8,7 @@ mod hlo;
 mod json_event;
 mod messages;
 mod pieces;
+mod reread;
 mod sieve;
 mod unpack;
 mod wire;
@@ -25,8 +25,8 @@ use crate::limits::Limits;
 use crate::model::{Line, Trace};
 use crate::names::Names;
 use crate::recompile::Logs;
-use again::Rest;
-pub(crate) use again::{Pieces, Whole};
+use reread::Rest;
+pub(crate) use reread::{Pieces, Whole};
 use sieve::Sieve;
 use unpack::{Unpacked, unpack};
 
@@ -55,7 +55,7 @@ impl Opened {
         let Some(rest) = &mut self.rest else {
             return Ok(crate::document::document(&self.trace, file, logs, build));
         };
-        let mut source = rest.again(&mut self.trace);
+        let mut source = rest.reread(&mut self.trace);
         crate::document::tell(&mut source, file, logs, build)
             .map_err(|problem| TraceError { path: self.path.clone(), problem })
     }

@@ -63,7 +63,7 @@ impl Sieve {
     }
 
     /// Whether everything but the events is known from an earlier pass.
-    pub(crate) fn again(&self) -> bool {
+    pub(crate) fn rereads(&self) -> bool {
         matches!(self.mode, Mode::Stretch { .. })
     }
 
@@ -137,7 +137,7 @@ impl Sieve {
 
     /// Something other than events: names, programs.
     pub(crate) fn bytes(&mut self, bytes: u64, at: u64) -> Result<()> {
-        if self.again() {
+        if self.rereads() {
             return Ok(());
         }
         self.used += bytes;

@@ -72,22 +72,23 @@ pub(super) struct Explained {
 
 impl Explained {
     fn parse(text: &str) -> Self {
-        let mut of = Self::default();
+        let mut explained = Self::default();
         let mut lines = text.lines().map(str::trim).skip(1);
         while let Some(line) = lines.next() {
             if line.starts_with("never seen function") {
-                of.new = true;
-                of.name(lines.next().unwrap_or(""));
-            } else if let Some(name) = line.strip_prefix("for ").filter(|_| of.function.is_empty())
+                explained.new = true;
+                explained.name(lines.next().unwrap_or(""));
+            } else if let Some(name) =
+                line.strip_prefix("for ").filter(|_| explained.function.is_empty())
             {
-                of.name(name);
+                explained.name(name);
             } else if let Some(difference) = line.strip_prefix("* ") {
-                of.differences.push(difference.to_owned());
+                explained.differences.push(difference.to_owned());
             } else if line.starts_with("now ") && line.contains(" and before ") {
-                of.differences.push(line.to_owned());
+                explained.differences.push(line.to_owned());
             }
         }
-        of
+        explained
     }
 
     /// `f id=139632651134080 defined at train.py:6`
@@ -103,7 +104,7 @@ impl Explained {
         let parsed: Vec<Difference> =
             self.differences.iter().map(|text| Difference::parse(text)).collect();
         let first = parsed.first()?;
-        let mut text: Vec<String> = parsed.iter().map(Difference::told).collect();
+        let mut text: Vec<String> = parsed.iter().map(Difference::describe).collect();
         if unchanged && matches!(first.kind, CauseKind::Shape | CauseKind::Type | CauseKind::Rank) {
             text.push("the program does not use this argument".to_owned());
         }
@@ -136,7 +137,7 @@ struct Difference {
 
 impl Difference {
     fn parse(text: &str) -> Self {
-        let of = |kind, what: &str, before: &str, after: &str| Self {
+        let differs = |kind, what: &str, before: &str, after: &str| Self {
             kind,
             what: what.to_owned(),
             before: before.to_owned(),
@@ -145,31 +146,31 @@ impl Difference {
         };
         if let Some((setting, rest)) = text.split_once(" differs: now ") {
             let (after, before) = rest.split_once(" and before ").unwrap_or((rest, "?"));
-            return of(CauseKind::Setting, setting, before, after);
+            return differs(CauseKind::Setting, setting, before, after);
         }
         let Some((place, rest)) = text.split_once(", now ") else {
-            return of(CauseKind::StaticArgument, "", "", "");
+            return differs(CauseKind::StaticArgument, "", "", "");
         };
         let place = place.strip_prefix("at ").unwrap_or(place);
         let (after, before) = rest.split_once(" and before ").unwrap_or((rest, ""));
         if let (Some(after), Some(before)) = (static_value(after), static_value(before)) {
             let path = place.strip_prefix("input path ").unwrap_or(place);
-            return of(CauseKind::StaticArgument, &last_key(path), before, after);
+            return differs(CauseKind::StaticArgument, &last_key(path), before, after);
         }
         if place.starts_with("input path") {
-            return of(CauseKind::ArgumentCount, "", "", "");
+            return differs(CauseKind::ArgumentCount, "", "", "");
         }
         // Links to the documentation follow without a space.
         let before = before.split("http").next().unwrap_or(before);
         let (old, was_weak) = weak(before);
         let (new, is_weak) = weak(after);
         if was_weak != is_weak && old == new {
-            return of(CauseKind::WeakType, place, before, after);
+            return differs(CauseKind::WeakType, place, before, after);
         }
-        of(diff::kind(old, new), place, old, new)
+        differs(diff::kind(old, new), place, old, new)
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         let Self { what, before, after, .. } = self;
         match self.kind {
             _ if what.is_empty() => self.words.clone(),

@@ -135,11 +135,11 @@ fn one(
     log: Option<&TorchTrace>,
 ) -> Compilation {
     let id = compile.id.clone().unwrap_or_default();
-    let again = id.split('/').nth(1).is_some_and(|turn| turn != "0");
+    let recompiled = id.split('/').nth(1).is_some_and(|turn| turn != "0");
     let (before, after) = (around.before.as_ref(), around.after.as_ref());
     let cause = if let Some(reason) = log.and_then(|log| log.reason(&id)) {
         Cause { kind: CauseKind::Guard, text: reason.to_owned(), changes: Vec::new() }
-    } else if !again {
+    } else if !recompiled {
         first_use()
     } else {
         match (before, after) {
@@ -156,10 +156,10 @@ fn one(
         start_ns: Nanos(u64::try_from(compile.span.0).unwrap_or(0)),
         duration_ns,
         parts,
-        turn: if again { Turn::Again } else { Turn::First },
+        turn: if recompiled { Turn::Again } else { Turn::First },
         served: served(compile),
         program: compile.id.clone(),
-        previous: before.filter(|_| again).map(|call| call.id.clone()),
+        previous: before.filter(|_| recompiled).map(|call| call.id.clone()),
         cause,
     }
 }
@@ -227,11 +227,11 @@ fn tensors(text: &str) -> Vec<String> {
         .iter()
         .enumerate()
         .map(|(index, dims)| (dims, types.get(index).and_then(Value::as_str).unwrap_or("?")))
-        .filter(|(_, of)| !matches!(*of, "" | "Scalar" | "ScalarList"))
-        .map(|(dims, of)| {
+        .filter(|(_, kind)| !matches!(*kind, "" | "Scalar" | "ScalarList"))
+        .map(|(dims, kind)| {
             let dims: Vec<String> =
                 dims.as_array().into_iter().flatten().map(Value::to_string).collect();
-            format!("{of}[{}]", dims.join(","))
+            format!("{kind}[{}]", dims.join(","))
         })
         .collect()
 }

@@ -66,12 +66,12 @@ impl Events {
         format!("{{{head}\"traceEvents\":[{}{{}}]}}", self.0).into_bytes()
     }
 
-    pub(crate) fn told(&self) -> TraceDocument {
-        self.told_with("", None)
+    pub(crate) fn attributed(&self) -> TraceDocument {
+        self.attributed_with("", None)
     }
 
     /// The same whether it is read at once or in pieces.
-    pub(crate) fn told_with(&self, head: &str, logs: Option<&Logs>) -> TraceDocument {
+    pub(crate) fn attributed_with(&self, head: &str, logs: Option<&Logs>) -> TraceDocument {
         let bytes = self.bytes(head);
         let build = || Build::new("0", None);
         let whole = document(

@@ -30,7 +30,7 @@ fn a_recording_shows_its_steps_and_why_it_compiled_again() {
     assert!(finished.stdout.starts_with(answer), "{}", finished.stdout);
     for words in [
         "8 steps, marked in the program",
-        "peak memory",
+        "(hidden)    peak",
         "memory: 35.7 MB of arguments, 33.6 MB of outputs, 0 B of constants, 56.6 MB of temporaries",
         "step 5: `step` again, by the compiler",
         "why: argument 8 `x`: f32[512,1024] → f32[520,1024]",

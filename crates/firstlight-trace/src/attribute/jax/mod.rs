@@ -22,7 +22,7 @@ use running::{Devices, Launches, Names, Processor};
 pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
     let trace = source.trace();
     let version = trace.facts.version("jaxlib").or_else(|| trace.facts.version("jax"));
-    let (table, _) = JaxRules::of(version);
+    let (table, _) = JaxRules::for_version(version);
     let known = Known::new(trace, table);
     let frames = trace.names.map(|_, name| {
         if name.starts_with('$') {
@@ -33,7 +33,7 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
             FrameKind::Annotation
         }
     });
-    let tallies = Tally::of(trace);
+    let tallies = Tally::per_line(trace);
     let owner = owner(trace, &tallies);
     let (framework, ran) = (super::framework(trace), super::ran(trace));
     let others = super::others(trace, &tallies, owner);
@@ -211,7 +211,7 @@ impl<'a> Divider<'a> {
         ];
         let mut layers = self.layers.iter_mut();
         let [calls, blocked, fetching, compiled, eager, tried, tried_moves, moved, working] =
-            spans.map(|own| layers.next().expect("as many layers as spans").of(own, span.1));
+            spans.map(|own| layers.next().expect("as many layers as spans").advance(own, span.1));
         let compiled = compiled.or(&known.running.within(span));
         let callback = known.called_back(span).without(&working);
         let busy = compiled.or(&eager).or(&tried).without(&callback);

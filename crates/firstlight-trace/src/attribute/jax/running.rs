@@ -22,7 +22,7 @@ enum Running {
 }
 
 impl Running {
-    fn of(piece: &Trace, line: &Line, index: usize, known: &Known) -> Self {
+    fn classify(piece: &Trace, line: &Line, index: usize, known: &Known) -> Self {
         let role = known.roles[line.events.name[index]];
         let (operator, run) = match *piece.detail(line, index) {
             Detail::Program { module, run, .. } => (module.is_some(), run),
@@ -58,7 +58,7 @@ impl Processor {
             }
             for index in 0..line.events.len() {
                 let span = (line.events.start[index], line.events.end(index));
-                let run = match Running::of(piece, line, index, known) {
+                let run = match Running::classify(piece, line, index, known) {
                     Running::InRun(run) => Some(run),
                     Running::Callback(run) => {
                         self.callbacks.push((number, span));
@@ -135,18 +135,18 @@ pub(super) enum Names {
 
 impl Devices {
     pub(super) fn walk(piece: &Trace, known: &Known, compile: &Set, names: Names) -> Self {
-        let mut of = Self::default();
+        let mut found = Self::default();
         for (number, line) in piece.lines.iter().enumerate() {
             if line.place == Place::Host {
-                of.thread(piece, number, known);
+                found.thread(piece, number, known);
                 continue;
             }
             let modules = |other: &Line| other.group == line.group && other.name == MODULES;
             if line.name == MODULES || !piece.lines.iter().any(modules) {
-                of.line(piece, line, known, (compile, names));
+                found.line(piece, line, known, (compile, names));
             }
         }
-        of
+        found
     }
 
     /// What ran on a thread of the processor; the runs of operators are known of the whole recording.
@@ -154,7 +154,7 @@ impl Devices {
         let line = &piece.lines[number];
         for index in 0..line.events.len() {
             let span = (line.events.start[index], line.events.end(index));
-            let running = Running::of(piece, line, index, known);
+            let running = Running::classify(piece, line, index, known);
             if running == Running::Alone {
                 self.compiled.push(span);
             }

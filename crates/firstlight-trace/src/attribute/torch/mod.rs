@@ -37,7 +37,7 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
         TorchRole::Annotation => FrameKind::Annotation,
         _ => FrameKind::Framework,
     });
-    let tallies = Tally::of(trace);
+    let tallies = Tally::per_line(trace);
     let owner = owner(trace, &tallies);
     let ran = super::ran(trace);
     let others = super::others(trace, &tallies, owner);
@@ -51,7 +51,7 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
         let done = threads.feed(piece, span, &known.roles);
         compiles.feed(piece, &known.roles);
         let compiling = Set::union(done.compiling.iter().map(|(_, own)| *own).collect());
-        let region = region.of(done.region, span.1);
+        let region = region.advance(done.region, span.1);
         known.kernels |= has_kernels(piece);
         known.launching |= launches(piece, &known.roles);
         for found in done.launches {
@@ -179,7 +179,7 @@ impl<'a> Divider<'a> {
         let mut layers = self.layers.iter_mut();
         let [region, graph, operators, guards, prologue, blocked] =
             [done.region, done.graph, done.operators, done.guards, done.prologue, blocked]
-                .map(|own| layers.next().expect("as many layers as spans").of(own, span.1));
+                .map(|own| layers.next().expect("as many layers as spans").advance(own, span.1));
         // Without a device, graphs and operators run on the host itself.
         let (graph, operators) = if known.on_processor() {
             (graph, operators)
@@ -189,7 +189,7 @@ impl<'a> Divider<'a> {
         let mut devices = self.devices.iter_mut();
         let [compiled, eager, tried, tried_moves, moved] =
             kernels(piece, known, &compiling, &region)
-                .map(|own| devices.next().expect("as many layers as spans").of(own, span.1));
+                .map(|own| devices.next().expect("as many layers as spans").advance(own, span.1));
         let eager = eager.or(&operators.without(&compiling));
         let busy = compiled.or(&eager).or(&tried).or(&graph);
         Layers {

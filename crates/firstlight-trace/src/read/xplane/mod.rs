@@ -149,7 +149,7 @@ impl<R: Read + Seek> Reader<R> {
         };
         let id = if metadata.id == 0 { key } else { metadata.id };
         let name = String::from_utf8_lossy(&metadata.name).into_owned();
-        if let Some(wanted) = Wanted::of(&name) {
+        if let Some(wanted) = Wanted::parse(&name) {
             plane.stats.insert(id, wanted);
         }
         self.sieve.bytes(name.len() as u64 + 48, base)?;
@@ -192,7 +192,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     fn program(&mut self, id: Option<i64>, proto: &[u8], base: u64) -> Result<()> {
-        if self.sieve.again() {
+        if self.sieve.rereads() {
             return Ok(());
         }
         // A program that cannot be understood costs its explanation, not the trace.
@@ -232,8 +232,8 @@ impl<R: Read + Seek> Reader<R> {
                 "profile_start_time" => facts.began = text.parse().ok(),
                 "gpu_device_name" | "device_type_string" => facts.devices.push(text),
                 _ => {
-                    if let Some(of) = name.strip_suffix("_version") {
-                        facts.versions.push((of.replace('_', "-"), text));
+                    if let Some(package) = name.strip_suffix("_version") {
+                        facts.versions.push((package.replace('_', "-"), text));
                     }
                 }
             }
@@ -377,7 +377,7 @@ impl<R: Read + Seek> Reader<R> {
         let duration = end.saturating_sub(start).max(0);
         let start = start.saturating_add(later);
         if let (Some(bytes), Some(allocator), false) =
-            (found.bytes, found.allocator, self.sieve.again())
+            (found.bytes, found.allocator, self.sieve.rereads())
         {
             self.sieve.bytes(size_of::<MemorySample>() as u64, from)?;
             self.trace.memory.push(MemorySample { at: start, allocator, bytes });
@@ -394,14 +394,14 @@ impl<R: Read + Seek> Reader<R> {
     /// An event that is not kept, nor what was kept before it became too much.
     fn pass(&mut self, line: &mut Line, event: (NameId, i64, i64), detail: u32) {
         let trace = &mut self.trace;
-        let told = trace.details[detail as usize];
-        self.sieve.pass(line, &trace.names, event, &told);
+        let known = trace.details[detail as usize];
+        self.sieve.pass(line, &trace.names, event, &known);
         if self.sieve.drops() {
             for line in trace.lines.iter_mut().chain([line]) {
                 line.events = Events::default();
             }
         }
-        if !matches!(told, Detail::Nothing | Detail::Program { .. }) {
+        if !matches!(known, Detail::Nothing | Detail::Program { .. }) {
             trace.details.truncate(detail as usize);
         }
     }

@@ -23,7 +23,7 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "step_num" => Self::StepNum,
             "program_id" => Self::ProgramId,

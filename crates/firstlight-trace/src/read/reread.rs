@@ -109,8 +109,8 @@ impl Rest {
         self.kept + self.bins.iter().map(|(_, bytes)| bytes).sum::<u64>()
     }
 
-    pub(super) fn again<'a>(&'a mut self, trace: &'a mut Trace) -> Again<'a> {
-        Again { rest: self, trace }
+    pub(super) fn reread<'a>(&'a mut self, trace: &'a mut Trace) -> Reread<'a> {
+        Reread { rest: self, trace }
     }
 
     /// What is left for events.
@@ -141,12 +141,12 @@ impl Rest {
 }
 
 /// A recording that is read again for every piece.
-pub(super) struct Again<'a> {
+pub(super) struct Reread<'a> {
     rest: &'a mut Rest,
     trace: &'a mut Trace,
 }
 
-impl Pieces for Again<'_> {
+impl Pieces for Reread<'_> {
     fn trace(&self) -> &Trace {
         self.trace
     }
@@ -172,7 +172,11 @@ impl Pieces for Again<'_> {
                 let half = snapped(uncut, from, from + part);
                 if half <= from || half >= end {
                     let limit = self.rest.limit;
-                    return Err(Problem::StepTooLarge { what: told(uncut, from), needs, limit });
+                    return Err(Problem::StepTooLarge {
+                        what: describe(uncut, from),
+                        needs,
+                        limit,
+                    });
                 }
                 to = half;
             }
@@ -192,7 +196,7 @@ impl Pieces for Again<'_> {
     }
 }
 
-impl Again<'_> {
+impl Reread<'_> {
     /// Refuses what would take more passes than anybody waits for: what stays in memory has grown from
     /// `base` to `held` up to `at`, and goes on like that.
     fn affordable(&self, base: u64, held: u64, at: i64) -> Result<()> {
@@ -271,7 +275,7 @@ fn snapped(uncut: &[Mark], from: i64, to: i64) -> i64 {
     up
 }
 
-fn told(uncut: &[Mark], from: i64) -> String {
+fn describe(uncut: &[Mark], from: i64) -> String {
     let inside = |mark: &&Mark| mark.span.0 <= from && from < mark.span.1;
     let step = uncut.iter().find(inside);
     step.map_or_else(
