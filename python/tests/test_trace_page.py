@@ -66,19 +66,38 @@ def test_columns_are_as_tall_as_their_steps_are_long(
     assert drawn == pytest.approx(expected, abs=0.2)
 
 
-def test_the_ledger_of_both_steps_sums_to_their_lengths(
+# Keys to sort by are written with a few digits.
+KEY = 1e-4
+
+
+def test_the_ledger_shows_the_parts_of_both_steps(
     browser: Browser, traced: tuple[Path, Any]
 ) -> None:
-    page, _ = traced
+    page, document = traced
     browser.open(page)
     rows = browser.run(
         "[...[...document.querySelectorAll('caption')].find(one => one.textContent.startsWith("
         "'The parts of both')).closest('table').tBodies[0].rows]"
-        ".map(row => [...row.cells].slice(1).map(cell => Number(cell.dataset.key)))"
+        ".map(row => [...row.cells].map((cell, i) => i ? +cell.dataset.key : cell.innerText))"
     )
-    *parts, wall = rows
-    for column in range(3):
-        assert sum(row[column] for row in parts) == wall[column]
+    heads = browser.run(
+        "[...[...document.querySelectorAll('caption')].find(one => one.textContent.startsWith("
+        "'The parts of both')).closest('table').tHead.rows[0].cells].map(one => one.textContent)"
+    )
+    numbers = [PLANTED, int(heads[2].split()[1])]
+    one, other = (
+        next(step for step in document["steps"] if step["number"] == number) for number in numbers
+    )
+    assert not other["compiled"]
+    times = [{part["part"]: part["ns"] for part in step["parts"]} for step in (one, other)]
+    for step, own in zip((one, other), times):
+        own["wall"] = step["duration-ns"]
+    names = [row[0].split(", ")[-1] for row in rows]
+    assert set(names) == set(times[0]) | set(times[1])
+    for name, (_, first, second, difference) in zip(names, rows):
+        expected = [own.get(name, 0) for own in times]
+        assert [first, second] == pytest.approx(expected, rel=KEY)
+        assert difference == pytest.approx(expected[0] - expected[1], rel=KEY)
 
 
 ZOOM = """
@@ -197,4 +216,4 @@ def test_memory_is_drawn_up_to_its_peak_and_listed_by_program(
     expected = [
         sum(program["memory"].values()) for program in document["programs"] if program["memory"]
     ]
-    assert sorted(totals) == sorted(expected)
+    assert sorted(totals) == pytest.approx(sorted(expected), rel=KEY)

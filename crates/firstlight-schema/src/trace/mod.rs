@@ -102,7 +102,7 @@ impl TraceDocument {
     }
 }
 
-/// A Python frame, an annotation or another event around what the host did.
+/// A Python frame, an annotation or another event around host work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Frame {
