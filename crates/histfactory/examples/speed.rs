@@ -79,6 +79,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     measure("fit_with_covariance", &mut || {
         black_box(fitter.fit(&FitOptions::default().with_covariance())).ok();
     });
+    measure("fit_and_read_covariance", &mut || {
+        let fit = fitter.fit(&FitOptions::default().with_covariance()).ok();
+        let covariance = fit.and_then(|fit| fit.covariance);
+        black_box(covariance.map(|covariance| covariance.matrix().get(poi, poi)));
+    });
+    measure("fit_and_read_uncertainties", &mut || {
+        let fit = fitter.fit(&FitOptions::default().with_covariance()).ok();
+        let covariance = fit.and_then(|fit| fit.covariance);
+        black_box(covariance.map(|covariance| covariance.sigma(poi)));
+    });
     measure("upper_limit", &mut || {
         black_box(model.upper_limit(data, &LimitOptions::default())).ok();
     });
@@ -111,6 +121,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     figures.push(("toys_differ", differences.fold(0.0, f64::max)));
     let kkt = together.iter().map(|fit| fit.kkt);
     figures.push(("toys_kkt", kkt.fold(0.0, f64::max)));
+    #[expect(clippy::cast_precision_loss, reason = "a small count")]
+    figures
+        .push(("upper_limit_fits", model.upper_limit(data, &LimitOptions::default())?.fits as f64));
     figures.push(("nll_at_init", model.nll(model.init(), data)?));
     figures.push(("nll_at_fit", best.nll));
     figures.push(("kkt", best.kkt));
