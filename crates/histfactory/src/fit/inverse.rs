@@ -49,7 +49,9 @@ impl<'a> Inverse<'a> {
         // Parameters of the dense part that did not move have no row.
         let unused: Vec<usize> = (0..front.own).filter(|at| !factor.system.used[*at]).collect();
         for row in inverse.rows.chunks_exact_mut(inverse.stride.max(1)) {
-            unused.iter().for_each(|at| row[*at] = 0.0);
+            for &at in &unused {
+                row[at] = 0.0;
+            }
         }
         Some(inverse)
     }

@@ -85,7 +85,9 @@ impl WithSimd for Invert<'_> {
                     super::axpy(simd, this, scale, &above[..end]);
                 }
                 let scale = 1.0 / factor.values[(first + row) * stride + first + row];
-                this.iter_mut().for_each(|value| *value *= scale);
+                for value in this {
+                    *value *= scale;
+                }
             }
         }
     }
