@@ -61,7 +61,13 @@ pub(crate) fn plot(path: &Path, svg: &str, printer: &mut Printer) -> Result<(), 
 
 /// Notes as lines of text.
 pub(crate) fn notes(notes: &[String]) -> String {
-    notes.iter().map(|note| format!("  note: {note}\n")).collect()
+    let mut text = String::new();
+    for note in notes {
+        text.push_str("  note: ");
+        text.push_str(note);
+        text.push('\n');
+    }
+    text
 }
 
 /// A number that a document may have; JSON has no other way to write that there is none.

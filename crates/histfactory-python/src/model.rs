@@ -337,9 +337,9 @@ impl Model {
             py.detach(|| self.core.toy_statistics_with(&theta, mu, kind, &toys, search, &|_| {}))?;
         let failed = found.iter().filter(|value| value.is_none()).count();
         if failed > 0 {
-            let text = format!("{failed} of {count} toys have no statistic and are NaN");
-            let text = CString::new(text).map_err(PyErr::from)?;
-            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+            let warning = format!("{failed} of {count} toys have no statistic and are NaN");
+            let warning = CString::new(warning).map_err(PyErr::from)?;
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &warning, 1)?;
         }
         let values = found.into_iter().map(|value| value.unwrap_or(f64::NAN));
         Ok(vector(py, values.collect()))

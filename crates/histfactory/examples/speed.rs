@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use histfactory::derivative::Convention;
-use histfactory::fit::{Fit, FitError, Fitter, Search};
+use histfactory::fit::{Covariance, Fit, FitError, Fitter, Search};
 use histfactory::inference::{Dataset, LimitOptions};
 use histfactory::synthetic::Twin;
 use histfactory::toys::{BatchEvaluator, ToyOptions};
@@ -79,6 +79,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     measure("fit_with_covariance", &mut || {
         black_box(fitter.fit(&FitOptions::default().with_covariance())).ok();
     });
+    measure("fit_and_read_covariance", &mut || {
+        black_box(read(&mut fitter, |covariance| covariance.matrix().get(poi, poi)));
+    });
+    measure("fit_and_read_uncertainties", &mut || {
+        black_box(read(&mut fitter, |covariance| covariance.sigma(poi)));
+    });
     measure("upper_limit", &mut || {
         black_box(model.upper_limit(data, &LimitOptions::default())).ok();
     });
@@ -90,11 +96,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         black_box(model.significance_with_gradient(Dataset::default(), convention)).ok();
     });
     measure("load", &mut || {
-        let read = std::fs::read(&path).unwrap_or_default();
-        let model = Workspace::from_slice(&read)
-            .ok()
-            .and_then(|workspace| Model::new(&workspace, &ModelOptions::default()).ok());
-        black_box(model);
+        black_box(load(&path));
     });
     let thousand = ToyOptions { count: 1_000, seed: 1 };
     measure("toys_1000", &mut || {
@@ -103,14 +105,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     measure("toys_1000_one_by_one", &mut || {
         black_box(one_by_one(&model, &best.theta, &thousand)).ok();
     });
-    let together = model.toy_fits(&best.theta, &thousand, &FitOptions::default())?;
-    let together: Vec<Fit> =
-        together.into_iter().map(|toy| toy.map(|toy| toy.fit)).collect::<Result<_, _>>()?;
-    let alone = one_by_one(&model, &best.theta, &thousand)?;
-    let differences = together.iter().zip(&alone).map(|(one, two)| (one.nll - two.nll).abs());
-    figures.push(("toys_differ", differences.fold(0.0, f64::max)));
-    let kkt = together.iter().map(|fit| fit.kkt);
-    figures.push(("toys_kkt", kkt.fold(0.0, f64::max)));
+    let [differ, kkt] = compare_toys(&model, &best.theta, &thousand)?;
+    figures.push(("toys_differ", differ));
+    figures.push(("toys_kkt", kkt));
+    #[expect(clippy::cast_precision_loss, reason = "a small count")]
+    figures
+        .push(("upper_limit_fits", model.upper_limit(data, &LimitOptions::default())?.fits as f64));
     figures.push(("nll_at_init", model.nll(model.init(), data)?));
     figures.push(("nll_at_fit", best.nll));
     figures.push(("kkt", best.kkt));
@@ -118,6 +118,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         figures.iter().map(|(name, micros)| format!("\"{name}\": {micros:e}")).collect();
     println!("{{{}}}", text.join(", "));
     Ok(())
+}
+
+fn load(path: &str) -> Option<Model> {
+    let workspace = Workspace::from_slice(&std::fs::read(path).ok()?).ok()?;
+    Model::new(&workspace, &ModelOptions::default()).ok()
+}
+
+/// A fit, and a number of its covariance.
+fn read(fitter: &mut Fitter<'_>, number: impl Fn(&Covariance) -> f64) -> Option<f64> {
+    let fit = fitter.fit(&FitOptions::default().with_covariance()).ok()?;
+    fit.covariance.as_ref().map(number)
+}
+
+/// The largest difference of toys fitted together and one by one, and the largest projected gradient.
+fn compare_toys(model: &Model, theta: &[f64], toys: &ToyOptions) -> Result<[f64; 2], FitError> {
+    let together = model.toy_fits(theta, toys, &FitOptions::default())?;
+    let together: Vec<Fit> =
+        together.into_iter().map(|toy| toy.map(|toy| toy.fit)).collect::<Result<_, _>>()?;
+    let alone = one_by_one(model, theta, toys)?;
+    let differences = together.iter().zip(&alone).map(|(one, two)| (one.nll - two.nll).abs());
+    let kkt = together.iter().map(|fit| fit.kkt).fold(0.0, f64::max);
+    Ok([differences.fold(0.0, f64::max), kkt])
 }
 
 /// The same toys, each fitted as if there were no others.

@@ -4,6 +4,8 @@
 //! vectors, with A and B read along their rows. Sizes are padded to whole tiles; padding is zero
 //! with a one on the diagonal.
 
+mod inverse;
+
 use crate::kernel::{Aligned, Simd, WithSimd, dispatch, vectors, vectors_mut};
 
 const ROWS: usize = 4;

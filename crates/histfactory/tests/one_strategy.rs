@@ -3,13 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 use histfactory::derivative::Convention;
+use histfactory::fit::Search;
 use histfactory::inference::{
     Dataset, Fitted, LimitOptions, Note, Profile, TestKind, TestOptions, WhyNoLimit,
 };
 use histfactory::objective::{Input, Objective, Quantity};
 use histfactory::synthetic::{Limits, Twin, any};
 use histfactory::toys::ToyOptions;
-use histfactory::{Model, ModelOptions, Workspace};
+use histfactory::{FitOptions, Model, ModelOptions, Workspace};
 use serde_json::{Value, json};
 
 fn arbitrary(seed: u64) -> Model {
@@ -44,7 +45,7 @@ fn no_point_of_a_scan_lies_below_the_best_fit() {
         let (data, poi) = (model.observed(), model.poi().unwrap());
         let free = Profile::new(&model, data).unwrap().free().unwrap();
         let values: Vec<f64> = (1..21).map(|step| 0.25 * f64::from(step)).collect();
-        let scan = model.scan_with(data, poi, &values, Default::default(), &mut || {}).unwrap();
+        let scan = model.scan_with(data, poi, &values, Search::default(), &mut || {}).unwrap();
         assert!(scan.best.nll < free.nll - 0.1, "seed {seed}: {} {}", scan.best.nll, free.nll);
         for point in &scan.points {
             let rise = 2.0 * (point.nll - scan.best.nll);
@@ -66,7 +67,7 @@ fn an_interval_surrounds_the_lowest_minimum() {
         let (data, poi) = (model.observed(), model.poi().unwrap());
         let interval = model.interval(data, poi, 1.0).unwrap();
         let values = [interval.lower.value(), interval.estimate, interval.upper.value()];
-        let scan = model.scan_with(data, poi, &values, Default::default(), &mut || {}).unwrap();
+        let scan = model.scan_with(data, poi, &values, Search::default(), &mut || {}).unwrap();
         let middle = &scan.points[1];
         assert!(middle.t < 1e-7, "seed {seed}: {}", middle.t);
         for (end, point) in [interval.lower, interval.upper].iter().zip([0, 2]) {
@@ -148,7 +149,7 @@ fn limits_and_fits_report_a_negative_background() {
     let samples = [signal(&[5.0, 0.5]), sample("one", &[2.0, 30.0], &[down])];
     let model = model(&samples, &[3.0, 60.0], None);
     let expected = Note::NegativeBackground { bins: vec![0] };
-    let fit = model.fit(model.observed(), &Default::default()).unwrap();
+    let fit = model.fit(model.observed(), &FitOptions::default()).unwrap();
     assert!(model.notes_of_fit(&fit).unwrap().contains(&expected));
     let limit = model.upper_limit(model.observed(), &LimitOptions::default()).unwrap();
     assert!(limit.notes.contains(&expected), "{:?}", limit.notes);

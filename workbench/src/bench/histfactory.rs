@@ -15,14 +15,16 @@ const PEERS: [&str; 2] = ["nextstat", "pyhf-jax"];
 const PACKAGES: [&str; 3] = ["pyhf[jax]==0.7.6", "jax==0.10.2", "nextstat==0.10.1"];
 
 /// A figure of ours in microseconds, what is asked of it, and its name with the peers.
-const WANTED: [(&str, &str, f64, Option<&str>); 11] = [
+const WANTED: [(&str, &str, f64, Option<&str>); 13] = [
     ("loading the JSON", "load", 12_000.0, Some("load")),
     ("NLL", "nll", f64::INFINITY, Some("nll")),
     ("NLL and gradient", "nll_and_gradient", 15.0, Some("nll_and_gradient")),
     ("the same and all yields", "nll_and_yield_gradient", 25.0, None),
     ("Hessian", "hessian", 150.0, None),
     ("fit", "fit", 2_500.0, Some("fit")),
-    ("fit with covariance", "fit_with_covariance", 700.0, None),
+    ("fit with a covariance that nobody reads", "fit_with_covariance", 700.0, None),
+    ("fit with uncertainties, read", "fit_and_read_uncertainties", 700.0, None),
+    ("fit with the covariance matrix, read", "fit_and_read_covariance", 700.0, None),
     ("limit with bands", "upper_limit", 12_000.0, None),
     ("q0", "q0", 3_000.0, Some("q0")),
     ("Asimov significance, all yields", "asimov_significance_with_gradient", 3_000.0, None),
@@ -81,6 +83,11 @@ fn on(python: &Path, name: &str, workspace: &Path) -> Result {
     let more = number(&ours, "fit")? / number(&ours, "fit_one_descent")? - 1.0;
     let text = format!("{:.0} %", 100.0 * more);
     judge("looking for other minima adds to a fit", &text, "at most 10 %", more <= 0.1);
+    let share = 1.0 - number(&ours, "fit")? / number(&ours, "fit_and_read_covariance")?;
+    let text = format!("{:.0} %", 100.0 * share);
+    judge("share of the covariance in a fit with it", &text, "at most 25 %", share <= 0.25);
+    let fits = number(&ours, "upper_limit_fits")?;
+    judge("fits of a limit with bands", &format!("{fits:.0}"), "at most 28", fits <= 28.0);
     toys(&ours)?;
     first_fit(python, &script, workspace)?;
     for (peer, theirs) in &peers {

@@ -205,7 +205,7 @@ class SignificanceLoss:
         return -self._loss(in_order(self._loss.names, yields, "arrays"))
 
     def status(self, *yields: Any) -> list[str | None]:
-        """Why a row of a batch has no value, ``None`` for the rows that have one; not for ``jit``."""
+        """Why a row of a batch has no value, ``None`` where it has one; not inside ``jit``."""
         rows = self._loss.rows(in_order(self._loss.names, yields, "arrays"))
         return self._loss.objective.status(np.asarray(rows))
 

@@ -42,7 +42,7 @@ def _whole(batch: int, tensor: Tensor, dim: int | None) -> Tensor:
 
 
 def _value_and_slopes(objective: Objective, rows: Any) -> tuple[Any, Any]:
-    """Values and slopes; a row without a value is NaN and has no slope, so that it can be masked."""
+    """Values and slopes; a row without a value is NaN and has no slope."""
     value, gradient = objective.value_and_gradient(rows)
     missing = np.isnan(value)
     if missing.any():

@@ -6,6 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::System;
+use super::inverse::Inverse;
 use super::lanes::Lanes;
 use crate::derivative::Matrix;
 use crate::kernel::Curvature;
@@ -17,7 +18,7 @@ use crate::model::layout::{LANES, Layout};
 /// The matrix and the variances are computed on first access, from the factor that the fit left.
 #[derive(Debug, Clone)]
 pub struct Covariance {
-    factor: Arc<Factor>,
+    pub(super) factor: Arc<Factor>,
     matrix: OnceLock<Matrix>,
     variances: OnceLock<Vec<f64>>,
 }
@@ -36,7 +37,7 @@ pub(super) struct Factor {
 impl Factor {
     /// Columns of the inverse, as many at a time as a vector has lanes: the factor is read once for
     /// all of them.
-    fn columns(&self, wanted: &[usize], mut found: impl FnMut(usize, usize, &Lanes)) {
+    pub(super) fn columns(&self, wanted: &[usize], mut found: impl FnMut(usize, usize, &Lanes)) {
         let Self { layout, curvature, system, moving, .. } = self;
         let mut units = Lanes::zeros(moving.len());
         for columns in wanted.chunks(LANES) {
@@ -51,7 +52,7 @@ impl Factor {
         }
     }
 
-    fn moving(&self) -> Vec<usize> {
+    pub(super) fn moving(&self) -> Vec<usize> {
         (0..self.moving.len()).filter(|parameter| self.moving[*parameter]).collect()
     }
 }
@@ -63,6 +64,9 @@ impl Covariance {
 
     pub fn matrix(&self) -> &Matrix {
         self.matrix.get_or_init(|| {
+            if let Some(inverse) = Inverse::new(&self.factor) {
+                return inverse.matrix();
+            }
             let count = self.factor.moving.len();
             let mut matrix = Matrix::zero(count);
             self.factor.columns(&self.factor.moving(), |lane, column, units| {
@@ -83,6 +87,8 @@ impl Covariance {
                     .iter_mut()
                     .enumerate()
                     .for_each(|(at, value)| *value = matrix.get(at, at));
+            } else if let Some(inverse) = Inverse::new(&self.factor) {
+                return inverse.variances();
             } else {
                 self.factor.columns(&self.factor.moving(), |lane, column, units| {
                     variances[column] = units.get(column)[lane];

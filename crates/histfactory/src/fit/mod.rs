@@ -9,6 +9,7 @@ mod border;
 mod covariance;
 mod feasible;
 mod flat;
+mod inverse;
 mod kinks;
 mod lanes;
 mod narrow;

@@ -21,16 +21,3 @@ pub enum InferenceError {
     #[error("the result is not finite: {what}")]
     NotFinite { what: &'static str },
 }
-
-impl InferenceError {
-    /// Whether the numbers that were given are at fault, not what follows from them.
-    pub fn is_about_input(&self) -> bool {
-        let given = ["input", "inputs", "direction", "directions"];
-        match self {
-            Self::Evaluation(
-                EvaluationError::NotFinite { what, .. } | EvaluationError::Length { what, .. },
-            ) => given.contains(what),
-            _ => false,
-        }
-    }
-}
