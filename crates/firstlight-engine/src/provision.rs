@@ -246,7 +246,8 @@ mod tests {
             let mut said = Vec::new();
             let locks = [lock.clone()];
             let announce = &mut |text: &str| said.push(text.to_owned());
-            let ready = provision(&locks, &interpreter, cache.path(), &interrupt, announce).unwrap();
+            let ready =
+                provision(&locks, &interpreter, cache.path(), &interrupt, announce).unwrap();
             (ready, said.iter().any(|text| text.contains("modified")))
         };
         let (first, altered) = prepare();

@@ -56,8 +56,7 @@ fn remove_byte_code(folder: &Path) {
 
 /// Files that a killed process may have left behind.
 fn remove_leftovers(folder: &Path) -> Result<(), Error> {
-    let entries = fs::read_dir(folder)
-        .map_err(|error| Error::io("list", folder, &error))?;
+    let entries = fs::read_dir(folder).map_err(|error| Error::io("list", folder, &error))?;
     remove_byte_code(&folder.join("suite"));
     for entry in entries.flatten() {
         let temporary = entry.file_name().to_string_lossy().starts_with(".tmp");

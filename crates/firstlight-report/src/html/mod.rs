@@ -87,12 +87,7 @@ pub(crate) fn frame(title: &str, body: &Markup) -> String {
 }
 
 /// The same with another style and more scripts.
-pub(crate) fn frame_with(
-    title: &str,
-    body: &Markup,
-    style: &str,
-    more: &[&'static str],
-) -> String {
+pub(crate) fn frame_with(title: &str, body: &Markup, style: &str, more: &[&'static str]) -> String {
     let scripts = [&[SCRIPT], more].concat();
     html! {
         (DOCTYPE)

@@ -16,8 +16,8 @@ use firstlight_schema::comparison::Verdict;
 use firstlight_schema::site::{Figure, Published, Step};
 use maud::{Markup, html};
 
-use crate::html::{STYLE, frame_with};
 use crate::html::table::Cell;
+use crate::html::{STYLE, frame_with};
 use crate::words::format::duration;
 use crate::words::row::interval;
 

@@ -35,7 +35,7 @@ pub enum Turn {
     Unknown,
 }
 
-/// What the program came from.
+/// The origin of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -70,7 +70,7 @@ pub enum CauseKind {
     /// The arguments that the program uses have the same types and shapes; the text lists what remains
     /// possible.
     SameSignature,
-    /// The same code under another function object: a closure, partial or lambda that was made again.
+    /// The same code under another function object: a closure, partial or lambda that was created again.
     NewFunction,
     /// An argument became or ceased to be of weak type.
     WeakType,
@@ -82,7 +82,7 @@ pub enum CauseKind {
     Unknown,
 }
 
-/// An argument that is not what it was.
+/// An argument that changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Change {

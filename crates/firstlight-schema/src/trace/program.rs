@@ -54,7 +54,7 @@ pub struct OperatorRow {
     pub share: f64,
 }
 
-/// What an allocator had handed out.
+/// Memory that an allocator had handed out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MemoryRow {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::nanos::Nanos;
 
-/// What a recording says about itself.
+/// Metadata of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Recording {
@@ -21,7 +21,7 @@ pub struct Recording {
     pub versions: Vec<NamedVersion>,
     pub devices: Vec<String>,
     pub hosts: Vec<String>,
-    /// Unknown where the format does not say.
+    /// Unknown if the format does not record it.
     pub tracer: Option<TracerLevels>,
     /// Whether Python frames were recorded: by the levels, or because some are there.
     pub python_traced: bool,
@@ -81,7 +81,7 @@ impl Framework {
     }
 }
 
-/// How much the profiler of JAX was told to record.
+/// How much JAX's profiler was configured to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TracerLevels {
@@ -116,11 +116,11 @@ pub enum NoticeName {
     OtherRuns,
     /// Steps were not marked in the program.
     StepsGuessed,
-    /// Kernels of a CUDA graph cannot be told apart by operation.
+    /// Kernels of a CUDA graph cannot be assigned to operations.
     CudaGraphs,
     /// Steps on more than one thread.
     OtherThreads,
-    /// The framework's version has no rules of its own.
+    /// There are no specific rules for this version of the framework.
     UnknownVersion,
 }
 

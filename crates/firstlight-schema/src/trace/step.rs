@@ -7,7 +7,7 @@ use super::part::{Bucket, Part, PartTime};
 use crate::estimate::Estimate;
 use crate::nanos::Nanos;
 
-/// How steps were told from one another.
+/// How steps were identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -47,24 +47,24 @@ pub struct Step {
     pub gap_ns: Nanos,
     /// Whether something was traced, lowered or compiled in it.
     pub compiled: bool,
-    /// Why it is no part of medians although nothing was compiled in it; none where it is.
+    /// Why medians exclude it although nothing was compiled in it; none if they include it.
     #[serde(default)]
     pub left_out: Option<LeftOut>,
     /// Only parts that took any time.
     pub parts: Vec<PartTime>,
     /// Outside of the compiled program and of its calls: `wait` and `host` together.
     pub host_outside_ns: Nanos,
-    /// What the host did outside of compiled calls while the program ran or data moved: part of no sum.
+    /// Host work outside of compiled calls while the program ran or data moved: part of no sum.
     pub overlapped_host_ns: Nanos,
-    /// While any kernel or program ran, whatever the host did: part of no sum.
+    /// Time during which any kernel or program ran: part of no sum.
     pub device_busy_ns: Nanos,
     /// Inside calls of compiled functions on any thread: part of no sum.
     pub region_ns: Nanos,
     pub calls: u32,
-    /// The most that the largest allocator had handed out in it; none where the recording does not tell.
+    /// Peak of the largest allocator during the step; none if the recording lacks it.
     #[serde(default)]
     pub peak_bytes: Option<u64>,
-    /// When each device was at work in it, where there are several.
+    /// Busy times of each device in it, if there are several.
     #[serde(default)]
     pub devices: Vec<DeviceTime>,
     /// For drawing: stretches too short to be seen are left out.
@@ -122,7 +122,7 @@ pub struct Skew {
     pub last_in: u32,
 }
 
-/// Why a step is no part of medians.
+/// Why medians exclude a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]

@@ -65,8 +65,7 @@ fn read(
 }
 
 fn log(path: &Path) -> Result<TorchTrace, Error> {
-    let bytes = fs::read(path)
-        .map_err(|error| Error::io("read", path, &error))?;
+    let bytes = fs::read(path).map_err(|error| Error::io("read", path, &error))?;
     Ok(TorchTrace::parse(&String::from_utf8_lossy(&bytes)))
 }
 

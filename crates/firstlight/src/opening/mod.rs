@@ -181,8 +181,7 @@ pub(crate) fn unsealed(folder: &Path) -> Result<Unsealed, Error> {
     let origin = read_origin(folder)?;
     let read = |name: &str| {
         let path = folder.join(name);
-        fs::read(&path)
-            .map_err(|error| Error::io("read", &path, &error))
+        fs::read(&path).map_err(|error| Error::io("read", &path, &error))
     };
     let text = String::from_utf8_lossy(&read("suite/suite.toml")?).into_owned();
     let mut suite = SuiteFile::parse_with(&text, origin.defaults)

@@ -18,8 +18,7 @@ pub(super) struct Found {
 
 /// Sorted by name.
 pub(super) fn find(folder: &Path) -> Result<Vec<Found>, Error> {
-    let entries = fs::read_dir(folder)
-        .map_err(|error| Error::io("list", folder, &error))?;
+    let entries = fs::read_dir(folder).map_err(|error| Error::io("list", folder, &error))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| may_be_a_snapshot(path));
     paths.sort();
