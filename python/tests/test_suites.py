@@ -166,7 +166,7 @@ def test_arms_of_an_extra_are_left_out_and_said_to_be(tmp_path: Path) -> None:
     options = ["run", "short-runs", "--profile", "tiny", "--python", sys.executable]
     finished = start(tmp_path, *options, *arguments)
     assert finished.returncode == 0, finished.stderr
-    assert "left out: torch-eager, torch-compile; `--extra torch`" in finished.stderr
+    assert "skipped: torch-eager, torch-compile; `--extra torch`" in finished.stderr
     refused = start(tmp_path, *options, "--arm", "torch-eager")
     assert refused.returncode == 2
     assert "add `--extra torch`" in refused.stderr

@@ -78,7 +78,7 @@ fn two_arms_of_one_name_are_refused() {
 #[test]
 fn names_must_be_plain_because_they_become_paths() {
     let error = refuse("name = \"one\"", "name = \"../one\"");
-    assert!(error.starts_with("line 10: the case name `../one` is not plain"), "{error}");
+    assert!(error.starts_with("line 10: invalid case name `../one`"), "{error}");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_sweep_needs_different_values_and_work_a_number() {
 fn values_of_a_sweep_whose_names_would_be_the_same_are_refused() {
     let sweep = "arms = [\"fast\"]\nsweep = { parameter = \"mode\", values = [\"a b\", \"a-b\"] }";
     let error = refuse("arms = [\"fast\"]", sweep);
-    assert_eq!(error, "line 10: there are two cases named `one.mode-a-b`");
+    assert_eq!(error, "line 10: two cases are named `one.mode-a-b`");
 }
 
 #[test]
