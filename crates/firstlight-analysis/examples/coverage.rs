@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     );
     let scenarios = scenarios::scenarios();
     let tallies: Vec<Tally> = thread::scope(|scope| {
-        let halves = scenarios.iter().map(|one| scope.spawn(move || Tally::of(one, runs)));
+        let halves = scenarios.iter().map(|one| scope.spawn(move || Tally::new(one, runs)));
         let threads: Vec<_> = halves.collect();
         threads.into_iter().map(|one| one.join().expect("a scenario runs")).collect()
     });

@@ -157,7 +157,7 @@ fn curve(rounds: &[Round], crossing: Option<&Crossing>) -> Vec<Total> {
 }
 
 fn total(rounds: &[Round], calls: f64) -> Option<Total> {
-    let against = estimate(rounds, |round| round.against.of(calls))?.point;
+    let against = estimate(rounds, |round| round.against.total(calls))?.point;
     let difference = estimate(rounds, |round| round.difference(calls))?;
     Some(Total {
         calls,

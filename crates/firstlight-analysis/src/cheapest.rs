@@ -33,7 +33,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    pub fn of(self, calls: f64) -> f64 {
+    pub fn total(self, calls: f64) -> f64 {
         self.first_ns + (calls - 1.0) * self.call_ns
     }
 }
@@ -68,7 +68,7 @@ pub fn cheapest(case: &CaseResult, cold: Regime) -> Vec<Stretch> {
     if arms.len() < 2 {
         return stretches;
     }
-    let at_first = |cost: Cost| (cost.of(1.0), cost.call_ns);
+    let at_first = |cost: Cost| (cost.total(1.0), cost.call_ns);
     let cheaper = |a: &&(&str, Cost), b: &&(&str, Cost)| {
         let (a, b) = (at_first(a.1), at_first(b.1));
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
@@ -160,7 +160,7 @@ mod tests {
         let (now, later) =
             (Cost { first_ns: 10.0, call_ns: 5.0 }, Cost { first_ns: 110.0, call_ns: 1.0 });
         let calls = crossing(now, later);
-        assert!(later.of(calls) < now.of(calls));
-        assert!(later.of(calls - 1.0) >= now.of(calls - 1.0));
+        assert!(later.total(calls) < now.total(calls));
+        assert!(later.total(calls - 1.0) >= now.total(calls - 1.0));
     }
 }

@@ -376,7 +376,7 @@ fn end(sample: &Sample) -> Moment {
 /// The programs of the main thread that were compiled before the ledger's end.
 fn compiled(sample: &Sample) -> Vec<Compile> {
     let until = end(sample);
-    let all = programs(&Timeline::of(&sample.raw)).into_iter();
+    let all = programs(&Timeline::new(&sample.raw)).into_iter();
     all.filter(|program| program.end <= until && program.compile.thread == 0)
         .map(|program| program.compile)
         .collect()

@@ -43,7 +43,7 @@ pub(crate) fn layers(
     for (layer, counts) in counts {
         let evidence = layers.entry(layer).or_insert_with(|| LayerEvidence {
             layer,
-            policy: policy.of(layer),
+            policy: policy.for_layer(layer),
             before: None,
             after: None,
             requests: None,
@@ -129,7 +129,8 @@ pub(crate) fn contradictions(
 
 /// A contradiction that every process of the command will show: the program handles a cache itself.
 pub(crate) fn structural(raw: &RawSample, policy: CachePolicy) -> Option<Reason> {
-    cache_configs(raw).find_map(|config| elsewhere(config, raw, |layer| Some(policy.of(layer))))
+    cache_configs(raw)
+        .find_map(|config| elsewhere(config, raw, |layer| Some(policy.for_layer(layer))))
 }
 
 fn contradiction(layer: &LayerEvidence, compiles: &[Compile]) -> Option<Reason> {

@@ -41,7 +41,7 @@ pub enum Job {
 
 /// Evaluates the readings of one process under its declared conditions.
 pub fn examine(raw: RawSample, conditions: Conditions) -> Sample {
-    let timeline = Timeline::of(&raw);
+    let timeline = Timeline::new(&raw);
     let first_result = timeline.mark(FIRST_RESULT).filter(|&at| at <= raw.reaped).map(|at| {
         let phases = book(raw.spawn, at, &timeline.main);
         FirstResult { ns: at.since(raw.spawn), phases }

@@ -36,14 +36,14 @@ impl Frame {
 /// All phases of the main thread, outer ones first. Children lie within their parents.
 pub fn frames(raw: &RawSample) -> Vec<Frame> {
     let (imports, mut spans): (Vec<Span>, Vec<Span>) =
-        Timeline::of(raw).main.into_iter().partition(|span| span.phase == Phase::Import);
+        Timeline::new(raw).main.into_iter().partition(|span| span.phase == Phase::Import);
     spans.extend(nested_imports(imports));
     nest(raw.spawn, spans)
 }
 
 /// The imports alone, without the phases around them.
 pub fn import_frames(raw: &RawSample) -> Vec<Frame> {
-    let imports = Timeline::of(raw).main.into_iter().filter(|span| span.phase == Phase::Import);
+    let imports = Timeline::new(raw).main.into_iter().filter(|span| span.phase == Phase::Import);
     nest(raw.spawn, nested_imports(imports.collect()))
 }
 

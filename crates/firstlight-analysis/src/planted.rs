@@ -18,12 +18,12 @@ type Rounds = Vec<(u32, f64)>;
 pub(crate) fn planted(case: &CaseResult, right: Option<&CaseResult>) -> Option<PlantedResult> {
     let known = case.planted.as_ref()?;
     let takes = known.takes;
-    let reference = Both::of(case, right, &case.reference, takes);
+    let reference = Both::new(case, right, &case.reference, takes);
     let rows: Vec<PlantedRow> = case
         .arms
         .iter()
         .map(|arm| {
-            let both = Both::of(case, right, &arm.name, takes);
+            let both = Both::new(case, right, &arm.name, takes);
             let speed_up = (arm.name != case.reference).then(|| both.against(&reference));
             PlantedRow {
                 arm: arm.name.clone(),
@@ -47,7 +47,7 @@ struct Both {
 }
 
 impl Both {
-    fn of(case: &CaseResult, right: Option<&CaseResult>, arm: &str, takes: Takes) -> Self {
+    fn new(case: &CaseResult, right: Option<&CaseResult>, arm: &str, takes: Takes) -> Self {
         let wrong = warm(case, arm).map_or(&[][..], |of| &of.samples);
         let right = right.and_then(|case| warm(case, arm)).map_or(&[][..], |of| &of.samples);
         Self {

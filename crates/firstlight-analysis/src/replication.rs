@@ -38,7 +38,7 @@ pub fn replicate(
                     arm: &arm.name,
                     against: &case.reference,
                 };
-                let mut comparison = unpaired(names, &now, &then, margins.of(case));
+                let mut comparison = unpaired(names, &now, &then, margins.for_case(case));
                 if let Some(why) = why_not(first, second, before, case, arm) {
                     refuse(&mut comparison, why);
                 }

@@ -20,7 +20,7 @@ pub struct Margins {
 
 impl Margins {
     /// A case's own margin, its sweep's, the one for all, or the suite's.
-    pub(crate) fn of(&self, case: &CaseResult) -> f64 {
+    pub(crate) fn for_case(&self, case: &CaseResult) -> f64 {
         let swept = case.sweep.as_ref().and_then(|sweep| self.cases.get(&sweep.case));
         self.cases.get(&case.name).or(swept).copied().or(self.all).unwrap_or(case.margin)
     }
@@ -56,9 +56,9 @@ pub fn compare_arms(
             for (a, b) in common(arm, against, regimes) {
                 let names = names(case, a.regime, &arm.name, &against.name);
                 let compare = if document.imported.is_some() { unproved } else { paired };
-                let mut comparison = compare(names, a, b, margins.of(case));
+                let mut comparison = compare(names, a, b, margins.for_case(case));
                 let options = &document.options;
-                let margin = margins.of(case);
+                let margin = margins.for_case(case);
                 let terms = Terms { regime: a.regime, failed: &failed, options, margin };
                 withhold(&mut comparison, arm, against, terms);
                 found.push(comparison);
@@ -114,10 +114,10 @@ pub fn compare_results(
             };
             for (a, b) in common(arm, against, regimes) {
                 let names = names(case, a.regime, &arm.name, &arm.name);
-                let mut comparison = unpaired(names, &times(a), &times(b), margins.of(case));
+                let mut comparison = unpaired(names, &times(a), &times(b), margins.for_case(case));
                 let other_parameters = (case.parameters != before.parameters)
                     .then_some("the case has other parameters");
-                let (options, margin) = (&second.options, margins.of(case));
+                let (options, margin) = (&second.options, margins.for_case(case));
                 let terms = Terms { regime: a.regime, failed: &failed, options, margin };
                 match elsewhere.or(other_parameters) {
                     Some(why) => refuse(&mut comparison, why.to_owned()),

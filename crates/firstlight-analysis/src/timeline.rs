@@ -32,7 +32,7 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn of(raw: &RawSample) -> Self {
+    pub(crate) fn new(raw: &RawSample) -> Self {
         let mut builder = Builder {
             end: raw.reaped,
             exits: raw.exits.clone(),

@@ -18,7 +18,7 @@ fn intervals_cover_what_they_claim_and_what_never_settles_has_no_verdict() {
     let scenarios = scenarios::scenarios();
     let tallies: Vec<Tally> = thread::scope(|scope| {
         let threads: Vec<_> =
-            scenarios.iter().map(|one| scope.spawn(move || Tally::of(one, RUNS))).collect();
+            scenarios.iter().map(|one| scope.spawn(move || Tally::new(one, RUNS))).collect();
         threads.into_iter().map(|one| one.join().expect("a scenario runs")).collect()
     });
     for (scenario, tally) in scenarios.iter().zip(tallies) {

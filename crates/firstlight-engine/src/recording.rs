@@ -77,7 +77,7 @@ pub fn record(
         let path = hooks.join(name);
         fs::write(&path, text).map_err(EngineError::file("write", &path))?;
     }
-    let mut subject = Subject::of(work, &hooks)?;
+    let mut subject = Subject::new(work, &hooks)?;
     let mut stage = Stage::new(folder, interrupt)?;
     let mut runs = Vec::new();
     for (tracing, level) in LEVELS {
@@ -121,7 +121,7 @@ enum Subject {
 }
 
 impl Subject {
-    fn of(work: &Work<'_>, own: &Path) -> Result<Self, EngineError> {
+    fn new(work: &Work<'_>, own: &Path) -> Result<Self, EngineError> {
         Ok(match work {
             Work::Command { words, timeout } => Self::Command(Launch {
                 program: resolve(&words[0])?.program,

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::EngineError;
 use crate::clock::utc;
-use crate::snapshot::{Shape, check_version, read_document, told};
+use crate::snapshot::{Shape, check_version, read_document, with_notice};
 
 pub use crate::clock::utc as now_utc;
 pub use crate::folders::{cache_folder, runs_folder};
@@ -129,7 +129,7 @@ pub fn read_run(path: &Path) -> Result<RunDocument, EngineError> {
     let not = |reason: String| EngineError::NotAResult { path: file.clone(), reason };
     let version = check_version(&content, run::NAME, run::VERSION)
         .map_err(|reason| not(format!("it {reason}")))?;
-    read_document(Shape::Run, &content, version).map(told).map_err(not)
+    read_document(Shape::Run, &content, version).map(with_notice).map_err(not)
 }
 
 fn unused(parent: &Path, name: &str) -> PathBuf {

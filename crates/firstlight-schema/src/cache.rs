@@ -140,7 +140,7 @@ pub struct CachePolicy {
 }
 
 impl CachePolicy {
-    pub fn of(self, layer: Layer) -> Policy {
+    pub fn for_layer(self, layer: Layer) -> Policy {
         match layer {
             Layer::Bytecode => self.bytecode,
             Layer::PageCache => self.page_cache,

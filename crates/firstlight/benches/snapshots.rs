@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a tool for benches that cannot go on has failed")]
 
-#[path = "../tests/again/mod.rs"]
-mod again;
+#[path = "../tests/resealed/mod.rs"]
+mod resealed;
 
 use std::path::PathBuf;
 use std::thread;
@@ -29,7 +29,7 @@ fn main() {
 
 /// One an hour, each machine in its turn; the same number makes the same snapshot.
 fn make(from: &std::path::Path, to: &std::path::Path, number: u32) {
-    again::again(from, &to.join(format!("{number:05}")), |origin| {
+    resealed::resealed(from, &to.join(format!("{number:05}")), |origin| {
         let (day, hour) = (number / 24, number % 24);
         let (month, day) = (1 + day / 28, 1 + day % 28);
         origin.created = format!("2026-{month:02}-{day:02}T{hour:02}:00:00.000Z");

@@ -29,7 +29,7 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
                 document.control.as_ref().is_some_and(|control| control.passed == Some(true));
             println!(
                 "   {}; control {}",
-                told(comparison),
+                description(comparison),
                 if control { "passed" } else { "FAILED" }
             );
             met += u32::from(good.contains(&comparison.verdict));
@@ -39,7 +39,7 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     Ok(())
 }
 
-fn told(comparison: &Comparison) -> String {
+fn description(comparison: &Comparison) -> String {
     let Some(ratio) = comparison.ratio else { return comparison.verdict.to_string() };
     let interval = ratio.interval.map_or_else(String::new, |interval| {
         format!(" ({:.3} to {:.3})", interval.low, interval.high)

@@ -92,10 +92,10 @@ fn generate(document: &RunDocument) -> Result {
         println!(
             "   {}: time wrong by {}; speed-up {} wrong, {} right, a factor of {}",
             row.arm,
-            told(row.time.factor),
-            told(speed_up.wrong),
-            told(speed_up.right),
-            told(speed_up.factor)
+            description(row.time.factor),
+            description(speed_up.wrong),
+            description(speed_up.right),
+            description(speed_up.factor)
         );
     }
     Ok(())
@@ -105,17 +105,17 @@ fn jit_overhead(document: &RunDocument) {
     for sweep in &document.sweeps {
         for line in &sweep.overheads {
             let slope = line.slope.map(|slope| Estimate { point: slope.point / 1e3, ..slope });
-            println!("   {}: {} µs per {}", line.arm, told(slope), sweep.parameter);
+            println!("   {}: {} µs per {}", line.arm, description(slope), sweep.parameter);
         }
     }
     let planted = document.cases.iter().filter_map(|case| case.planted.as_ref());
     for row in planted.flat_map(|planted| &planted.rows) {
         let factor = row.overhead.and_then(|overhead| overhead.factor);
-        println!("   {}: overhead with the profiler on, times {}", row.arm, told(factor));
+        println!("   {}: overhead with the profiler on, times {}", row.arm, description(factor));
     }
 }
 
-fn told(of: Option<Estimate>) -> String {
+fn description(of: Option<Estimate>) -> String {
     of.map_or_else(|| "unknown".to_owned(), |of| format!("{:.2}", of.point))
 }
 

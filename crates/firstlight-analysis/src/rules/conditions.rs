@@ -42,7 +42,7 @@ pub fn cache_evidence(document: &RunDocument) -> RuleResult {
         }
         for (place, reading) in counted.iter().enumerate() {
             let path = format!("/raw/caches/{place}");
-            let declared = of.policy.of(reading.layer);
+            let declared = of.policy.for_layer(reading.layer);
             // Earlier versions gave a cold start empty caches that were switched on.
             let earlier = declared == Policy::AsConfigured && reading.policy == Policy::Clean;
             if reading.policy != declared && !earlier {

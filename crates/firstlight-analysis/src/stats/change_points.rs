@@ -89,7 +89,7 @@ fn refine(
 fn weakest(costs: &Costs, changes: &[usize], n: usize, penalty: f64) -> Option<usize> {
     let gain = |(i, at): (usize, &usize)| {
         let (before, after) = neighbours(changes, i, n);
-        (i, costs.of(before..after) - costs.of(before..*at) - costs.of(*at..after))
+        (i, costs.segment(before..after) - costs.segment(before..*at) - costs.segment(*at..after))
     };
     let gains = changes.iter().enumerate().map(gain);
     let (i, gain) = gains.min_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -101,7 +101,8 @@ fn place(costs: &Costs, changes: &mut [usize], i: usize, n: usize, step: usize) 
     let (before, after) = neighbours(changes, i, n);
     let first = (before + MIN_SEGMENT).max(changes[i].saturating_sub(step));
     let last = (after - MIN_SEGMENT).min(changes[i] + step);
-    let places = (first..=last).map(|at| (at, costs.of(before..at) + costs.of(at..after)));
+    let places =
+        (first..=last).map(|at| (at, costs.segment(before..at) + costs.segment(at..after)));
     let best = places.min_by(|a, b| a.1.total_cmp(&b.1));
     changes[i] = best.map_or(changes[i], |(at, _)| at);
 }

@@ -32,7 +32,7 @@ impl Costs {
         Self { sums, floor: (series.floor * series.floor).max(f64::MIN_POSITIVE) }
     }
 
-    pub(super) fn of(&self, segment: Range<usize>) -> f64 {
+    pub(super) fn segment(&self, segment: Range<usize>) -> f64 {
         let length = count(segment.len());
         let (from, to) = (self.sums[segment.start], self.sums[segment.end]);
         let mean = (to.0 - from.0) / length;
@@ -73,7 +73,7 @@ pub(super) fn pelt(costs: &Costs, n: usize, step: usize, penalty: f64) -> Vec<us
         open.retain(|candidate| end < candidate.until);
         for candidate in &mut open {
             let place = places[candidate.place];
-            candidate.total = place.cost + costs.of(place.at..end);
+            candidate.total = place.cost + costs.segment(place.at..end);
         }
         let Some(best) = open.iter().min_by(|a, b| a.total.total_cmp(&b.total)) else { continue };
         let cost = best.total + penalty;
@@ -107,10 +107,10 @@ mod tests {
     fn exhaustive(costs: &Costs, n: usize, penalty: f64) -> Vec<usize> {
         let mut best: Vec<Option<(f64, Vec<usize>)>> = vec![None; n + 1];
         for end in MIN_SEGMENT..=n {
-            let mut found = (costs.of(0..end), Vec::new());
+            let mut found = (costs.segment(0..end), Vec::new());
             for (from, before) in best.iter().enumerate().take(end + 1 - MIN_SEGMENT) {
                 let Some((cost, changes)) = before else { continue };
-                let cost = cost + penalty + costs.of(from..end);
+                let cost = cost + penalty + costs.segment(from..end);
                 if cost < found.0 {
                     found = (cost, [&changes[..], &[from]].concat());
                 }
@@ -146,6 +146,6 @@ mod tests {
         let part = &values[20..50];
         let mean = part.iter().sum::<f64>() / 30.0;
         let variance = part.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 30.0;
-        assert!((costs.of(20..50) / (30.0 * variance.ln()) - 1.0).abs() < 1e-9);
+        assert!((costs.segment(20..50) / (30.0 * variance.ln()) - 1.0).abs() < 1e-9);
     }
 }

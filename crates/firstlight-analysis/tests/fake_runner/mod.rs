@@ -204,7 +204,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn of(scenario: &Scenario, runs: u32) -> Self {
+    pub(crate) fn new(scenario: &Scenario, runs: u32) -> Self {
         let mut tally = Self::default();
         for seed in 0..runs {
             tally.add(&run(scenario, u64::from(seed)), scenario.truth);

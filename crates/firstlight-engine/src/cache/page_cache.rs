@@ -20,7 +20,7 @@ pub struct PageCache {
 
 impl PageCache {
     /// All files below the folders.
-    pub fn of(folders: &[PathBuf]) -> Self {
+    pub fn below(folders: &[PathBuf]) -> Self {
         let mut files = Vec::new();
         for folder in folders {
             visit(folder, &mut |path, metadata| {
@@ -95,7 +95,7 @@ mod tests {
     fn a_file_just_read_is_in_memory_and_is_counted() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a"), vec![1; 100_000]).unwrap();
-        let cache = PageCache::of(&[folder.path().to_owned()]);
+        let cache = PageCache::below(&[folder.path().to_owned()]);
         let counted = cache.count();
         assert_eq!(counted.entries, 1);
         assert!(counted.bytes >= 100_000, "{counted:?}");

@@ -121,7 +121,7 @@ impl Scratch {
             .zip(after)
             .map(|(&(layer, before), (_, after))| LayerReading {
                 layer,
-                policy: policy.of(layer),
+                policy: policy.for_layer(layer),
                 directory: folder(layer)
                     .map(|folder| self.live().join(folder).to_string_lossy().into_owned()),
                 before,
@@ -135,7 +135,7 @@ impl Scratch {
 fn count(policy: CachePolicy, files: &[Seen]) -> Vec<(Layer, Inventory)> {
     COUNTED
         .into_iter()
-        .filter(|&layer| policy.of(layer) != Policy::AsFound)
+        .filter(|&layer| policy.for_layer(layer) != Policy::AsFound)
         .map(|layer| (layer, inventory(files, |path| belongs(layer, path))))
         .collect()
 }

@@ -32,14 +32,14 @@ fn device(line: &str) -> Option<Device> {
     let state = GpuState {
         index: number(index)?,
         name: name.to_owned(),
-        driver: told(driver).map(str::to_owned),
+        driver: cell_value(driver).map(str::to_owned),
         utilisation_percent: number(busy),
         temperature_celsius: number(heat),
         power_watts: number(power),
         clock_mhz: number(clock),
         memory_clock_mhz: number(memory_clock),
         clock_limits: clock_limits(limits),
-        persistence: told(persistence).map(|word| word == "Enabled"),
+        persistence: cell_value(persistence).map(|word| word == "Enabled"),
         processes: None,
     };
     Some(Device { uuid: uuid.to_owned(), state })
@@ -78,12 +78,12 @@ fn cells(line: &str) -> Vec<&str> {
 }
 
 /// An unknown value is in brackets: `[N/A]`, `[Not Supported]`.
-fn told(cell: &str) -> Option<&str> {
+fn cell_value(cell: &str) -> Option<&str> {
     Some(cell).filter(|cell| !cell.is_empty() && !cell.starts_with('['))
 }
 
 fn number<T: FromStr>(cell: &str) -> Option<T> {
-    told(cell)?.parse().ok()
+    cell_value(cell)?.parse().ok()
 }
 
 #[cfg(test)]

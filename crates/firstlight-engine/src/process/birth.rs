@@ -51,10 +51,10 @@ impl Start {
     /// The environment is this process's own with the launch's changes.
     pub fn new(launch: Launch) -> Result<Self, EngineError> {
         let path = launch.program.clone();
-        Self::of(launch).map_err(|source| EngineError::Spawn { path, source })
+        Self::prepared(launch).map_err(|source| EngineError::Spawn { path, source })
     }
 
-    fn of(launch: Launch) -> io::Result<Self> {
+    fn prepared(launch: Launch) -> io::Result<Self> {
         let program = text(launch.program.as_os_str())?;
         let mut arguments = vec![program.clone()];
         for argument in &launch.arguments {
@@ -132,7 +132,7 @@ impl Strings {
 
 /// The output of a process, and the settings that all processes share.
 #[derive(Debug)]
-pub(super) struct Cradle {
+pub(super) struct Spawner {
     nothing: File,
     stack: Vec<u128>,
 }
@@ -155,13 +155,13 @@ struct Birth<'a> {
     error: AtomicI32,
 }
 
-impl Cradle {
+impl Spawner {
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self { nothing: File::open("/dev/null")?, stack: vec![0; STACK] })
     }
 
     /// Starts the process; it has become its program when this returns.
-    pub(super) fn bear(&mut self, start: &Start, captured: [RawFd; 2]) -> io::Result<Born> {
+    pub(super) fn spawn(&mut self, start: &Start, captured: [RawFd; 2]) -> io::Result<Born> {
         let [output, errors] = match start.launch.show {
             Show::Tail => captured,
             Show::Inherit => [libc::STDOUT_FILENO, libc::STDERR_FILENO],
@@ -323,7 +323,7 @@ mod tests {
         start.name_channel(channel);
         let file = tempfile::tempfile().unwrap();
         let streams = [file.as_raw_fd(); 2];
-        let born = Cradle::new().unwrap().bear(&start, streams).unwrap();
+        let born = Spawner::new().unwrap().spawn(&start, streams).unwrap();
         let (status, _) = reap(born.pid).unwrap();
         let mut text = vec![0; usize::try_from(file.metadata().unwrap().len()).unwrap()];
         std::os::unix::fs::FileExt::read_exact_at(&file, &mut text, 0).unwrap();
@@ -387,12 +387,12 @@ mod tests {
             ("/etc/passwd", io::ErrorKind::PermissionDenied),
         ] {
             let start = Start::new(launch(program, &[])).unwrap();
-            let error = Cradle::new().unwrap().bear(&start, [1, 2]).unwrap_err();
+            let error = Spawner::new().unwrap().spawn(&start, [1, 2]).unwrap_err();
             assert_eq!(error.kind(), kind);
         }
         let mut nowhere = shell("true");
         nowhere.directory = Some(PathBuf::from("/no/such/folder"));
         let start = Start::new(nowhere).unwrap();
-        assert!(Cradle::new().unwrap().bear(&start, [1, 2]).is_err());
+        assert!(Spawner::new().unwrap().spawn(&start, [1, 2]).is_err());
     }
 }

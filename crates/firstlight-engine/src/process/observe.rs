@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
-use super::birth::{Born, Cradle, Start};
+use super::birth::{Born, Spawner, Start};
 use super::capture::Capture;
 use super::descendants::{end_survivors, signal_group};
 use super::launch::Launch;
@@ -54,7 +54,7 @@ pub struct Observation {
 #[derive(Debug)]
 pub struct Stage<'a> {
     capture: Capture,
-    cradle: Cradle,
+    spawner: Spawner,
     /// A channel that the last process did not touch, for the next one.
     idle: Option<Listener>,
     interrupt: &'a Interrupt,
@@ -64,8 +64,8 @@ impl<'a> Stage<'a> {
     /// Output is kept in files without a name in this folder.
     pub fn new(folder: &Path, interrupt: &'a Interrupt) -> Result<Self, EngineError> {
         let capture = Capture::new(folder).map_err(EngineError::file("write to", folder))?;
-        let cradle = Cradle::new().map_err(EngineError::system("prepare for processes"))?;
-        Ok(Self { capture, cradle, idle: None, interrupt })
+        let spawner = Spawner::new().map_err(EngineError::system("prepare for processes"))?;
+        Ok(Self { capture, spawner, idle: None, interrupt })
     }
 
     pub fn is_interrupted(&self) -> bool {
@@ -79,14 +79,14 @@ impl<'a> Stage<'a> {
             self.listener(&start.launch).map_err(EngineError::system("open a channel"))?;
         start.name_channel(listener.as_ref().map(Listener::inherited));
         start.rewind_input().map_err(EngineError::system("rewind the standard input"))?;
-        let openings = start.launch.interpreter.as_deref().and_then(Openings::of);
+        let openings = start.launch.interpreter.as_deref().and_then(Openings::watch);
         let spawn = now();
         if let Some(listener) = &mut listener {
             listener.begin(spawn);
         }
         let born = self
-            .cradle
-            .bear(start, streams)
+            .spawner
+            .spawn(start, streams)
             .map_err(|source| EngineError::Spawn { path: start.launch.program.clone(), source })?;
         let exec = now();
         Watch::new(born, listener, openings, &start.launch, spawn, self)

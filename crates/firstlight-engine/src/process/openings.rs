@@ -18,7 +18,7 @@ pub(super) struct Openings {
 
 impl Openings {
     /// `None` if the file cannot be watched.
-    pub(super) fn of(file: &Path) -> Option<Self> {
+    pub(super) fn watch(file: &Path) -> Option<Self> {
         let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
         inotify::add_watch(&fd, file, WatchFlags::OPEN).ok()?;
         Some(Self { fd, moments: Vec::new() })

@@ -57,7 +57,7 @@ impl Target {
     ) -> Result<Self, EngineError> {
         let page_cache = match policy.page_cache {
             Policy::AsFound => None,
-            Policy::Clean => Some(PageCache::of(folders)),
+            Policy::Clean => Some(PageCache::below(folders)),
             other @ (Policy::Primed | Policy::Disabled | Policy::AsConfigured) => {
                 return Err(EngineError::PageCachePolicy(other));
             }

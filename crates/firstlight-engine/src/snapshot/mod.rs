@@ -18,7 +18,7 @@ pub use files::Files;
 pub use inventory::{check_inventory, check_suite, identify};
 pub use limits::{as_records, is_readable, is_small_as_values};
 pub use newer::{Understood, newer_values, read_document, understood, understood_suite};
-pub(crate) use reader::told;
+pub(crate) use reader::with_notice;
 pub use reader::{
     LARGEST_LIST, check_version, is_newer, raw_lines, read_manifest, read_result, read_suite,
 };

@@ -55,11 +55,11 @@ pub fn read_manifest(files: &Files, path: &Path) -> Result<Manifest, EngineError
 
 /// The result of a snapshot, as it was published.
 pub fn read_result(files: &Files, path: &Path) -> Result<RunDocument, EngineError> {
-    Ok(told(document(files, path, RESULT, run::NAME, Shape::Run)?))
+    Ok(with_notice(document(files, path, RESULT, run::NAME, Shape::Run)?))
 }
 
 /// The run, with a notice that counts the dropped values.
-pub(crate) fn told(read: Understood<RunDocument>) -> RunDocument {
+pub(crate) fn with_notice(read: Understood<RunDocument>) -> RunDocument {
     let Understood { mut document, left_out } = read;
     let version = document.schema.version;
     if version > run::VERSION {

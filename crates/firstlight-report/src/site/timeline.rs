@@ -70,7 +70,8 @@ impl<'a> Timeline<'a> {
                 let Some(estimate) = figure.estimate else { continue };
                 let arm = figure.arm.as_str();
                 let key = (arm, entry.machine, entry.part);
-                let moment = Moment { at: entry.snapshot.at, estimate, told: told(entry, figure) };
+                let moment =
+                    Moment { at: entry.snapshot.at, estimate, told: tooltip(entry, figure) };
                 let known = found.iter_mut().rev().find(|(known, _)| *known == key);
                 if let Some((_, line)) = known {
                     line.moments.push(moment);
@@ -124,7 +125,7 @@ pub(super) fn changes(before: &Published, after: &Published) -> Vec<(&'static st
     found
 }
 
-fn told(entry: &Entry<'_>, figure: &Figure) -> String {
+fn tooltip(entry: &Entry<'_>, figure: &Figure) -> String {
     let time = figure.estimate.map_or_else(String::new, |estimate| {
         format!("{} ({})", duration(estimate.point), interval(&estimate))
     });

@@ -36,7 +36,7 @@ pub(crate) fn points(id: &str, of: &Points<'_>, scale: &Scale, class: &str) -> M
             @if sorted.len() <= MOST_WITH_WORDS {
                 @for (rank, (ns, point)) in sorted.iter().enumerate() {
                     circle class="point" cx=(pc(scale.at(*ns))) cy=(px(height(rank + 1))) r="3.5" {
-                        title { (told(*ns, point)) }
+                        title { (tooltip(*ns, point)) }
                     }
                 }
             } @else {
@@ -49,7 +49,7 @@ pub(crate) fn points(id: &str, of: &Points<'_>, scale: &Scale, class: &str) -> M
             (interval(of, scale))
             @for (ns, point) in of.invalid() {
                 text class="cross" x=(pc(scale.at(ns))) y=(px(STRIP + 4.5)) text-anchor="middle" {
-                    "×" title { (told(ns, point)) }
+                    "×" title { (tooltip(ns, point)) }
                 }
             }
         },
@@ -85,7 +85,7 @@ fn interval(of: &Points<'_>, scale: &Scale) -> Markup {
     }
 }
 
-fn told(ns: f64, point: &Point) -> String {
+fn tooltip(ns: f64, point: &Point) -> String {
     let round = point.round.map_or_else(String::new, |round| format!(", round {round}"));
     let why = if point.valid { String::new() } else { format!("; {}", point.reasons.join("; ")) };
     format!("process {}{round}: {}{why}", point.number, duration(ns))

@@ -28,7 +28,7 @@ pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime, looks: &Cast) ->
     }
     let numbers: Vec<f64> =
         (0..=POINTS).map(|step| MOST_CALLS.powf(real(step) / real(POINTS))).collect();
-    let all = || arms.iter().flat_map(|(_, cost)| numbers.iter().map(|&n| cost.of(n)));
+    let all = || arms.iter().flat_map(|(_, cost)| numbers.iter().map(|&n| cost.total(n)));
     let (x, y) = (Scale::over_ratios(numbers.iter().copied())?, Scale::over_ratios(all())?);
     let title = format!("Total time of every arm against calls, {cold}");
     let words: Vec<String> = arms
@@ -44,7 +44,8 @@ pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime, looks: &Cast) ->
     let description = words.join("; ");
     let picture =
         Picture { id, title: &title, description: &description, height: PLOT + AXIS + TITLE };
-    let ends: Vec<f64> = arms.iter().map(|(_, cost)| up(y.at(cost.of(MOST_CALLS)), PLOT)).collect();
+    let ends: Vec<f64> =
+        arms.iter().map(|(_, cost)| up(y.at(cost.total(MOST_CALLS)), PLOT)).collect();
     let places = apart(&ends, PLOT);
     Some(picture.draw(
         "beside labelled totals",
@@ -55,21 +56,21 @@ pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime, looks: &Cast) ->
             (stretched(PLOT, &html! {
                 @for (name, _) in &arms {
                     @if let Some([low, high]) = edges(case, name, cold) {
-                        @let upper = numbers.iter().map(|&n| (x.at(n), up(y.at(high.of(n)), PLOT)));
-                        @let lower = numbers.iter().rev().map(|&n| (x.at(n), up(y.at(low.of(n)), PLOT)));
+                        @let upper = numbers.iter().map(|&n| (x.at(n), up(y.at(high.total(n)), PLOT)));
+                        @let lower = numbers.iter().rev().map(|&n| (x.at(n), up(y.at(low.total(n)), PLOT)));
                         path class={ "spread " (arm_class(looks, name)) } d=(line(upper.chain(lower)) + "Z") {}
                     }
                 }
                 @for (name, cost) in &arms {
                     path class={ "curve " (arm_class(looks, name)) }
-                        d=(line(numbers.iter().map(|&n| (x.at(n), up(y.at(cost.of(n)), PLOT))))) {
+                        d=(line(numbers.iter().map(|&n| (x.at(n), up(y.at(cost.total(n)), PLOT))))) {
                     }
                 }
             }))
             @for ((name, cost), place) in arms.iter().zip(places) {
                 text class={ "end " (arm_class(looks, name)) } x="100%" dx="6" y=(px(place + 4.0)) {
                     (name)
-                    title { (calls(MOST_CALLS)) ": " (duration(cost.of(MOST_CALLS))) }
+                    title { (calls(MOST_CALLS)) ": " (duration(cost.total(MOST_CALLS))) }
                 }
             }
         },

@@ -60,12 +60,12 @@ pub(super) fn read(found: &Found, site: &Path) -> Read {
 }
 
 fn verified(path: &Path, name: &str) -> Result<(Published, RunDocument), String> {
-    let files = Files::read(path).map_err(|error| told(&error.into()))?;
-    let validation = validate(&files, path, None).map_err(|error| told(&error))?;
+    let files = Files::read(path).map_err(|error| reason(&error.into()))?;
+    let validation = validate(&files, path, None).map_err(|error| reason(&error))?;
     if !validation.passed {
         return Err(failed(&validation));
     }
-    let stored = read_result(&files, path).map_err(|error| told(&error.into()))?;
+    let stored = read_result(&files, path).map_err(|error| reason(&error.into()))?;
     let document =
         is_outdated(&stored).then(|| recomputed(&files, path)).flatten().unwrap_or(stored);
     let id = validation.snapshot.ok_or("it has no id")?;
@@ -93,7 +93,7 @@ fn verified(path: &Path, name: &str) -> Result<(Published, RunDocument), String>
     Ok((published, document))
 }
 
-fn told(error: &Error) -> String {
+fn reason(error: &Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

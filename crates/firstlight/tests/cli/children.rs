@@ -93,7 +93,7 @@ fn what_a_shell_does_after_the_interpreter_is_not_its_exit() {
     let mut command = sandbox.firstlight();
     command.args(["cold", "--format", "json", "--runs", "1", "--", "bash", "-c"]);
     command.arg("python3 -c 'pass'; sleep 0.2");
-    let sample = Finished::of(command).sample();
+    let sample = Finished::new(command).sample();
     assert_closes(&sample);
     assert!(ns(&sample.phases, Phase::Launcher) >= 200_000_000, "{:?}", sample.phases);
     assert!(ns(&sample.phases, Phase::Teardown) < 200_000_000, "{:?}", sample.phases);
@@ -109,7 +109,7 @@ fn a_shim_in_front_of_the_interpreter_is_a_launcher() {
     fs::set_permissions(&shim, fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = sandbox.firstlight();
     command.args(["cold", "--format", "json", "--runs", "1", "--"]).arg(&shim).args(["-c", "pass"]);
-    let sample = Finished::of(command).sample();
+    let sample = Finished::new(command).sample();
     assert_closes(&sample);
     assert!(ns(&sample.phases, Phase::Launcher) >= 200_000_000, "{:?}", sample.phases);
     assert!(ns(&sample.phases, Phase::Interpreter) < 200_000_000, "{:?}", sample.phases);

@@ -13,7 +13,7 @@ fn a_command_that_is_not_python_has_a_ledger_of_what_is_seen_from_outside() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.firstlight();
     command.args(["cold", "--runs", "7", "--format", "json", "--", "true"]);
-    let document = Finished::of(command).cold();
+    let document = Finished::new(command).cold();
     assert_eq!(document.result.samples.len(), 7);
     for sample in &document.result.samples {
         assert!(sample.valid, "{:?}", sample.reasons);
@@ -93,7 +93,7 @@ fn a_launcher_in_front_of_the_interpreter_has_its_own_phase() {
     let line = format!("sleep 0.1; python3 {}; true", script.display());
     let mut command = sandbox.firstlight();
     command.args(["cold", "--runs", "1", "--format", "json", "--", "sh", "-c", &line]);
-    let sample = Finished::of(command).sample();
+    let sample = Finished::new(command).sample();
     assert_closes(&sample);
     assert!(ns(&sample.phases, Phase::Launcher) >= 80_000_000, "{:?}", sample.phases);
     assert!(ns(&sample.phases, Phase::Run) >= 20_000_000);
@@ -106,7 +106,7 @@ fn interpreters_that_follow_one_another_are_all_watched() {
     let line = format!("python3 {0}; python3 {0}; true", script.display());
     let mut command = sandbox.firstlight();
     command.args(["cold", "--runs", "1", "--format", "json", "--", "sh", "-c", &line]);
-    let sample = Finished::of(command).sample();
+    let sample = Finished::new(command).sample();
     assert_closes(&sample);
     assert!(ns(&sample.phases, Phase::Run) >= 100_000_000, "{:?}", sample.phases);
 }
@@ -210,13 +210,13 @@ fn text_is_complete_without_colour_and_fits_a_small_terminal() {
     let script = sandbox.file("s.py", "import json\n");
     let mut command = sandbox.firstlight();
     command.args(["cold", "--runs", "6", "--quiet", "--", "python3"]).arg(&script);
-    let finished = Finished::of(command);
+    let finished = Finished::new(command);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
     assert!(finished.stdout.lines().count() <= 24, "{}", finished.stdout);
     assert!(finished.stdout.contains("95 % CI"), "{}", finished.stdout);
     let mut command = sandbox.firstlight();
     command.args(["cold", "--runs", "6", "--quiet", "--full", "--", "python3"]).arg(script);
-    let finished = Finished::of(command);
+    let finished = Finished::new(command);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
     assert!(!finished.stdout.contains('\u{1b}'), "{}", finished.stdout);
     for word in ["wall time", "interpreter", "unattributed", "total", " %)"] {

@@ -31,7 +31,7 @@ fn doctor(nvidia_smi: Option<&str>, arguments: &[&str]) -> Finished {
     }
     let mut command = sandbox.firstlight();
     command.arg("doctor").args(arguments).env("PATH", sandbox.path().join("bin"));
-    let finished = Finished::of(command);
+    let finished = Finished::new(command);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
     assert_eq!(finished.stderr, "");
     finished

@@ -25,7 +25,7 @@ const SLEEPS: &str = "import time, firstlight\n\
 fn start(sandbox: &Sandbox, arguments: &[&str]) -> Finished {
     let mut command = sandbox.firstlight();
     command.args(arguments);
-    Finished::of(command)
+    Finished::new(command)
 }
 
 /// An arm that works and one that fails.

@@ -87,7 +87,7 @@ fn a_shell_that_hangs_takes_its_children_with_it() {
     let mut command = sandbox.firstlight();
     command.args(["cold", "--format", "json", "--timeout", "300ms", "--"]);
     command.args(["sh", "-c", "sleep 617 & sleep 617"]);
-    let finished = Finished::of(command);
+    let finished = Finished::new(command);
     assert_eq!(finished.code, 5);
     assert!(eventually(|| !someone_runs("617")), "a child survived");
 }

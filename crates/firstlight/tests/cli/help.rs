@@ -26,7 +26,7 @@ const REFUSALS: [(&str, &[&str]); 15] = [
 fn firstlight(sandbox: &Sandbox, arguments: &[&str]) -> Finished {
     let mut command = sandbox.firstlight();
     command.args(arguments).env("COLUMNS", "100");
-    Finished::of(command)
+    Finished::new(command)
 }
 
 /// The commands that `firstlight --help` lists.

@@ -43,7 +43,7 @@ fn hooked(
     if let Some(path) = python_path {
         command.env("PYTHONPATH", path);
     }
-    let finished = Finished::of(command);
+    let finished = Finished::new(command);
     let said = |name: &str| std::fs::read_to_string(sandbox.path().join(name)).unwrap();
     assert!(finished.sample().notices.is_empty(), "{:?}", finished.sample().notices);
     (said("said.out"), said("said.err"), finished)
@@ -129,7 +129,7 @@ fn an_interpreter_that_ignores_its_environment_is_measured_from_outside() {
         let mut command = sandbox.firstlight();
         command
             .args(["cold", "--format", "json", "--runs", "1", "--", "python3", flag, "-c", "pass"]);
-        let sample = Finished::of(command).sample();
+        let sample = Finished::new(command).sample();
         assert!(sample.valid, "{flag}: {:?}", sample.reasons);
         assert_closes(&sample);
         assert_eq!(sample.notices[0].finding, Finding::NotHooked, "{flag}");

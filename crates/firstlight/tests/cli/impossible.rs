@@ -99,7 +99,7 @@ fn a_process_that_was_stopped_is_no_sample() {
         let script = format!("(sleep {seconds}; kill -CONT $$) & kill -STOP $$; exit 0");
         let mut command = sandbox.firstlight();
         command.args(["cold", "--runs", "1", "--format", "json", "--", "bash", "-c", &script]);
-        let finished = Finished::of(command);
+        let finished = Finished::new(command);
         let sample = finished.sample();
         assert!(!sample.valid, "{seconds}");
         assert_eq!(sample.reasons[0].finding, Finding::Paused, "{:?}", sample.reasons);
@@ -114,7 +114,7 @@ fn what_a_successful_process_printed_is_not_published() {
     let mut command = sandbox.firstlight();
     command.args(["cold", "--runs", "2", "--format", "json", "--output", "run", "--"]);
     command.args(["sh", "-c", "echo planted-output; echo planted-output >&2"]);
-    let finished = Finished::of(command);
+    let finished = Finished::new(command);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
     let raw = fs::read_to_string(sandbox.path().join("run/raw.jsonl")).unwrap();
     assert!(raw.contains("\"stdout-bytes\":15"), "it is still counted");

@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "../again/mod.rs"]
-mod again;
 #[path = "../campaign/mod.rs"]
 mod campaign;
 mod children;
@@ -21,6 +19,8 @@ mod outputs;
 mod packing;
 mod publish;
 mod report;
+#[path = "../resealed/mod.rs"]
+mod resealed;
 mod run;
 mod secrets;
 mod signals;

@@ -86,7 +86,7 @@ fn no_sequence_of_a_snapshot_reaches_the_terminal() {
     for arguments in [["verify", "run"], ["show", "run"]] {
         let mut command = sandbox.firstlight();
         command.args(["--color", "always"]).args(arguments).env_remove("NO_COLOR");
-        let finished = Finished::of(command);
+        let finished = Finished::new(command);
         for c in ['\u{9b}', '\u{202e}', '\u{7}'] {
             assert!(!finished.stdout.contains(c) && !finished.stderr.contains(c), "{c:?}");
         }
@@ -96,7 +96,7 @@ fn no_sequence_of_a_snapshot_reaches_the_terminal() {
     }
     let mut command = sandbox.firstlight();
     command.args(["--color", "always", "cold", "--runs", "2", "--", "true"]).env_remove("NO_COLOR");
-    let own = Finished::of(command);
+    let own = Finished::new(command);
     assert!(own.stdout.contains("\x1b[1m"), "our own styles pass: {}", own.stdout);
     assert!(!own.stdout.contains("\\u001b"), "{}", own.stdout);
 }
@@ -124,7 +124,7 @@ fn a_site_is_not_put_into_a_snapshot() {
     let mut command = sandbox.firstlight();
     let inside = sandbox.path().join("run/suite");
     command.current_dir(inside).args(["publish", "../..", "--output", "site"]);
-    let refused = Finished::of(command);
+    let refused = Finished::new(command);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert_eq!(firstlight(&sandbox, &["verify", "run"]).code, 0);
 }

@@ -85,7 +85,7 @@ fn results_inside_the_suites_own_folder_verify_and_do_not_grow() {
         let mut command = sandbox.firstlight();
         command.current_dir(sandbox.path().join("suite"));
         command.args(["run", ".", "--processes", "2", "--output", &format!("runs/{number}")]);
-        let finished = crate::support::Finished::of(command);
+        let finished = crate::support::Finished::new(command);
         assert_eq!(finished.code, 0, "{}", finished.stderr);
         let run = format!("suite/runs/{number}");
         assert_eq!(firstlight(&sandbox, &["verify", &run]).code, 0);

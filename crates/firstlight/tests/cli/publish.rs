@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use firstlight_schema::snapshot::Origin;
 use tempfile::TempDir;
 
-use crate::again::again;
+use crate::resealed::resealed;
 use crate::snapshot::firstlight;
 use crate::support::{Finished, Sandbox};
 
@@ -59,7 +59,7 @@ fn add(sandbox: &Sandbox, run: &str, day: u32, change: impl FnOnce(&mut Origin))
     let snapshots = sandbox.path().join("snapshots");
     fs::create_dir_all(&snapshots).unwrap();
     let target = snapshots.join(format!("{day:02}"));
-    again(&runs().folder.path().join(run), &target, |origin| {
+    resealed(&runs().folder.path().join(run), &target, |origin| {
         origin.created = format!("2026-01-{day:02}T10:00:00.000Z");
         change(origin);
     });

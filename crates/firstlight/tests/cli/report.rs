@@ -8,7 +8,7 @@ use crate::warm::measured;
 fn report(sandbox: &Sandbox, arguments: &[&str]) -> Finished {
     let mut command = sandbox.firstlight();
     command.arg("report").args(arguments);
-    Finished::of(command)
+    Finished::new(command)
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn suite(sandbox: &Sandbox, toml: &str, files: &[(&str, &str)]) {
 fn run(sandbox: &Sandbox, arguments: &[&str]) -> Finished {
     let mut command = sandbox.firstlight();
     command.args(["run", "suite", "--format", "json"]).args(arguments);
-    Finished::of(command)
+    Finished::new(command)
 }
 
 fn arm<'a>(document: &'a RunDocument, name: &str) -> &'a firstlight_schema::run::ArmResult {
@@ -276,7 +276,7 @@ fn a_module_that_is_missing_is_told_once_with_its_line_and_the_interpreter() {
     suite(&sandbox, arms, &[("a.py", missing), ("b.py", missing)]);
     let mut command = sandbox.firstlight();
     command.args(["run", "suite", "--output", "result"]);
-    let finished = Finished::of(command);
+    let finished = Finished::new(command);
     assert_eq!(finished.code, 5, "{}", finished.stderr);
     assert_eq!(finished.stdout, "", "there is no table without a number");
     for words in ["error: arm a: ", "ModuleNotFoundError", "(a.py:2)", "interpreter: /", "hint: "] {

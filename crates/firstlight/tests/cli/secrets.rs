@@ -36,7 +36,7 @@ fn variables_and_arguments_that_hold_secrets_are_not_published() {
     command.args(["cold", "--runs", "2", "--output", "run", "--"]);
     command.args(["sh", "-c", "test $2 = planted-two", "sh", "--token", "planted-two"]);
     command.arg("--api-key=planted-three");
-    let finished = Finished::of(command);
+    let finished = Finished::new(command);
     assert_eq!(finished.code, 0, "the command itself gets its secret: {}", finished.stderr);
     let folder = sandbox.path().join("run");
     let text = all_text(&folder);
@@ -62,7 +62,7 @@ fn a_redacted_snapshot_has_no_names_and_says_what_it_contains() {
         let mut command = sandbox.firstlight();
         command.env("HOME", &home).env("USER", "somebody").args(["cold", "--runs", "2"]);
         command.args(arguments).args(["--", "python3"]).arg(&script);
-        Finished::of(command)
+        Finished::new(command)
     };
     let plain = measure(&["--output", "plain"]);
     assert_eq!(plain.code, 0, "{}", plain.stderr);

@@ -166,7 +166,7 @@ fn altered_hooks_in_the_cache_are_replaced_before_they_are_run() {
         command
             .env("FIRSTLIGHT_CACHE", &cache)
             .args(["cold", "--runs", "1", "--", "python3", "-c", "0"]);
-        Finished::of(command)
+        Finished::new(command)
     };
     assert_eq!(cold().code, 0);
     let hook = find(&cache, "sitecustomize.py").unwrap();
@@ -202,7 +202,7 @@ fn hooks_are_not_run_from_a_folder_that_others_can_write_to() {
         let mut command = sandbox.firstlight();
         command.env_remove("HOME").env_remove("FIRSTLIGHT_CACHE").env_remove("XDG_CACHE_HOME");
         command.env("TMPDIR", &temporary).args(["cold", "--runs", "1", "--", "true"]);
-        Finished::of(command)
+        Finished::new(command)
     };
     let first = cold();
     assert_eq!(first.code, 0, "{}", first.stderr);

@@ -14,7 +14,7 @@ use crate::support::{Finished, Sandbox, eventually, sum_binary};
 pub(crate) fn firstlight(sandbox: &Sandbox, arguments: &[&str]) -> Finished {
     let mut command = sandbox.firstlight();
     command.args(arguments);
-    Finished::of(command)
+    Finished::new(command)
 }
 
 /// A folder with a small run of a workload in Rust.

@@ -56,7 +56,7 @@ impl Sandbox {
                 None => shell.env_remove(name),
             };
         }
-        Finished::of({
+        Finished::new({
             shell.env("FIRSTLIGHT", binary.get_program());
             shell
         })
@@ -68,7 +68,7 @@ impl Sandbox {
         let mut command = self.firstlight();
         command.args(["cold", "--format", "json"]).args(arguments).arg("--");
         command.arg(replay_binary()).arg(script);
-        Finished::of(command)
+        Finished::new(command)
     }
 
     /// `firstlight cold --format json` of a Python script.
@@ -77,7 +77,7 @@ impl Sandbox {
         let mut command = self.firstlight();
         command.args(["cold", "--format", "json"]).args(arguments);
         command.arg("--").arg("python3").arg(script);
-        Finished::of(command)
+        Finished::new(command)
     }
 
     /// The lines of `raw.jsonl` of the only run.
@@ -108,7 +108,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    pub(crate) fn of(mut command: Command) -> Self {
+    pub(crate) fn new(mut command: Command) -> Self {
         let Output { status, stdout, stderr } = command.output().unwrap();
         Self {
             code: status.code().expect("firstlight exits by itself"),

@@ -12,7 +12,7 @@ use crate::support::{Finished, Sandbox};
 fn trace(sandbox: &Sandbox, arguments: &[&str]) -> Finished {
     let mut command = sandbox.firstlight();
     command.arg("trace").args(arguments);
-    Finished::of(command)
+    Finished::new(command)
 }
 
 fn fixture(name: &str) -> String {

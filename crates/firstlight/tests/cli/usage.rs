@@ -7,7 +7,7 @@ use crate::support::{Finished, Sandbox};
 fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let mut command = sandbox.firstlight();
     command.args(arguments);
-    let finished = Finished::of(command);
+    let finished = Finished::new(command);
     assert_eq!(finished.code, 2, "{}", finished.stderr);
     assert_eq!(finished.stdout, "", "errors are talk, not data");
     let home = sandbox.path().display().to_string();
@@ -29,7 +29,7 @@ fn a_missing_python_is_refused_with_a_hint() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.firstlight();
     command.args(["run", "quickstart"]).env("PATH", sandbox.path());
-    let finished = Finished::of(command);
+    let finished = Finished::new(command);
     assert_eq!(finished.code, 2);
     insta::assert_snapshot!(finished.stderr, @r"
     error: program `python` not found
@@ -98,7 +98,7 @@ fn a_folder_that_holds_a_run_is_not_written_to() {
     let arguments = ["cold", "--runs", "1", "--output", folder.to_str().unwrap(), "--", "true"];
     let mut command = sandbox.firstlight();
     command.args(arguments);
-    assert_eq!(Finished::of(command).code, 0);
+    assert_eq!(Finished::new(command).code, 0);
     let before = fs::read(folder.join("raw.jsonl")).unwrap();
     let text = refused(&sandbox, &arguments);
     assert!(text.contains("raw.jsonl"), "{text}");
@@ -134,7 +134,7 @@ fn help_and_version_are_data() {
     ] {
         let mut command = sandbox.firstlight();
         command.args(arguments);
-        let finished = Finished::of(command);
+        let finished = Finished::new(command);
         assert_eq!(finished.code, 0);
         assert_eq!(finished.stderr, "");
         assert!(!finished.stdout.is_empty());

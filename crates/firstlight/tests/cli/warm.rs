@@ -54,7 +54,7 @@ fn change_notices(sandbox: &Sandbox, change: impl Fn(&mut Vec<Value>)) {
 fn start(sandbox: &Sandbox, arguments: &[&str]) -> Finished {
     let mut command = sandbox.firstlight();
     command.args(arguments);
-    Finished::of(command)
+    Finished::new(command)
 }
 
 fn comparison(finished: &Finished) -> ComparisonDocument {

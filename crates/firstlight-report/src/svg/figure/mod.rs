@@ -58,7 +58,7 @@ pub fn totals(case: &CaseResult, cold: Regime) -> Option<String> {
         .iter()
         .filter_map(|arm| {
             let cost = cost(arm, cold)?;
-            let points = calls.iter().map(|&calls| (calls, cost.of(calls), None)).collect();
+            let points = calls.iter().map(|&calls| (calls, cost.total(calls), None)).collect();
             Some(Line { name: &arm.name, look: looks.look(&arm.name), points })
         })
         .collect();

@@ -45,11 +45,11 @@ pub fn totals(case: &CaseResult, cold: Regime, calls: &[f64]) -> Option<Table> {
     let mut table = Table::new(&["arm"]);
     table.head.extend(calls.iter().map(|&calls| counted(calls)));
     let best = |calls: f64| {
-        arms.iter().map(|(_, cost)| cost.of(calls)).min_by(f64::total_cmp).unwrap_or(f64::NAN)
+        arms.iter().map(|(_, cost)| cost.total(calls)).min_by(f64::total_cmp).unwrap_or(f64::NAN)
     };
     for (name, cost) in &arms {
         let totals = calls.iter().map(|&calls| {
-            let total = cost.of(calls);
+            let total = cost.total(calls);
             let text = duration(total);
             if total <= best(calls) { format!("**{text}**") } else { text }
         });

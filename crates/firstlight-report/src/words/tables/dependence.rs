@@ -20,7 +20,7 @@ enum Seen {
 }
 
 impl Seen {
-    fn of(line: &SweepLine) -> Self {
+    fn new(line: &SweepLine) -> Self {
         match interval(line) {
             Some(Interval { low, .. }) if low > 0.0 => Self::Grows,
             Some(Interval { high, .. }) if high < 0.0 => Self::Falls,
@@ -47,16 +47,16 @@ pub fn dependence(first: &SweepResult, second: &SweepResult) -> Vec<String> {
     if both.is_empty() {
         return Vec::new();
     }
-    let of_first: Vec<Seen> = both.iter().map(|(line, _)| Seen::of(line)).collect();
-    let of_second: Vec<Seen> = both.iter().map(|(_, line)| Seen::of(line)).collect();
+    let of_first: Vec<Seen> = both.iter().map(|(line, _)| Seen::new(line)).collect();
+    let of_second: Vec<Seen> = both.iter().map(|(_, line)| Seen::new(line)).collect();
     let counted = [(first, of_first), (second, of_second)]
         .map(|(sweep, seen)| format!("With `{}`: {}.", sweep.parameter, counted(&seen)));
     let sentences = both.iter().map(|(line, other)| {
         format!(
             "**{}**: {}; {}.",
             line.arm,
-            told(line, &first.parameter),
-            told(other, &second.parameter)
+            description(line, &first.parameter),
+            description(other, &second.parameter)
         )
     });
     counted.into_iter().chain(sentences).collect()
@@ -80,13 +80,13 @@ fn counted(seen: &[Seen]) -> String {
 }
 
 /// One arm and one parameter: the slope where there is one, else what is excluded.
-fn told(line: &SweepLine, parameter: &str) -> String {
+fn description(line: &SweepLine, parameter: &str) -> String {
     let numbers: Vec<f64> = line.rows.iter().filter_map(|row| row.number).collect();
     let from = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let to = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let across = to - from;
     let range = format!("from {from} to {to}");
-    match (Seen::of(line), &line.slope, interval(line)) {
+    match (Seen::new(line), &line.slope, interval(line)) {
         (Seen::Grows, Some(slope), _) => format!(
             "one more of `{parameter}` adds {}, which is {} {range}",
             signed(slope),

@@ -19,12 +19,12 @@ pub fn programs(case: &CaseResult) -> Option<Table> {
         "after its warm-up",
     ]);
     for arm in &case.arms {
-        let cold = of(arm, Regime::ColdClean).and_then(first);
-        let warm = of(arm, Regime::Warm).and_then(first);
+        let cold = regime_result(arm, Regime::ColdClean).and_then(first);
+        let warm = regime_result(arm, Regime::Warm).and_then(first);
         if cold.or(warm).is_none_or(|sample| sample.compiles.is_empty()) {
             continue;
         }
-        let late = of(arm, Regime::Warm).map(|of| {
+        let late = regime_result(arm, Regime::Warm).map(|of| {
             let late = of.samples.iter().flat_map(|sample| &sample.reasons);
             let found = late
                 .filter(|reason| reason.finding.name() == "compiled-in-window")
@@ -46,7 +46,7 @@ pub fn programs(case: &CaseResult) -> Option<Table> {
     (!table.rows.is_empty()).then(|| table.without_empty_columns())
 }
 
-fn of(arm: &ArmResult, regime: Regime) -> Option<&RegimeResult> {
+fn regime_result(arm: &ArmResult, regime: Regime) -> Option<&RegimeResult> {
     arm.regimes.iter().find(|known| known.regime == regime)
 }
 
@@ -98,8 +98,9 @@ pub fn memory(case: &CaseResult) -> Option<Table> {
         "device, window",
     ]);
     for arm in &case.arms {
-        let cold = of(arm, Regime::ColdClean).and_then(|of| of.summary.as_ref());
-        let warm = of(arm, Regime::Warm).and_then(|of| of.warm.as_ref()?.memory.as_ref());
+        let cold = regime_result(arm, Regime::ColdClean).and_then(|of| of.summary.as_ref());
+        let warm =
+            regime_result(arm, Regime::Warm).and_then(|of| of.warm.as_ref()?.memory.as_ref());
         let told = |value: Option<u64>| value.map_or_else(String::new, bytes);
         let device = cold.and_then(|summary| summary.devices.first());
         table.rows.push(vec![

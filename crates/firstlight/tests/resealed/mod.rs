@@ -7,7 +7,7 @@ use firstlight_engine::snapshot::{Files, copy, json, raw_lines, read_manifest, r
 use firstlight_schema::snapshot::{MANIFEST, Origin, RESULT, SUITE, VALIDATION};
 
 /// Writes the copy into a new folder; what is changed of its beginning is in its result too.
-pub(crate) fn again(from: &Path, to: &Path, change: impl FnOnce(&mut Origin)) {
+pub(crate) fn resealed(from: &Path, to: &Path, change: impl FnOnce(&mut Origin)) {
     let mut files = Files::read(from).unwrap();
     let manifest = read_manifest(&files, from).unwrap();
     let suite = read_suite(&files, from, &manifest).unwrap();
