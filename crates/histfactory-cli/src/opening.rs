@@ -86,17 +86,16 @@ pub(crate) fn model(settings: &ModelSettings, printer: &mut Printer) -> Result<M
         printer.aside(&format!("measurement: `{name}`, the first of several"));
     }
     let model = Model::new(&workspace, &settings.options)?;
-    let negative: Vec<usize> = model
-        .expected_main(model.init())?
-        .iter()
-        .enumerate()
-        .filter(|(_, rate)| **rate < 0.0)
-        .map(|(bin, _)| bin)
-        .collect();
-    if !negative.is_empty() {
-        printer.warning(&format!(
-            "the expected rate is negative in the bins {negative:?} at the initial parameters"
-        ));
+    let rates = model.expected_main(model.init())?;
+    for (channel, bins) in model.channels() {
+        let negative = bins.clone().filter(|&bin| rates[bin] < 0.0);
+        let negative: Vec<String> = negative.map(|bin| (bin - bins.start).to_string()).collect();
+        if !negative.is_empty() {
+            printer.warning(&format!(
+                "channel `{channel}`: the expected rate at the initial parameters is negative in bin {}",
+                negative.join(", ")
+            ));
+        }
     }
     Ok(model)
 }

@@ -118,7 +118,7 @@ fn a_tested_value_outside_of_its_bounds_is_refused() {
 }
 
 #[test]
-fn negative_expected_rates_are_fitted_with_a_warning() {
+fn negative_expected_rates_are_reported_with_their_channel_and_bin() {
     let sandbox = Sandbox::new();
     let mut workspace: serde_json::Value =
         serde_json::from_str(&sandbox.read("small.json")).unwrap();
@@ -127,7 +127,8 @@ fn negative_expected_rates_are_fitted_with_a_warning() {
     }
     sandbox.file("negative.json", &workspace.to_string());
     let finished = sandbox.run(&["fit", "negative.json"]);
-    let words = "warning: the expected rate is negative in the bins [2]";
+    let words =
+        "warning: channel `SR`: the expected rate at the initial parameters is negative in bin 0";
     assert!(finished.stderr.contains(words), "{}", finished.stderr);
 }
 
