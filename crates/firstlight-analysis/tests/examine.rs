@@ -11,7 +11,7 @@ use firstlight_schema::finding::Finding;
 use firstlight_schema::message::{CacheAnswer, Message};
 use firstlight_schema::nanos::{Moment, Nanos};
 use firstlight_schema::phase::Phase;
-use firstlight_schema::reading::{Outcome, RawSample, SampleRole, Streams, Usage};
+use firstlight_schema::reading::{Outcome, Paused, RawSample, SampleRole, Streams, Usage};
 use firstlight_schema::sample::Sample;
 use serde_json::{Value, json};
 
@@ -89,6 +89,19 @@ fn only_reason(sample: &Sample) -> String {
     assert!(!sample.valid);
     assert_eq!(sample.reasons.len(), 1, "{:?}", sample.reasons);
     sample.reasons[0].to_string()
+}
+
+#[test]
+fn a_process_during_which_the_machine_slept_does_not_count() {
+    let conditions =
+        Conditions { policy: policy(Policy::AsFound), any_exit_code: false, job: Job::Command };
+    let quiet = examine(raw(&[]), conditions);
+    assert!(quiet.valid, "{:?}", quiet.reasons);
+    let paused = Some(Paused { suspended_ns: Nanos(3_000_000_000), stops: 0 });
+    let sample = examine(RawSample { paused, ..raw(&[]) }, conditions);
+    assert!(!sample.valid);
+    assert_eq!(sample.reasons[0].finding, Finding::Paused);
+    assert!(sample.reasons[0].text.contains("3.0 s"), "{:?}", sample.reasons);
 }
 
 #[test]

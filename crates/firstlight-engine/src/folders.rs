@@ -1,4 +1,4 @@
-//! Where firstlight keeps runs, and what can be made again. Hooks are code that measured processes load,
+//! Where firstlight keeps runs, and what can be rebuilt. Hooks are code that measured processes load,
 //! so the folder that holds them must belong to whoever runs them.
 
 use std::fs;

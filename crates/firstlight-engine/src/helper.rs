@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn a_helper_that_ends_is_heard() {
-        let told = shell("echo out; echo err >&2; exit 3", ANSWER).unwrap();
-        assert_eq!((told.stdout, told.stderr), (b"out\n".to_vec(), b"err\n".to_vec()));
-        assert_eq!(told.status.code(), Some(3));
+        let heard = shell("echo out; echo err >&2; exit 3", ANSWER).unwrap();
+        assert_eq!((heard.stdout, heard.stderr), (b"out\n".to_vec(), b"err\n".to_vec()));
+        assert_eq!(heard.status.code(), Some(3));
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(super) struct Listener {
     watches: bool,
     /// No time in a message lies before this.
     born: Moment,
-    /// When the process had been reaped; what is told of later times comes from what it left running.
+    /// When the process had been reaped; later times come from what it left running.
     reaped: Option<Moment>,
     pub(super) messages: Vec<Message>,
     pub(super) error: Option<ProtocolError>,
