@@ -24,6 +24,6 @@ class TestStatistic(float):
         made.mu_hat, made.notes = mu_hat, notes
         return made
 
-    def __getnewargs__(self) -> tuple[float, float, list[str]]:
+    def __reduce__(self) -> tuple[type[TestStatistic], tuple[float, float, list[str]]]:
         """Survive copying and pickling."""
-        return float(self), self.mu_hat, self.notes
+        return TestStatistic, (float(self), self.mu_hat, self.notes)

@@ -306,7 +306,7 @@ class SignificanceLoss(nn.Module):
     def forward(self, *yields: Any) -> Tensor:
         return self._loss(self._in_order(yields))
 
-    def _in_order(self, yields: Sequence[Any]) -> Sequence[Any]:
+    def _in_order(self, yields: tuple[Any, ...]) -> Sequence[Any]:
         return in_order(self._loss.names, yields, "tensors")
 
     def status(self, *yields: Any) -> list[str | None]:
