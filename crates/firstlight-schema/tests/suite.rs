@@ -79,6 +79,9 @@ fn two_arms_of_one_name_are_refused() {
 fn names_must_be_plain_because_they_become_paths() {
     let error = refuse("name = \"one\"", "name = \"../one\"");
     assert!(error.starts_with("line 10: invalid case name `../one`"), "{error}");
+    let two_lines = "name = \"small\\nverified\"";
+    let error = refuse("name = \"small\"", two_lines);
+    assert!(error.contains("the suite's name has a line break"), "{error}");
 }
 
 #[test]

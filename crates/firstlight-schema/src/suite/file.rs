@@ -340,6 +340,9 @@ impl SuiteFile {
 
     fn check(&self, text: &str) -> Result<(), SuiteError> {
         let whole = |message: &str| Err(SuiteError::at(text, 0, message));
+        if self.name.contains('\n') {
+            return whole("the suite's name has a line break");
+        }
         if self.cases.is_empty() {
             return whole("the suite has no case");
         }
