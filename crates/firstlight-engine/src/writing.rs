@@ -42,7 +42,7 @@ pub(crate) fn write_streamed(
     written.map_err(EngineError::file("write", path))
 }
 
-/// Writes a file that can be made again, unless it is there with this content; whether it was
+/// Writes a file that can be rebuilt, unless it is there with this content; whether it was
 /// written. A reader sees the old content or the new; after a loss of power it may be neither.
 pub fn write_changed(path: &Path, text: &str) -> Result<bool, EngineError> {
     let same_size = fs::metadata(path).is_ok_and(|known| known.len() == text.len() as u64);

@@ -7,7 +7,7 @@
 
 use firstlight_plot::palette::LOOKS;
 
-/// Two colours this far apart are told apart at a glance.
+/// Two colours this far apart are distinct at a glance.
 const ENOUGH: f64 = 10.0;
 
 type Matrix = [[f64; 3]; 3];

@@ -40,7 +40,7 @@ fn optional<T: Display>(value: Option<T>) -> String {
 }
 
 /// A name as a field. A spreadsheet would compute one that begins like a formula, so that one gets an
-/// apostrophe in front, which spreadsheets take for "this is text".
+/// apostrophe in front, which spreadsheets treat as a mark of text.
 fn quoted(text: &str) -> String {
     let text = &match text.chars().next() {
         Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}"),
