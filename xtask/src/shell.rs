@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 
 pub type Result<T = ()> = std::result::Result<T, String>;
 
@@ -39,6 +40,28 @@ pub fn step_with_output(title: &str, command: &mut Command) -> Result<Vec<String
     }
     let status = child.wait().map_err(|error| format!("{title}: {error}"))?;
     if status.success() { Ok(lines) } else { Err(title.to_owned()) }
+}
+
+/// Several programs at the same time; the output of each is printed as a whole when it has ended.
+pub fn steps_side_by_side(commands: Vec<(&'static str, Command)>) -> Result<Vec<String>> {
+    let names: Vec<&str> = commands.iter().map(|(title, _)| *title).collect();
+    println!("── {}", names.join(" | "));
+    let ended = thread::scope(|scope| {
+        let one = |(title, mut command): (&'static str, Command)| {
+            let ended = command.output().map_err(|error| format!("{title}: {error}"))?;
+            let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+            print!("── {title}\n{text}{}", String::from_utf8_lossy(&ended.stderr));
+            if !ended.status.success() {
+                return Err(title.to_owned());
+            }
+            Ok(text.lines().map(str::to_owned).collect::<Vec<_>>())
+        };
+        let started: Vec<_> =
+            commands.into_iter().map(|command| scope.spawn(move || one(command))).collect();
+        started.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
+    });
+    let lines: Result<Vec<Vec<String>>> = ended.into_iter().collect();
+    Ok(lines?.concat())
 }
 
 /// What a program prints, quietly.

@@ -7,26 +7,15 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::shell::{Result, cargo, install, root, step, step_with_output};
+use crate::shell::{Result, cargo, install, root, step, step_with_output, steps_side_by_side};
 use crate::{python, wheel};
 
 /// The Python package, seen from `python/`.
 const PACKAGE: &str = "../crates/histfactory-python";
 /// Tests that do without something append their names to the file that this variable names.
 const SKIPPED: &str = "FIRSTLIGHT_SKIPPED";
-/// Python tests that compare times, or that measure long enough to disturb each other. They run one by
-/// one; all others run beside each other.
-const ALONE: [&str; 9] = [
-    "test_gate.py",
-    "test_jax.py",
-    "test_numba.py",
-    "test_planted.py",
-    "test_suite.py",
-    "test_suites.py",
-    "test_torch.py",
-    "test_trace.py",
-    "test_trace_truth.py",
-];
+/// Python tests that compare times. They run after the others, one process for each file.
+const TIMED: [&str; 2] = ["test_planted.py", "test_trace_truth.py"];
 
 /// Tests of the adapters, which also run with the newest frameworks. PyTorch has one version.
 const ADAPTERS: [&str; 2] = ["tests/test_jax.py", "tests/test_numba.py"];
@@ -166,14 +155,15 @@ fn python_tests(pythons: &Pythons) -> Result<Counts> {
         pytest
     };
     let tests = |options: &[&str]| tests_with(&pythons.jax, options);
-    let alone: Vec<String> = ALONE.iter().map(|name| format!("tests/{name}")).collect();
-    let mut together = tests(&["--numprocesses", "2", "--dist", "loadfile"]);
-    together.args(alone.iter().map(|path| format!("--ignore={path}")));
-    let mut lines = step_with_output("Python tests, beside each other", &mut together)?;
-    lines.extend(step_with_output("Python tests, one by one", tests(&[]).args(&alone))?);
+    let timed: Vec<String> = TIMED.iter().map(|name| format!("tests/{name}")).collect();
+    let beside = ["--numprocesses", "2", "--dist", "loadfile"];
+    let mut others = tests(&beside);
+    others.args(timed.iter().map(|path| format!("--ignore={path}")));
     let mut adapters = tests_with(&pythons.newest, &["-p", "no:cacheprovider"]);
-    let title = "Python tests, adapters with the newest frameworks";
-    lines.extend(step_with_output(title, adapters.args(ADAPTERS))?);
+    adapters.args(ADAPTERS);
+    let untimed = vec![("Python tests", others), ("adapters with the newest frameworks", adapters)];
+    let mut lines = steps_side_by_side(untimed)?;
+    lines.extend(step_with_output("Python tests that compare times", tests(&beside).args(&timed))?);
     counted(&lines, "Python tests")
 }
 

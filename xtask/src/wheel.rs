@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::python::{TORCH, real_interpreter};
-use crate::shell::{Result, exists, output, root, step, step_with_output};
+use crate::shell::{Result, exists, output, root, step, steps_side_by_side};
 
 const MATURIN: &str = "maturin==1.16.0";
 const FOLDER: &str = "crates/histfactory-python";
@@ -81,14 +81,13 @@ pub fn test(python: &Path) -> Result<Vec<String>> {
     let wheel = build("dev")?;
     empty_environments(&wheel)?;
     install(python, &wheel)?;
-    let others = tests()?;
-    let mut lines = step_with_output("Python package", pytest(python).args(others))?;
     let torch = torch()?;
     install(&torch, &wheel)?;
-    let mut pytest = pytest(&torch);
-    pytest.args(WITH_TORCH).env(JAX_PYTHON, python);
-    lines.extend(step_with_output("Python package, PyTorch", &mut pytest)?);
-    Ok(lines)
+    let mut with_jax = pytest(python);
+    with_jax.args(tests()?);
+    let mut with_torch = pytest(&torch);
+    with_torch.args(WITH_TORCH).env(JAX_PYTHON, python);
+    steps_side_by_side(vec![("Python package", with_jax), ("Python package, PyTorch", with_torch)])
 }
 
 /// The files of tests that need no PyTorch.

@@ -18,28 +18,40 @@ fn whole(bytes: &[u8]) -> TraceDocument {
     document(&trace, "trace", None, build())
 }
 
-/// In pieces, with so much memory.
-fn in_pieces(bytes: &[u8], memory: u64) -> Result<(TraceDocument, u64), Problem> {
+/// In pieces, with so much memory; none where that is enough for all of it at once.
+fn in_pieces(bytes: &[u8], memory: u64) -> Result<Option<(TraceDocument, u64)>, Problem> {
     let limits = Limits { memory, ..Limits::default() };
     let mut opened = open_bytes(bytes.to_vec(), &limits)?;
-    let needs = opened.in_pieces().expect("it is larger than the budget");
+    let Some(needs) = opened.in_pieces() else { return Ok(None) };
     let document = opened.document("trace", None, build()).map_err(|error| error.problem)?;
-    Ok((document, needs))
+    Ok(Some((document, needs)))
 }
 
-/// With little more than the least memory that does, as the errors tell it: the document, that memory,
+/// With at most a thirty-second more than the least memory that is enough: the document, that memory,
 /// and what it would take at once.
 fn with_least(bytes: &[u8]) -> (TraceDocument, u64, u64) {
     let mut memory = (bytes.len() as u64 / 60).max(64);
+    let (mut too_little, mut enough) = (0, u64::MAX);
+    let mut found = None;
     loop {
         match in_pieces(bytes, memory) {
-            Ok((document, needs)) => return (document, memory, needs),
-            Err(Problem::TooLarge { .. }) => memory += memory / 64 + 1,
+            Ok(read) => {
+                enough = memory;
+                found = read.map(|(document, needs)| (document, memory, needs)).or(found);
+            }
+            Err(Problem::TooLarge { .. }) => too_little = memory,
             Err(Problem::StepTooLarge { needs, limit, .. }) => {
                 assert!(needs > limit, "{needs} of {limit}");
-                memory = needs.max(memory + memory / 32);
+                too_little = memory;
             }
             Err(error) => panic!("{error}"),
+        }
+        if enough == u64::MAX {
+            memory *= 2;
+        } else if enough - too_little > enough / 32 {
+            memory = too_little.midpoint(enough);
+        } else {
+            return found.expect("less memory than all of it needs");
         }
     }
 }
@@ -51,7 +63,8 @@ fn same(bytes: &[u8]) -> (u64, u64) {
     assert_eq!(document, expected);
     for share in [3, 2] {
         let memory = least + (needs - least) * (share - 1) / share;
-        let (document, _) = in_pieces(bytes, memory).unwrap_or_else(|error| panic!("{error}"));
+        let read = in_pieces(bytes, memory).unwrap_or_else(|error| panic!("{error}"));
+        let (document, _) = read.expect("less memory than all of it needs");
         assert_eq!(document, expected);
     }
     (least, needs)

@@ -97,6 +97,21 @@ fn a_user_s_sitecustomize_that_raises_raises_the_same() {
     assert_same(&sandbox, &["s.py"], own.to_str());
 }
 
+/// The interpreter reserves memory for frames in pieces, so that a frame of ours below the user's would
+/// move the place where a loop of theirs crosses the end of one.
+#[test]
+fn no_frame_of_ours_lies_below_a_module_that_is_loaded() {
+    let sandbox = Sandbox::new();
+    let frames = "import sys\nframe = sys._getframe()\nwhile frame:\n    \
+                  print(frame.f_code.co_filename, frame.f_code.co_name)\n    frame = frame.f_back\n";
+    sandbox.file("outer/__init__.py", "from outer import part\n");
+    sandbox.file("outer/part.py", "import inner\n");
+    sandbox.file("inner.py", frames);
+    sandbox.file("s.py", "import outer\n");
+    let stdout = assert_same(&sandbox, &["s.py"], None);
+    assert!(stdout.lines().count() > 9, "{stdout}");
+}
+
 #[test]
 fn tracebacks_show_the_user_s_frames_and_none_of_ours() {
     let sandbox = Sandbox::new();
