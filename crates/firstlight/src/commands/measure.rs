@@ -83,11 +83,14 @@ pub(super) fn measure(
         let readings = sample_case(&mut session, &plan, case, &mut progress, &mut guide)?;
         document.cases.extend(case_result(suite, case, readings.into_records(case)));
         conclude(&mut document, suite);
-        output::save(&document, &session.store, job.destination, output::Progress::Begun)?;
         // What kept every arm of this case from starting would keep those of the others from it.
         let hopeless = stopped(&document).next().is_some() && !has_numbers(&document);
         if interrupt.is_set() || plan.is_over() || hopeless {
             break;
+        }
+        // The last case is written with the end of the run, which a recording may delay.
+        if document.cases.len() < suite.cases.len() || suite.trace {
+            output::save(&document, &session.store, job.destination, output::Progress::Begun)?;
         }
     }
     progress.finish();
