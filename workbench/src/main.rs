@@ -10,9 +10,11 @@ mod layering;
 mod licences;
 mod links;
 mod pages;
+mod share;
 mod support;
 mod unsafety;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -36,6 +38,13 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Write completions, manual pages and the licences of dependencies of a program
+    Share {
+        /// firstlight or histfactory
+        program: String,
+        /// The folder that gets `share`
+        folder: PathBuf,
+    },
     /// Measure firstlight itself beside its peers; needs a quiet machine and some minutes
     Bench {
         /// Benches to run; without names, all but those that take long
@@ -57,6 +66,7 @@ fn main() -> ExitCode {
         Chore::Check => check(),
         Chore::Docs => book::build(),
         Chore::Generate { check } => generate::generate(check),
+        Chore::Share { program, folder } => share::write(&program, &folder),
         Chore::Bench { names } => bench::bench(&names),
     };
     match result {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
 
+pub mod dist;
 pub mod python;
 pub mod shell;
 pub mod suite;

@@ -8,7 +8,8 @@
 use std::process::ExitCode;
 
 use xtask::shell::{Result, cargo, step};
-use xtask::{suite, test, wheel};
+use xtask::wheel::Product;
+use xtask::{dist, suite, test, wheel};
 
 const HELP: &str = "\
 firstlight's own chores
@@ -25,7 +26,8 @@ Chores:
   fuzz [MINUTES]      run the seeded fuzzers, an hour in total before a release
   sanitize            run the tests of crates with unsafe code under AddressSanitizer
   coverage [RUNS]     print how often intervals cover known truths, scenario by scenario
-  wheel               build histfactory's wheel into target/wheels
+  wheel               build both wheels into target/wheels, for this machine
+  dist [--twice]      build and check what is published into target/dist
   suite [OPTION]...   run the suite `histfactory` on the wheel and runner of this repository
 ";
 
@@ -76,7 +78,8 @@ fn main() -> ExitCode {
     };
     let result = match chore {
         "test" => test::test(),
-        "wheel" => wheel::build("release").map(|path| println!("{}", path.display())),
+        "wheel" => wheels(),
+        "dist" => dist::dist(rest),
         "suite" => suite::suite(rest),
         "coverage" => coverage(rest),
         "faults" => faults(rest),
@@ -101,6 +104,13 @@ fn main() -> ExitCode {
 fn workbench(chore: &str, arguments: &[String]) -> Result {
     let run = ["run", "--quiet", "--package", "workbench", "--", chore];
     step(chore, cargo().args(run).args(arguments))
+}
+
+fn wheels() -> Result {
+    for product in Product::ALL {
+        println!("{}", wheel::build(product, "release")?.display());
+    }
+    Ok(())
 }
 
 /// The simulations of the analysis' tests, with enough runs for digits.

@@ -49,7 +49,7 @@ fn programs(folder: &Path) -> Result<PathBuf> {
 
 /// What the lock files name, made once per content, and the wheel, installed anew.
 fn environment(folder: &Path, torch: bool) -> Result<PathBuf> {
-    let wheel = wheel::build("release")?;
+    let wheel = wheel::build(wheel::Product::Histfactory, "release")?;
     let folder = folder.join(if torch { "python-torch" } else { "python" });
     let python = folder.join("bin/python");
     let mut locks = vec![root().join(SUITE).join("requirements.lock")];

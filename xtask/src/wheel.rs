@@ -1,4 +1,4 @@
-//! The Python package `histfactory`: its wheel, and the environments that it is tried in.
+//! The wheels of firstlight and histfactory, and the environments that they are tried in.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,34 @@ use std::process::Command;
 use crate::python::{TORCH, real_interpreter};
 use crate::shell::{Result, exists, output, root, step, steps_side_by_side};
 
-const MATURIN: &str = "maturin==1.16.0";
+pub const MATURIN: &str = "maturin==1.16.0";
 const FOLDER: &str = "crates/histfactory-python";
+
+/// What has a wheel of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Product {
+    Firstlight,
+    Histfactory,
+}
+
+impl Product {
+    pub const ALL: [Self; 2] = [Self::Firstlight, Self::Histfactory];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Firstlight => "firstlight",
+            Self::Histfactory => "histfactory",
+        }
+    }
+
+    /// Where its `pyproject.toml` is.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Self::Firstlight => "python",
+            Self::Histfactory => FOLDER,
+        }
+    }
+}
 
 /// Tests for the environment with PyTorch; all others are for the one with pyhf and JAX.
 const WITH_TORCH: [&str; 4] =
@@ -44,14 +70,14 @@ pub fn provide_uv() -> Result {
     step("uv", pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv"]))
 }
 
-/// Builds the wheel; `dev` takes what the Rust tests have compiled already.
-pub fn build(profile: &str) -> Result<PathBuf> {
+/// Builds a wheel; `dev` takes what the Rust tests have compiled already.
+pub fn build(product: Product, profile: &str) -> Result<PathBuf> {
     provide_uv()?;
-    let folder = root().join("target/wheels").join(profile);
+    let folder = root().join("target/wheels").join(profile).join(product.name());
     let _ = fs::remove_dir_all(&folder);
     let mut maturin = uv(&["tool", "run", MATURIN, "build", "--quiet", "--profile", profile]);
-    maturin.arg("--manifest-path").arg(root().join(FOLDER).join("Cargo.toml"));
-    step("the wheel of histfactory", maturin.arg("--out").arg(&folder))?;
+    maturin.current_dir(root().join(product.folder()));
+    step(&format!("the wheel of {}", product.name()), maturin.arg("--out").arg(&folder))?;
     let found = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let wheel = found.flatten().map(|entry| entry.path());
     let wheel = wheel.into_iter().find(|path| path.extension().is_some_and(|end| end == "whl"));
@@ -78,8 +104,8 @@ pub fn torch() -> Result<PathBuf> {
 
 /// Everything that is tested of the package; `python` has pyhf and JAX.
 pub fn test(python: &Path) -> Result<Vec<String>> {
-    let wheel = build("dev")?;
-    empty_environments(&wheel)?;
+    let wheel = build(Product::Histfactory, "dev")?;
+    empty_environments(&[&build(Product::Firstlight, "dev")?, &wheel])?;
     install(python, &wheel)?;
     let torch = torch()?;
     install(&torch, &wheel)?;
@@ -109,8 +135,8 @@ fn pytest(python: &Path) -> Command {
     command
 }
 
-/// One wheel, with NumPy alone, for every Python that is here; which ones.
-pub fn empty_environments(wheel: &Path) -> Result<Vec<&'static str>> {
+/// The wheels, with NumPy alone, in every Python that is here; which ones.
+pub fn empty_environments(wheels: &[&Path]) -> Result<Vec<&'static str>> {
     let mut tried = Vec::new();
     for version in PYTHONS {
         let Some(interpreter) = interpreter(version) else {
@@ -123,12 +149,17 @@ pub fn empty_environments(wheel: &Path) -> Result<Vec<&'static str>> {
         let title = format!("an empty environment, Python {version}");
         step(&title, make.arg(interpreter).arg(&folder))?;
         let install = ["pip", "install", "--quiet", "--python"];
-        step("the wheel and NumPy", uv(&install).arg(&python).arg(wheel))?;
-        let program = "import histfactory, sys\n\
+        step("the wheels and NumPy", uv(&install).arg(&python).args(wheels))?;
+        let program = "import firstlight, histfactory, sys\n\
+                       firstlight.mark('outside a measurement')\n\
                        model = histfactory.Model.synthetic('small')\n\
                        assert model.fit().converged and model.significance().z > 0\n\
                        assert not {'torch', 'jax'} & set(sys.modules)";
         step("a fit", Command::new(&python).args(["-c", program]))?;
+        let mut cold = Command::new(folder.join("bin/firstlight"));
+        cold.args(["cold", "--quiet", "--runs", "2", "--output"]).arg(folder.join("result"));
+        cold.arg("--").arg(&python).args(["-c", "import firstlight; firstlight.mark('here')"]);
+        step("a cold start", &mut cold)?;
         tried.push(version);
     }
     if tried.is_empty() { Err("no Python to try the wheel with".to_owned()) } else { Ok(tried) }

@@ -18,8 +18,11 @@ const WANTED: [(&str, &str, f64); 3] = [
 pub(super) fn bench(_: &Workshop) -> Result {
     println!("── bench losses");
     let python = wheel::torch()?;
-    let built = wheel::build("release")?;
-    let tried = wheel::empty_environments(&built)?;
+    let built = wheel::build(wheel::Product::Histfactory, "release")?;
+    let tried = wheel::empty_environments(&[
+        &wheel::build(wheel::Product::Firstlight, "release")?,
+        &built,
+    ])?;
     wheel::install(&python, &built)?;
     if !wheel::add(&python, "nextstat==0.10.1") {
         println!("   nextstat cannot be installed: ours stand alone");

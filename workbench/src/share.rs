@@ -1,0 +1,79 @@
+//! What is installed beside a program: shell completions, manual pages, and the licences of what is
+//! compiled into it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap_complete::Shell;
+use serde_json::Value;
+
+use xtask::shell::{Result, cargo, output};
+
+/// Writes them below `share` of a folder, where a Unix system looks for them.
+pub(crate) fn write(program: &str, folder: &Path) -> Result {
+    let interface = match program {
+        "firstlight" => firstlight::interface(),
+        "histfactory" => histfactory_cli::interface(),
+        _ => return Err(format!("unknown program `{program}`: firstlight or histfactory")),
+    };
+    let share = folder.join("share");
+    for (shell, place) in [
+        (Shell::Bash, PathBuf::from("bash-completion/completions").join(program)),
+        (Shell::Zsh, PathBuf::from("zsh/site-functions").join(format!("_{program}"))),
+        (Shell::Fish, PathBuf::from("fish/vendor_completions.d").join(format!("{program}.fish"))),
+    ] {
+        let mut text = Vec::new();
+        clap_complete::generate(shell, &mut interface.clone(), program, &mut text);
+        put(&share.join(place), &text)?;
+    }
+    let manual = share.join("man/man1");
+    let cannot = |error: std::io::Error| format!("{}: {error}", manual.display());
+    fs::create_dir_all(&manual).map_err(cannot)?;
+    clap_mangen::generate_to(interface.disable_help_subcommand(true), &manual).map_err(cannot)?;
+    let licences = third_party(program)?;
+    put(&share.join("doc").join(program).join("THIRD-PARTY.md"), licences.as_bytes())
+}
+
+fn put(path: &Path, content: &[u8]) -> Result {
+    let cannot = |error: std::io::Error| format!("{}: {error}", path.display());
+    fs::create_dir_all(path.parent().expect("below a folder")).map_err(cannot)?;
+    fs::write(path, content).map_err(cannot)
+}
+
+/// The crates that are compiled into a program, with their licences.
+fn third_party(program: &str) -> Result<String> {
+    let package = if program == "histfactory" { "histfactory-cli" } else { program };
+    let mut tree = cargo();
+    tree.args(["tree", "--package", package, "--edges", "normal"]);
+    tree.args(["--prefix", "none", "--no-dedupe", "--format", "{p}"]);
+    let listed = output(&mut tree)?;
+    let json = output(cargo().args(["metadata", "--format-version", "1"]))?;
+    let metadata: Value = serde_json::from_str(&json).map_err(|error| error.to_string())?;
+    let packages = metadata["packages"].as_array().ok_or("no packages")?;
+    let field = |package: &Value, name: &str| package[name].as_str().unwrap_or("").to_owned();
+    let known: BTreeMap<(String, String), &Value> = packages
+        .iter()
+        .filter(|package| package["source"].is_string())
+        .map(|package| {
+            ((field(package, "name"), format!("v{}", field(package, "version"))), package)
+        })
+        .collect();
+    let mut rows = BTreeMap::new();
+    for line in listed.lines() {
+        let mut words = line.split(' ');
+        let key = (words.next().unwrap_or("").to_owned(), words.next().unwrap_or("").to_owned());
+        if let Some(package) = known.get(&key) {
+            let row = (field(package, "license"), field(package, "repository"));
+            rows.insert(key, row);
+        }
+    }
+    let mut text = format!(
+        "# What is compiled into {program}\n\n| crate | version | licence | source |\n|---|---|---|---|\n"
+    );
+    for ((name, version), (licence, source)) in rows {
+        writeln!(text, "| {name} | {} | {licence} | {source} |", &version[1..]).expect("a string");
+    }
+    Ok(text)
+}
