@@ -1,7 +1,7 @@
 //! Suites, protocol lines and snapshots, cut, flipped, doubled and joined: each is read or refused, and none
 //! makes a reader panic or hang. `docs/design/why-fuzzing-is-seeded.md` tells why by a seed.
 //!
-//! `FIRSTLIGHT_FUZZ_SECONDS=3600 cargo test --package firstlight --test fuzz` runs for an hour, and
+//! `FIRSTLIGHT_FUZZ_SECONDS=600 cargo test --package firstlight --test fuzz` gives each fuzzer ten minutes, and
 //! `FIRSTLIGHT_FUZZ_SEED` repeats a run. `cargo xtask fuzz` runs all fuzzers.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -47,6 +47,7 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
+#[expect(clippy::print_stdout, reason = "the number of inputs is the result of a long run")]
 fn fuzz(of: &str, corpus: &[Vec<u8>], check: impl Fn(&[u8]) + std::panic::RefUnwindSafe) {
     let seed = number("FIRSTLIGHT_FUZZ_SEED").unwrap_or(1);
     let time = Duration::from_secs(number("FIRSTLIGHT_FUZZ_SECONDS").unwrap_or(1));
@@ -60,6 +61,7 @@ fn fuzz(of: &str, corpus: &[Vec<u8>], check: impl Fn(&[u8]) + std::panic::RefUnw
             panic!("seed {seed}, round {round}: the input is {}", path.display());
         }
         if began.elapsed() > time {
+            println!("{of}: {} inputs from seed {seed}", round + 1);
             return;
         }
     }
