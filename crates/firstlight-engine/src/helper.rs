@@ -48,7 +48,7 @@ fn output_after(before: u32, command: &mut Command, limit: Duration) -> io::Resu
         .stdin(Stdio::null())
         .stdout(out.try_clone()?)
         .stderr(errors.try_clone()?)
-        .env(variables::SESSION, mark())
+        .env(variables::SESSION, mark().to_string())
         .process_group(0)
         .spawn()?;
     let group = Pid::from_child(&child);
@@ -59,6 +59,8 @@ fn output_after(before: u32, command: &mut Command, limit: Duration) -> io::Resu
         return Err(error);
     }
     let status = child.wait()?;
+    // Whatever it left in its group would run beside the first measured process.
+    let _ = kill_process_group(group, Signal::KILL);
     drop(running);
     Ok(Output { status, stdout: read(&mut out)?, stderr: read(&mut errors)? })
 }
@@ -124,6 +126,12 @@ mod tests {
         output(Command::new("sh").args(["-c", script]), limit)
     }
 
+    fn runs(line: &str) -> bool {
+        let listed = Command::new("ps").args(["-eo", "stat,args"]).output().unwrap();
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        listed.lines().any(|one| one.contains(line) && !one.starts_with('Z'))
+    }
+
     #[test]
     fn a_helper_that_ends_is_heard() {
         let heard = shell("echo out; echo err >&2; exit 3", ANSWER).unwrap();
@@ -135,13 +143,18 @@ mod tests {
     fn a_helper_that_hangs_is_ended_with_all_it_started() {
         let error = shell("sleep 4242.17 & sleep 600", Duration::from_millis(50)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut);
-        let runs = || {
-            let listed = Command::new("ps").args(["-eo", "args"]).output().unwrap();
-            String::from_utf8_lossy(&listed.stdout).contains("sleep 4242.17")
-        };
         assert!((0..200).any(|_| {
             thread::sleep(Duration::from_millis(20));
-            !runs()
+            !runs("sleep 4242.17")
+        }));
+    }
+
+    #[test]
+    fn a_helper_that_succeeds_leaves_nothing_running_in_its_group() {
+        assert!(shell("sleep 4242.18 & exit 0", ANSWER).unwrap().status.success());
+        assert!((0..200).any(|_| {
+            thread::sleep(Duration::from_millis(20));
+            !runs("sleep 4242.18")
         }));
     }
 

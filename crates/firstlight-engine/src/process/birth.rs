@@ -88,7 +88,7 @@ fn environment(
     channel: Option<RawFd>,
 ) -> io::Result<Vec<CString>> {
     let channel = channel.map(|fd| (OsString::from(variables::FD), OsString::from(fd.to_string())));
-    let session = (OsString::from(variables::SESSION), OsString::from(super::mark()));
+    let session = (OsString::from(variables::SESSION), OsString::from(super::mark().to_string()));
     let is_changed = |name: &OsStr| {
         name == session.0.as_os_str()
             || changes.iter().any(|(changed, _)| changed == name)
@@ -256,8 +256,8 @@ unsafe fn prepare(birth: &Birth<'_>) {
     // SAFETY: the calls take numbers, or pointers that `birth` keeps valid.
     unsafe {
         fails(libc::setpgid(0, 0));
-        // Nobody is left to read it when firstlight is killed. The watchdog kills it with all that it
-        // started, which it finds as long as the process itself is there.
+        // Nobody is left to read it when firstlight is killed: it stands still until the watchdog kills it
+        // with all that it started.
         libc::prctl(libc::PR_SET_PDEATHSIG, birth.when_orphaned);
         for (number, &stream) in (0..).zip(&birth.streams) {
             if stream != number {

@@ -4,6 +4,7 @@ use firstlight_analysis::health::checks;
 use firstlight_engine::doctor::examine;
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::machine;
+use firstlight_engine::process::adopt_orphans;
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::health::HealthDocument;
@@ -17,6 +18,7 @@ use crate::settings::DoctorSettings;
 pub(crate) fn doctor(settings: &DoctorSettings, printer: &mut Printer) -> Result<Exit, Error> {
     // Tools of drivers may hang, and end with the first signal.
     let interrupt = Interrupt::install()?;
+    adopt_orphans()?;
     let document = document();
     interrupt.check()?;
     let text = match settings.format {

@@ -67,6 +67,7 @@ pub(super) fn resume(
     }
     output::open_export(further.destination)?;
     let interrupt = Interrupt::install()?;
+    adopt_orphans()?;
     let extras = origin.choice.extras.clone();
     let wanted =
         Wanted { python: further.python, extras: &extras, cache: &further.destination.cache };
@@ -76,7 +77,6 @@ pub(super) fn resume(
     if !differences.is_empty() && !asked.new_segment {
         return Err(Error::Resume { folder: folder.clone(), differences, allowed: true });
     }
-    adopt_orphans()?;
     let hooks = Hooks::lay_out(&further.destination.cache)?;
     if let Some(python) = &python {
         hooks.compile_for(python);

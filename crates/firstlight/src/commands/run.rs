@@ -42,8 +42,8 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
     check_limits(&suite.file, settings, printer)?;
     output::open_export(destination)?;
     let interrupt = Interrupt::install()?;
-    let (python, environment) = environment(&suite, settings.environment(), &interrupt, printer)?;
     adopt_orphans()?;
+    let (python, environment) = environment(&suite, settings.environment(), &interrupt, printer)?;
     let hooks = Hooks::lay_out(&destination.cache)?;
     if let Some(python) = &python {
         hooks.compile_for(python);

@@ -31,8 +31,8 @@ pub(super) fn trace_suite(
     let mut suite = suites::open(name, &run.destination.cache)?;
     run.choice.apply(&mut suite.file).map_err(Error::Usage)?;
     let interrupt = Interrupt::install()?;
-    let (python, _) = environment(&suite, run.environment(), &interrupt, printer)?;
     adopt_orphans()?;
+    let (python, _) = environment(&suite, run.environment(), &interrupt, printer)?;
     let recorder = Recorder {
         plan: &SuitePlan {
             suite: &suite,

@@ -36,10 +36,10 @@ pub(crate) fn warm(settings: &WarmSettings, printer: &mut Printer) -> Result<Exi
     std::fs::create_dir_all(&folder).map_err(|error| Error::io("make", &folder, &error))?;
     write_whole(&folder.join("measured.py"), WORKLOAD)?;
     let suite = suites::write(&folder, &settings.suite_text())?;
+    adopt_orphans()?;
     let asked =
         Wanted { python: settings.python.as_deref(), extras: &[], cache: &destination.cache };
     let (python, environment) = environment(&suite, asked, &interrupt, printer)?;
-    adopt_orphans()?;
     let hooks = Hooks::lay_out(&destination.cache)?;
     if let Some(python) = &python {
         hooks.compile_for(python);

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::snapshot::firstlight;
-use crate::support::{Finished, Sandbox, eventually, someone_runs};
+use crate::support::{Finished, Sandbox, eventually, how_many_run, someone_runs};
 
 fn send(signal: &str, child: &Child) {
     let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
@@ -21,16 +21,16 @@ fn send(signal: &str, child: &Child) {
 fn start(sandbox: &Sandbox, mark: &str) -> Child {
     let temporary = sandbox.path().join("tmp");
     fs::create_dir_all(&temporary).unwrap();
-    // The second one has dropped its environment too.
+    // The second one has dropped its environment too. The third one has also lost its parent.
     let script = format!(
         "trap '' TERM; setsid sleep {mark} & env -i setsid sleep {mark} & \
-         while true; do sleep {mark}; done"
+         (env -i setsid sleep {mark} &); while true; do sleep {mark}; done"
     );
     let mut command = sandbox.firstlight();
     command.args(["cold", "--runs", "5", "--", "bash", "-c", &script]);
     command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn().unwrap();
-    assert!(eventually(|| someone_runs(mark)), "the command is running");
+    assert!(eventually(|| how_many_run(mark) == 4), "the command is running");
     child
 }
 
@@ -65,6 +65,46 @@ fn a_killed_firstlight_leaves_nothing_running_and_nothing_behind() {
     send("-KILL", &child);
     child.wait().unwrap();
     nothing_is_left(&sandbox, "3141.59");
+}
+
+#[test]
+fn a_killed_firstlight_leaves_no_daemon_of_a_firstlight_that_it_measured() {
+    let sandbox = Sandbox::new();
+    let temporary = sandbox.path().join("tmp");
+    fs::create_dir_all(&temporary).unwrap();
+    let mark = "3141.65";
+    let script = format!("(env -i setsid sleep {mark} &); exec sleep {mark}");
+    let mut command = sandbox.firstlight();
+    command.args(["cold", "--runs", "1", "--"]).arg(sandbox.firstlight().get_program());
+    command.args(["cold", "--runs", "1", "--", "bash", "-c", &script]);
+    command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    assert!(eventually(|| how_many_run(mark) == 2), "the command is running");
+    send("-KILL", &child);
+    child.wait().unwrap();
+    nothing_is_left(&sandbox, mark);
+}
+
+#[test]
+fn a_killed_firstlight_leaves_nothing_of_a_command_that_never_stops_forking() {
+    let sandbox = Sandbox::new();
+    let temporary = sandbox.path().join("tmp");
+    fs::create_dir_all(&temporary).unwrap();
+    // Every copy of the shell starts the next one and ends, so that a list of processes is stale at once.
+    let mark = "3141.66";
+    let script = sandbox.file("forks", "sleep 0.001; env -i setsid bash \"$0\" \"$1\" &\n");
+    let mut command = sandbox.firstlight();
+    command.args(["cold", "--runs", "1", "--", "bash", "-c", "bash \"$0\" \"$1\"; sleep 600"]);
+    command.arg(script).arg(mark);
+    command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    assert!(eventually(|| how_many_run(mark) > 1), "the command is running");
+    send("-KILL", &child);
+    child.wait().unwrap();
+    nothing_is_left(&sandbox, mark);
+    // Between two looks it would be another process.
+    thread::sleep(Duration::from_millis(200));
+    assert_eq!(how_many_run(mark), 0);
 }
 
 #[test]
@@ -103,6 +143,24 @@ fn the_first_signal_ends_a_helper_that_hangs() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(eventually(|| !someone_runs("2718.28")));
+}
+
+#[test]
+fn a_firstlight_that_is_killed_while_a_helper_hangs_leaves_nothing_running() {
+    let sandbox = Sandbox::new();
+    let python = hanging(&sandbox, "2718.29");
+    sandbox.file("suite/suite.toml", SUITE);
+    sandbox.file("suite/w.py", "");
+    let run = vec!["run", "suite", "--python"];
+    for arguments in [run, vec!["trace", "--suite", "suite", "--python"]] {
+        let mut command = sandbox.firstlight();
+        command.args(arguments).arg(&python).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        assert!(eventually(|| someone_runs("2718.29")));
+        send("-KILL", &child);
+        child.wait().unwrap();
+        assert!(eventually(|| !someone_runs("2718.29")));
+    }
 }
 
 #[test]

@@ -186,11 +186,25 @@ fn build(arguments: &[&str], name: &str) -> PathBuf {
 
 /// Whether any process on this machine has this word among its arguments.
 pub(crate) fn someone_runs(word: &str) -> bool {
+    processes_with(word).next().is_some()
+}
+
+/// How many processes named `sleep`, or shells that have this word as an argument of their own, run.
+pub(crate) fn how_many_run(word: &str) -> usize {
+    processes_with(word)
+        .filter(|line| !line.split(|&byte| byte == 0).any(|argument| argument == b"--runs"))
+        .count()
+}
+
+fn processes_with(word: &str) -> impl Iterator<Item = Vec<u8>> {
+    let has = move |line: &Vec<u8>| {
+        line.split(|&byte| byte == 0).any(|argument| argument == word.as_bytes())
+    };
     fs::read_dir("/proc")
         .unwrap()
         .flatten()
         .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
-        .any(|line| line.split(|&byte| byte == 0).any(|argument| argument == word.as_bytes()))
+        .filter(has)
 }
 
 /// Whether the condition comes true before patience ends.
