@@ -8,6 +8,7 @@ mod listen;
 mod marks;
 mod observe;
 mod openings;
+mod standstill;
 mod wait;
 mod watchdog;
 

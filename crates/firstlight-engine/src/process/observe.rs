@@ -1,5 +1,5 @@
 //! Starts a process and watches it until it has been reaped. The parent sleeps in between: it
-//! wakes for messages and for the end, and every few seconds to see that nothing overflows.
+//! wakes for messages and for the end, and ever more rarely to see that nothing overflows or stands still.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -21,13 +21,12 @@ use super::descendants::{end_survivors, signal_group};
 use super::launch::Launch;
 use super::listen::Listener;
 use super::openings::Openings;
+use super::standstill::Standstill;
 use super::wait::reap;
 use crate::EngineError;
 use crate::clock::{asleep, now};
 use crate::interrupt::{Interrupt, Running, stops};
 
-/// How often a long process's output is looked after.
-const CHECK_EVERY: Duration = Duration::from_secs(2);
 const READ_AT_ONCE: usize = 16 << 10;
 /// Two clocks that are read one after the other differ by less than this.
 const SHORTEST_SLEEP: Nanos = Nanos(5_000_000);
@@ -123,8 +122,9 @@ struct Watch<'a, 'b> {
     ended: Option<Outcome>,
     /// How long the machine had slept before.
     asleep: Nanos,
-    /// How often anything had been stopped or continued before.
+    /// How often firstlight and its children had been stopped or continued before.
     stops: u32,
+    standstill: Standstill,
 }
 
 impl<'a, 'b> Watch<'a, 'b> {
@@ -152,6 +152,7 @@ impl<'a, 'b> Watch<'a, 'b> {
             ended: None,
             asleep: asleep(),
             stops: stops(),
+            standstill: Standstill::new(spawn),
         }
     }
 
@@ -189,7 +190,8 @@ impl<'a, 'b> Watch<'a, 'b> {
         if let Some(listener) = self.listener.as_ref().filter(|listener| listener.error.is_none()) {
             fds.push(PollFd::new(listener.socket(), PollFlags::IN));
         }
-        let left = Duration::from(self.deadline.since(now())).min(CHECK_EVERY);
+        let at = now();
+        let left = Duration::from(self.deadline.since(at)).min(self.standstill.due(at));
         let woken = poll(&mut fds, Timespec::try_from(left).ok().as_ref());
         let at = now();
         match woken {
@@ -200,6 +202,9 @@ impl<'a, 'b> Watch<'a, 'b> {
         let gone: Vec<bool> =
             fds[1..=self.others.len()].iter().map(|fd| !fd.revents().is_empty()).collect();
         drop(fds);
+        if !has_ended {
+            self.standstill.look(self.pid, at);
+        }
         self.note_exits(&gone, at);
         if let Some(openings) = &mut self.openings {
             openings.note(at);
@@ -211,7 +216,7 @@ impl<'a, 'b> Watch<'a, 'b> {
     fn paused(&self) -> Option<Paused> {
         let slept = Nanos(asleep().0.saturating_sub(self.asleep.0));
         let suspended_ns = if slept < SHORTEST_SLEEP { Nanos::ZERO } else { slept };
-        let stops = stops().saturating_sub(self.stops);
+        let stops = stops().saturating_sub(self.stops) + self.standstill.count();
         (stops > 0 || suspended_ns > Nanos::ZERO).then_some(Paused { suspended_ns, stops })
     }
 

@@ -109,6 +109,38 @@ fn a_process_that_was_stopped_is_no_sample() {
 }
 
 #[test]
+fn a_process_whose_grandchild_was_stopped_is_no_sample() {
+    let sandbox = Sandbox::new();
+    // Its own child; the child of another thread; one that has lost its parent and left the session.
+    for script in [
+        "bash -c 'kill -STOP $$' & P=$!; sleep 0.6; kill -CONT $P; wait",
+        "python3 -c 'import threading, os\nt = threading.Thread(target=os.system, args=(\"kill -STOP $$\",))\n\
+         t.start()' & sleep 0.8; pkill -CONT -P $!; wait",
+        "(setsid bash -c 'echo $$ > pid; kill -STOP $$' &); sleep 0.6; kill -CONT $(cat pid)",
+    ] {
+        let mut command = sandbox.firstlight();
+        command.args(["cold", "--runs", "1", "--format", "json", "--", "bash", "-c", script]);
+        let finished = Finished::new(command);
+        let sample = finished.sample();
+        assert!(!sample.valid, "{script}");
+        assert_eq!(sample.reasons[0].finding, Finding::Paused, "{:?}", sample.reasons);
+        assert!(sample.raw.paused.is_some_and(|paused| paused.stops > 0), "{script}");
+        assert_eq!(finished.code, 5, "{}", finished.stderr);
+    }
+}
+
+#[test]
+fn a_process_with_grandchildren_that_only_wait_is_a_sample() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.firstlight();
+    command.args(["cold", "--runs", "1", "--format", "json", "--"]);
+    command.args(["bash", "-c", "bash -c 'sleep 0.5' & sleep 0.4; wait"]);
+    let finished = Finished::new(command);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert!(finished.sample().raw.paused.is_none());
+}
+
+#[test]
 fn what_a_successful_process_printed_is_not_published() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.firstlight();
