@@ -48,6 +48,8 @@ pub enum EngineError {
         path.display(), largest.join(", ")
     )]
     LargeSuite { path: PathBuf, files: usize, bytes: u64, most: u64, largest: Vec<String> },
+    #[error("`{place}` holds what looks like a secret: {what}")]
+    SecretInSuite { place: String, what: String },
     #[error("interrupted")]
     Interrupted,
     #[error("cannot resume: process {number} of the run does not match its plan")]
@@ -116,6 +118,11 @@ impl EngineError {
             Self::LargeSuite { .. } => {
                 Some("keep data outside the suite's folder, or in a folder whose name starts with a dot".to_owned())
             }
+            Self::SecretInSuite { .. } => Some(
+                "a snapshot publishes a suite's files and parameters; let the program read the secret from an \
+                 environment variable, which it inherits and which is not recorded"
+                    .to_owned(),
+            ),
             Self::NoSteps => Some(
                 "in JAX, wrap each step in `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`; in \
                  PyTorch, call `step()` on a torch.profiler.profile or an optimizer"

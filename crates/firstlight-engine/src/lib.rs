@@ -16,6 +16,7 @@ pub mod provision;
 pub mod python;
 pub mod recording;
 pub mod sampling;
+pub mod secrets;
 pub mod snapshot;
 pub mod store;
 pub mod suites;

@@ -9,90 +9,16 @@ use firstlight_schema::snapshot::{Privacy, RAW, SCHEMAS};
 use firstlight_schema::variables;
 
 use crate::EngineError;
+use crate::secrets::REDACTED;
 use crate::snapshot::Files;
 
-/// Replaces a secret.
-pub const REDACTED: &str = "(redacted)";
 const TEMPORARY: &str = "(tmp)";
 
 /// Whether something was taken out of this word, so that it cannot be started.
 pub fn is_redacted(word: &str) -> bool {
     let marks = [REDACTED, TEMPORARY, "(host)", "(user)"];
-    word.starts_with("~/") || marks.iter().any(|mark| word.contains(mark))
-}
-/// Parts of the names of options and variables whose values are secrets.
-const SECRET_NAMES: [&str; 10] = [
-    "apikey",
-    "auth",
-    "credential",
-    "creds",
-    "passphrase",
-    "passwd",
-    "password",
-    "privatekey",
-    "secret",
-    "token",
-];
-/// How keys of well-known services begin.
-const SECRET_VALUES: [&str; 14] = [
-    "AIza",
-    "AKIA",
-    "ASIA",
-    "eyJ",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "github_pat_",
-    "glpat-",
-    "hf_",
-    "sk-",
-    "wandb_",
-    "xoxb-",
-    "xoxp-",
-];
-/// Options about keys that are not secrets themselves.
-const HARMLESS: [&str; 3] = ["maxtokens", "tokenizer", "tokens"];
-const SHORTEST_SECRET: usize = 8;
-
-/// The words of a command without the values of options such as `--token` and without keys.
-pub fn without_secrets(words: &[String]) -> Vec<String> {
-    let mut hide_next = false;
-    let mut kept = Vec::with_capacity(words.len());
-    for word in words {
-        let hide = std::mem::take(&mut hide_next) && !word.starts_with("--");
-        if hide || is_secret(word) {
-            kept.push(REDACTED.to_owned());
-            continue;
-        }
-        match word.split_once('=') {
-            Some((name, value)) if is_secret_name(name) || is_secret(value) => {
-                kept.push(format!("{name}={REDACTED}"));
-            }
-            Some(_) => kept.push(word.clone()),
-            None => {
-                hide_next = word.starts_with('-') && is_secret_name(word);
-                kept.push(word.clone());
-            }
-        }
-    }
-    kept
-}
-
-fn is_secret_name(name: &str) -> bool {
-    let plain: String =
-        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    !HARMLESS.iter().any(|known| plain.ends_with(known))
-        && SECRET_NAMES.iter().any(|secret| plain.contains(secret))
-}
-
-/// Whether a value is a key of a well-known service, or a web address with a password in it.
-pub(crate) fn is_secret(value: &str) -> bool {
-    let begins =
-        |start: &str| value.starts_with(start) && value.len() >= SHORTEST_SECRET + start.len();
-    let address = value.split_once("://").and_then(|(_, rest)| rest.split('/').next());
-    let login =
-        address.and_then(|host| host.rsplit_once('@')).is_some_and(|(user, _)| user.contains(':'));
-    SECRET_VALUES.iter().any(|start| begins(start)) || login
+    let home = word == "~" || word.starts_with("~/") || word.contains("=~");
+    home || marks.iter().any(|mark| word.contains(mark))
 }
 
 /// The names by which a machine and its user can be recognised.
@@ -126,7 +52,7 @@ impl Identity {
         let mut text = serde_json::to_string(&record).expect("raw readings have only plain fields");
         for (found, instead) in self.names() {
             let quoted = serde_json::to_string(found).expect("a text is a value");
-            text = text.replace(quoted.trim_matches('"'), instead);
+            text = replaced(&text, quoted.trim_matches('"'), instead);
         }
         // A name that is also a word of the protocol cannot be taken out.
         serde_json::from_str(&text).unwrap_or(record)
@@ -134,18 +60,22 @@ impl Identity {
 
     /// A word of a command without the names of the machine, its user and its folders.
     pub fn redact_word(&self, word: &str) -> String {
-        self.names().fold(word.to_owned(), |text, (found, instead)| text.replace(found, instead))
+        let names = self.names().into_iter();
+        names.fold(word.to_owned(), |text, (found, instead)| replaced(&text, found, instead))
     }
 
     /// What is taken out, longer names first, and what stands in its place.
-    fn names(&self) -> impl Iterator<Item = (&String, &'static str)> {
+    fn names(&self) -> Vec<(&String, &'static str)> {
         let all = [
             (Some(&self.temporary), TEMPORARY),
             (self.home.as_ref(), "~"),
             (self.host.as_ref(), "(host)"),
             (self.user.as_ref(), "(user)"),
         ];
-        all.into_iter().filter_map(|(found, instead)| Some((found?, instead)))
+        let mut names: Vec<_> =
+            all.into_iter().filter_map(|(found, instead)| Some((found?, instead))).collect();
+        names.sort_by_key(|(found, _)| std::cmp::Reverse(found.len()));
+        names
     }
 
     /// What a snapshot's files give away. Those named by `large` are read piece by piece from the folder.
@@ -213,6 +143,22 @@ impl Identity {
     }
 }
 
+/// The text with another one in the place of a name. A folder is replaced only where its name ends: `/tmp` is
+/// not a part of `/tmpfiles`.
+fn replaced(text: &str, name: &str, instead: &str) -> String {
+    if !name.starts_with('/') {
+        return text.replace(name, instead);
+    }
+    let goes_on = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let mut parts = text.split(name);
+    let mut result = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        result.push_str(if part.starts_with(goes_on) { name } else { instead });
+        result.push_str(part);
+    }
+    result
+}
+
 fn contains(content: &[u8], name: &str) -> bool {
     content.windows(name.len()).any(|window| window == name.as_bytes())
 }
@@ -236,20 +182,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_secret_options_and_keys_are_taken_out_of_a_command() {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        for (typed, kept) in [
-            ("train.py --token abc --epochs 3", "train.py --token (redacted) --epochs 3"),
-            ("a --api-key=xyz b", "a --api-key=(redacted) b"),
-            ("a --api_key xyz", "a --api_key (redacted)"),
-            ("a --password --verbose", "a --password --verbose"),
-            ("HF_TOKEN=abc run", "HF_TOKEN=(redacted) run"),
-            ("login ghp_0123456789abcdef", "login (redacted)"),
-            ("get https://me:pw@host/x", "get (redacted)"),
-            ("gpt --max-tokens 64 --tokenizer bpe", "gpt --max-tokens 64 --tokenizer bpe"),
-            ("a --tokens=64", "a --tokens=64"),
+    fn longer_names_go_first_and_folders_end_where_their_names_do() {
+        let identity = Identity {
+            host: Some("box".to_owned()),
+            user: Some("somebody".to_owned()),
+            home: Some("/tmp/homes/somebody".to_owned()),
+            temporary: "/tmp".to_owned(),
+        };
+        for (word, kept) in [
+            ("/tmp/homes/somebody/f.py:f", "~/f.py:f"),
+            ("/tmp/tmp.x/a", "(tmp)/tmp.x/a"),
+            ("/tmpfiles/box", "/tmpfiles/(host)"),
+            ("--home=/tmp/homes/somebody", "--home=~"),
+            ("/srv/somebody", "/srv/(user)"),
         ] {
-            assert_eq!(without_secrets(&words(typed)), words(kept), "{typed}");
+            assert_eq!(identity.redact_word(word), kept);
         }
     }
 }

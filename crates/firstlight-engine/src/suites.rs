@@ -1,15 +1,15 @@
 //! Finds a suite: a folder of the user's, or one that travels inside the binary.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use firstlight_schema::suite::SuiteFile;
+use firstlight_schema::suite::{ArmFile, SuiteFile};
 use sha2::{Digest, Sha256};
 
 use crate::EngineError;
 use crate::packing::{Packed, pack};
 use crate::python::{SUITES, lay_out};
+use crate::secrets;
 use crate::snapshot::Files;
 use crate::store::{hex, write_whole};
 
@@ -22,8 +22,8 @@ pub struct Suite {
     pub files: Packed,
     /// SHA-256 over the names and contents of these files.
     pub digest: String,
-    /// The commands of arms whose published form lacks a secret, as they are started.
-    pub commands: BTreeMap<String, Vec<String>>,
+    /// The suite as it is started, where what is published lacks a secret or a name.
+    pub started: Option<SuiteFile>,
 }
 
 /// The names of the suites inside the binary.
@@ -43,7 +43,9 @@ pub fn texts() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub fn open(name: &str, cache: &Path) -> Result<Suite, EngineError> {
     let folder = Path::new(name);
     if folder.join("suite.toml").is_file() {
-        return read(folder);
+        let suite = read(folder)?;
+        secrets::refuse(&suite.file, &suite.files)?;
+        return Ok(suite);
     }
     let Some((name, files)) = SUITES.iter().find(|(known, _)| *known == name) else {
         return Err(EngineError::NoSuite { name: name.to_owned(), known: built_in() });
@@ -61,6 +63,12 @@ pub fn write(folder: &Path, text: &str) -> Result<Suite, EngineError> {
     read(folder)
 }
 
+/// A suite that firstlight made itself, as its processes need it. It is not written down.
+pub fn parse(text: &str) -> Result<SuiteFile, EngineError> {
+    let path = PathBuf::from("suite.toml");
+    SuiteFile::parse(text).map_err(|error| EngineError::Suite { path, error })
+}
+
 /// Opens the suite in a folder.
 pub fn read(folder: &Path) -> Result<Suite, EngineError> {
     let path = folder.join("suite.toml");
@@ -69,7 +77,7 @@ pub fn read(folder: &Path) -> Result<Suite, EngineError> {
     let folder = folder.canonicalize().map_err(EngineError::file("find", folder))?;
     let files = pack(&folder, &file)?;
     let digest = digest_of(files.iter().map(|(name, content)| (name.as_str(), content.as_slice())));
-    Ok(Suite { folder, file, files, digest, commands: BTreeMap::new() })
+    Ok(Suite { folder, file, files, digest, started: None })
 }
 
 /// Opens the suite of a started run: every file in the folder was packed.
@@ -81,7 +89,7 @@ pub fn read_packed(folder: &Path, file: SuiteFile) -> Result<Suite, EngineError>
         files.push((name.to_owned(), content.to_vec()));
     }
     let digest = digest_of(files.iter().map(|(name, content)| (name.as_str(), content.as_slice())));
-    Ok(Suite { folder, file, files, digest, commands: BTreeMap::new() })
+    Ok(Suite { folder, file, files, digest, started: None })
 }
 
 fn is_byte_code(name: &str) -> bool {
@@ -90,6 +98,17 @@ fn is_byte_code(name: &str) -> bool {
 }
 
 impl Suite {
+    /// The suite with everything that its processes need.
+    pub(crate) fn started(&self) -> &SuiteFile {
+        self.started.as_ref().unwrap_or(&self.file)
+    }
+
+    /// An arm with everything that its processes need.
+    pub(crate) fn started_arm<'a>(&'a self, arm: &'a ArmFile) -> &'a ArmFile {
+        let arms = &self.started().arms;
+        arms.iter().find(|known| known.name.get_ref() == arm.name.get_ref()).unwrap_or(arm)
+    }
+
     /// The packed files that changed since the suite was opened.
     pub fn changes(&self) -> Vec<String> {
         let changed = |(name, content): &&(String, Vec<u8>)| {

@@ -1,11 +1,11 @@
 //! The suite that `firstlight cold` measures: one case, an arm for each command.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use firstlight_engine::privacy::{Identity, without_secrets};
+use firstlight_engine::privacy::Identity;
+use firstlight_engine::secrets::without_secrets;
 use firstlight_schema::cache::{CachePolicy, Policy};
 use firstlight_schema::suite::Regime;
 
@@ -43,12 +43,8 @@ impl ColdSuite {
         let command = |arm: &Arm| without_secrets(&arm.command).into_iter().map(redacted).collect();
         let arms =
             self.arms.iter().map(|arm| Arm { name: arm.name.clone(), command: command(arm) });
-        Self { arms: arms.collect(), ..self.clone() }
-    }
-
-    /// The commands as they are started.
-    pub(crate) fn commands(&self) -> BTreeMap<String, Vec<String>> {
-        self.arms.iter().map(|arm| (arm.name.clone(), arm.command.clone())).collect()
+        let stdin = self.stdin.clone().map(redacted);
+        Self { arms: arms.collect(), stdin, ..self.clone() }
     }
 
     /// As a `suite.toml`.

@@ -62,6 +62,7 @@ impl<'a> Contender<'a> {
             })
             .collect();
         let readings = ArmReadings { arm: name, priming: Vec::new(), regimes, stopped: None };
+        let arm = plan.suite.started_arm(arm);
         let prepare = (!arm.is_process()).then(|| prepare(case, arm));
         Ok(Self {
             plan,
@@ -251,7 +252,8 @@ pub(crate) fn prepare(case: &CaseFile, arm: &ArmFile) -> Prepare {
 
 /// The program of an arm, without its requests.
 pub(crate) fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, EngineError> {
-    let file = &plan.suite.file;
+    let file = plan.suite.started();
+    let arm = plan.suite.started_arm(arm);
     let (program, arguments, hooked) = match arm.program() {
         Program::Workload(_) => {
             let python = plan.python.expect("suites with workloads in Python have an interpreter");
@@ -266,8 +268,6 @@ pub(crate) fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, Engi
             (resolve(&typed)?.program, words[1..].iter().map(Into::into).collect(), false)
         }
         Program::Process(words) => {
-            let whole = plan.suite.commands.get(arm.name.get_ref());
-            let words = whole.map_or(words, Vec::as_slice);
             (resolve(&words[0])?.program, words[1..].iter().map(Into::into).collect(), true)
         }
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 
-use crate::privacy::is_secret;
+use crate::secrets::is_secret;
 
 /// The names that are recorded, each in full: a name that only begins alike may hold anything.
 const NAMES: [&str; 74] = [

@@ -49,7 +49,7 @@ pub(crate) fn cold(settings: &ColdSettings, printer: &mut Printer) -> Result<Exi
     let identity = destination.redact.then(Identity::here);
     let published = settings.suite.published(identity.as_ref());
     let mut suite = suites::write(&store.path().join("suite"), &published.text())?;
-    suite.commands = settings.suite.commands();
+    suite.started = Some(suites::parse(&settings.suite.text())?);
     let environment = record(EnvironmentKind::AsFound);
     let origin = origin(&suite, &settings.argv, &Choice::default(), environment);
     snapshot::begin(store.path(), &origin, &suite)?;

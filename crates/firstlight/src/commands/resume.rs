@@ -18,9 +18,10 @@ use firstlight_report::terminal::Report;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::run::EnvironmentRecord;
 use firstlight_schema::snapshot::{Harness, Origin, Segment};
-use firstlight_schema::suite::Program;
+use firstlight_schema::suite::{Program, SuiteFile};
 
 use super::measure::{Beginning, Job, measure};
+use super::warm;
 use crate::environment::{Wanted, environment};
 use crate::error::Error;
 use crate::harness::harness;
@@ -54,14 +55,10 @@ pub(super) fn resume(
             allowed: false,
         });
     }
-    let arms = suite.file.arms.iter();
-    if let Some(arm) = arms.into_iter().find(|arm| lacks_a_secret(arm.program())) {
+    if let Some(what) = redacted(&suite.file) {
         return Err(Error::Resume {
             folder: folder.clone(),
-            differences: vec![format!(
-                "the command of {} was stored without its secret",
-                arm.name.get_ref()
-            )],
+            differences: vec![format!("{what} was stored without its secret")],
             allowed: false,
         });
     }
@@ -108,8 +105,19 @@ pub(super) fn resume(
     measure(&job, beginning, hooks, &interrupt, printer)
 }
 
-fn lacks_a_secret(program: Program<'_>) -> bool {
-    matches!(program, Program::Process(words) if words.iter().any(|word| is_redacted(word)))
+/// What of the suite cannot be started, because a secret or a name was taken out of it.
+fn redacted(suite: &SuiteFile) -> Option<String> {
+    let arm = suite.arms.iter().find(|arm| match arm.program() {
+        Program::Process(words) => words.iter().any(|word| is_redacted(word)),
+        // The functions of `firstlight warm`; the options of other suites are as their authors wrote them.
+        Program::Workload(_) if suite.name == warm::NAME => {
+            arm.options.values().any(|value| is_redacted(&value.to_string()))
+        }
+        Program::Workload(_) | Program::Command(_) => false,
+    });
+    let stdin = suite.sampling.stdin.as_deref().filter(|path| is_redacted(path));
+    arm.map(|arm| format!("the command of {}", arm.name.get_ref()))
+        .or_else(|| stdin.map(|_| "the path of --stdin".to_owned()))
 }
 
 /// Makes a run of a snapshot that is not complete; a complete one stays as it is.

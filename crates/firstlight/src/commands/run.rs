@@ -5,6 +5,7 @@ use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::packing;
 use firstlight_engine::process::{Show, adopt_orphans};
 use firstlight_engine::python::Hooks;
+use firstlight_engine::secrets;
 use firstlight_engine::snapshot;
 use firstlight_engine::store::RunFolder;
 use firstlight_engine::suites;
@@ -35,6 +36,7 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
     };
     let mut suite = suites::open(name, &destination.cache)?;
     let left_out = left_out(&suite.file, settings);
+    secrets::refuse_parameters(&settings.choice.set)?;
     settings.choice.apply(&mut suite.file).map_err(Error::Usage)?;
     for line in left_out {
         printer.aside(&line);

@@ -2,6 +2,7 @@
 
 use firstlight_analysis::stats::limits::FEWEST_FOR_VERDICT;
 use firstlight_engine::interrupt::Interrupt;
+use firstlight_engine::privacy::Identity;
 use firstlight_engine::process::{Show, adopt_orphans};
 use firstlight_engine::python::Hooks;
 use firstlight_engine::snapshot;
@@ -17,7 +18,7 @@ use crate::output;
 use crate::printer::Printer;
 use crate::settings::WarmSettings;
 
-const NAME: &str = "warm";
+pub(super) const NAME: &str = "warm";
 const WORKLOAD: &str = include_str!("../templates/measured.py");
 
 pub(crate) fn warm(settings: &WarmSettings, printer: &mut Printer) -> Result<Exit, Error> {
@@ -35,7 +36,9 @@ pub(crate) fn warm(settings: &WarmSettings, printer: &mut Printer) -> Result<Exi
     let folder = store.path().join("suite");
     std::fs::create_dir_all(&folder).map_err(|error| Error::io("make", &folder, &error))?;
     write_whole(&folder.join("measured.py"), WORKLOAD)?;
-    let suite = suites::write(&folder, &settings.suite_text())?;
+    let identity = destination.redact.then(Identity::here);
+    let mut suite = suites::write(&folder, &settings.published(identity.as_ref()))?;
+    suite.started = Some(suites::parse(&settings.suite_text())?);
     adopt_orphans()?;
     let asked =
         Wanted { python: settings.python.as_deref(), extras: &[], cache: &destination.cache };

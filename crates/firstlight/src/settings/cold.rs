@@ -8,7 +8,7 @@ use firstlight_report::terminal::Report;
 use firstlight_schema::cache::{CachePolicy, Policy};
 
 use super::Destination;
-use super::run::{report, without_folders};
+use super::run::{report, written_down};
 use crate::args::{ColdArgs, Format};
 use crate::cold_suite::{Arm, ColdSuite, named, regimes};
 use crate::error::Error;
@@ -60,7 +60,7 @@ impl ColdSettings {
                 unhooked: args.control,
                 stdin,
             },
-            argv: without_folders(typed),
+            argv: written_down(typed, args.redact),
             show: match (args.show_output, format) {
                 (false, _) => Show::Tail,
                 (true, Format::Text) => Show::Inherit,

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use firstlight_engine::privacy::without_secrets;
+use firstlight_engine::privacy::Identity;
+use firstlight_engine::secrets::without_secrets;
 use firstlight_report::terminal::Report;
 use firstlight_schema::suite::Choice;
 
@@ -68,7 +69,7 @@ impl RunSettings {
                 set: args.set.into_iter().collect(),
                 extras: args.extras,
             },
-            argv: without_folders(typed),
+            argv: written_down(typed, args.redact),
             report: report(&args.length),
             python: args.python,
             destination: Destination::new(format, args.export_json, args.output)
@@ -77,10 +78,20 @@ impl RunSettings {
     }
 }
 
+/// What was typed, as it is written down.
+pub(super) fn written_down(typed: &[String], redact: bool) -> Vec<String> {
+    let words = without_folders(typed);
+    if !redact {
+        return words;
+    }
+    let identity = Identity::here();
+    words.iter().map(|word| identity.redact_word(word)).collect()
+}
+
 /// What was typed, without the folders of the machine it was typed on: the program and whatever else is
 /// a path from the root by its name. Which program and interpreter it was is told by digest and version.
 /// Values of options such as `--token` are left out.
-pub(super) fn without_folders(typed: &[String]) -> Vec<String> {
+fn without_folders(typed: &[String]) -> Vec<String> {
     let mut typed = without_secrets(typed).into_iter();
     let program = typed.next().map(|program| name_of(&program).unwrap_or(program));
     program.into_iter().chain(typed.map(|argument| without_folder(&argument))).collect()

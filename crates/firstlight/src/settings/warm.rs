@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use firstlight_engine::privacy::Identity;
+use firstlight_engine::secrets::without_keys;
 use firstlight_report::terminal::Report;
 
 use super::Destination;
-use super::run::{report, without_folders};
+use super::run::{report, written_down};
 use crate::args::{Format, WarmArgs};
 use crate::cold_suite::{plain, string, unused};
 use crate::error::Error;
@@ -47,7 +49,7 @@ impl WarmSettings {
             within: args.within,
             timeout: args.timeout,
             seed: args.seed,
-            argv: without_folders(typed),
+            argv: written_down(typed, args.redact),
             report: report(&args.length),
             python: args.python,
             destination: Destination::new(format, args.export_json, args.output)
@@ -55,8 +57,21 @@ impl WarmSettings {
         })
     }
 
+    /// The suite as it is written down: without keys, and on request without names of the machine and its
+    /// user.
+    pub(crate) fn published(&self, identity: Option<&Identity>) -> String {
+        self.text(|option| {
+            let text = without_keys(option);
+            identity.map_or(text.clone(), |identity| identity.redact_word(&text))
+        })
+    }
+
     /// The suite that measures the functions.
     pub(crate) fn suite_text(&self) -> String {
+        self.text(str::to_owned)
+    }
+
+    fn text(&self, shown: impl Fn(&str) -> String) -> String {
         let duration = |time: Duration| string(&humantime::format_duration(time).to_string());
         let (timeout, within) = (duration(self.timeout), duration(self.within));
         let Self { seed, calls, processes, .. } = self;
@@ -78,8 +93,8 @@ impl WarmSettings {
                 text,
                 "\n[[arm]]\nname = {name}\nworkload = \"measured.py\"\noptions = {{ function = {}, \
                  args = {} }}\n",
-                string(function),
-                string(&self.arguments),
+                string(&shown(function)),
+                string(&shown(&self.arguments)),
             )
             .expect("writing to a string");
         }

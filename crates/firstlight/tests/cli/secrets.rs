@@ -80,6 +80,90 @@ fn a_redacted_snapshot_has_no_names_and_says_what_it_contains() {
 }
 
 #[test]
+fn a_redacted_function_and_a_redacted_input_have_no_names() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.path().join("home/somebody");
+    fs::create_dir_all(&home).unwrap();
+    fs::write(home.join("f.py"), "def f(x):\n    return x\n").unwrap();
+    fs::write(home.join("input.txt"), "planted-input").unwrap();
+    let function = format!("{}:f", home.join("f.py").display());
+    let input = home.join("input.txt").display().to_string();
+    let key = "'hf_planted0123456789abcdefghij'";
+    let warm = ["warm", "--processes", "2", "--within", "20ms", &function, "--args", key];
+    let cold = ["cold", "--runs", "2", "--stdin", &input, "--", "grep", "planted-input"];
+    let relative = ["cold", "--runs", "2", "--", "cat", "home/somebody/f.py"];
+    for (output, arguments) in [("w", &warm[..]), ("c", &cold[..]), ("r", &relative[..])] {
+        let mut command = sandbox.firstlight();
+        command.env("HOME", &home).env("USER", "somebody");
+        // Everything after `--` belongs to the command.
+        command.args(&arguments[..3]).args(["--redact", "--output", output]).args(&arguments[3..]);
+        let finished = Finished::new(command);
+        assert_eq!(finished.code, 0, "it is started with the real path: {}", finished.stderr);
+        let text = all_text(&sandbox.path().join(output));
+        assert!(!text.contains("somebody"), "{output}");
+        assert!(!text.contains("hf_planted"), "{output}");
+        assert_eq!(firstlight(&sandbox, &["verify", output]).code, 0);
+    }
+}
+
+const SUITE: &str = "name = \"s\"\nenvironment = \"as-found\"\nregimes = [\"cold-clean\"]\n\
+                     [comparison]\nverdicts = false\n[[case]]\nname = \"c\"\n[[arm]]\nname = \"a\"\n";
+
+#[test]
+fn a_suite_that_would_publish_a_secret_is_refused_with_its_place() {
+    let login = "--extra-index-url https://me:planted@host/simple\n";
+    for (arm, file, place) in [
+        ("process = [\"true\", \"--token\", \"planted\"]", "", "the value of `--token` in arm `a`"),
+        ("process = [\"sh\", \"-c\", \"true --api-key planted\"]", "", "word 3 of the command"),
+        ("process = [\"true\"]\nvariables = { MY_TOKEN = \"planted\" }", "", "`MY_TOKEN`"),
+        ("process = [\"true\"]", "KEY = 'ghp_planted0123456789abcdef'\n", "`extra.py:2`"),
+        ("process = [\"true\"]", login, "`extra.py:2`"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file("suite/suite.toml", &format!("{SUITE}{arm}\n"));
+        sandbox.file("suite/extra.py", &format!("# {place}\n{file}"));
+        let refused = firstlight(&sandbox, &["run", "suite", "--processes", "2"]);
+        assert_eq!(refused.code, 2, "{}", refused.stderr);
+        assert!(refused.stderr.contains(place), "{}", refused.stderr);
+        assert!(refused.stderr.contains("hint: ") && !refused.stderr.contains("planted"));
+        assert!(!sandbox.path().join("runs").exists(), "nothing was written");
+    }
+}
+
+#[test]
+fn a_typed_parameter_that_is_a_secret_is_refused() {
+    let sandbox = Sandbox::new();
+    let parameters = "[parameters]\nlogin = \"none\"\nn = 1\n";
+    let suite = SUITE.replace("[comparison]", &format!("{parameters}[comparison]"));
+    sandbox.file("suite/suite.toml", &format!("{suite}process = [\"true\"]\n"));
+    let key = "login=ghp_planted0123456789";
+    let refused = firstlight(&sandbox, &["run", "suite", "--processes", "2", "--set", key]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("`--set`") && !refused.stderr.contains("planted"));
+    let kept = firstlight(&sandbox, &["run", "suite", "--processes", "2", "--set", "n=3"]);
+    assert_eq!(kept.code, 0, "{}", kept.stderr);
+}
+
+#[test]
+fn a_suite_gets_its_secret_from_a_variable_that_is_not_recorded() {
+    let sandbox = Sandbox::new();
+    let process = "process = [\"sh\", \"-c\", \"test ${#MY_TOKEN} = 9\"]";
+    sandbox.file("suite/suite.toml", &format!("{SUITE}{process}\n"));
+    let mut command = sandbox.firstlight();
+    command.env("MY_TOKEN", "sesame-77").args([
+        "run",
+        "suite",
+        "--processes",
+        "2",
+        "--output",
+        "o",
+    ]);
+    let finished = Finished::new(command);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert!(!all_text(&sandbox.path().join("o")).contains("sesame-77"));
+}
+
+#[test]
 fn nothing_is_signed_that_does_not_verify() {
     let sandbox = Sandbox::new();
     let folder = measured(&sandbox);
