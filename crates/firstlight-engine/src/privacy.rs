@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use firstlight_schema::reading::RawRecord;
 use firstlight_schema::snapshot::{Privacy, RAW, SCHEMAS};
 use firstlight_schema::variables;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::EngineError;
 use crate::secrets::REDACTED;
@@ -49,13 +51,20 @@ impl Identity {
         let mut record = record.clone();
         record.sample.streams.stdout_tail.clear();
         record.sample.streams.stderr_tail.clear();
-        let mut text = serde_json::to_string(&record).expect("raw readings have only plain fields");
+        // The names of cases and arms are the suite's, whoever is called the same.
+        let subject = record.subject.take();
+        RawRecord { subject, ..self.redact_document(record) }
+    }
+
+    /// The document without the names of the machine, its user and its folders.
+    pub fn redact_document<T: Serialize + DeserializeOwned>(&self, document: T) -> T {
+        let mut text = serde_json::to_string(&document).expect("documents have only plain fields");
         for (found, instead) in self.names() {
             let quoted = serde_json::to_string(found).expect("a text is a value");
             text = replaced(&text, quoted.trim_matches('"'), instead);
         }
-        // A name that is also a word of the protocol cannot be taken out.
-        serde_json::from_str(&text).unwrap_or(record)
+        // A name that is also a word of the format cannot be taken out.
+        serde_json::from_str(&text).unwrap_or(document)
     }
 
     /// A word of a command without the names of the machine, its user and its folders.

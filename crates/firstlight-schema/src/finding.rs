@@ -156,7 +156,7 @@ findings! {
         "the process wrote an invalid or truncated message, or did not answer",
         None;
     Paused, "paused",
-        "the machine slept or the process was stopped while it was measured, so its times contain the pause",
+        "the machine slept, or the process or one that it started was stopped, so its times contain the pause",
         Some("measure again, and keep the machine awake");
     ChannelClosed, "channel-closed",
         "the process stopped reporting before it ended, so its last phases may be missing",

@@ -9,6 +9,8 @@ use firstlight_schema::cache::{CachePolicy, Layer, LayerReading, Policy};
 use firstlight_schema::message::{Message, Request};
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::reading::{Outcome, RawRecord, RawSample, SampleRole, Subject};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::EngineError;
 use crate::cache::{PageCache, Scratch};
@@ -139,6 +141,14 @@ impl<'a> Session<'a> {
     /// Removes names of the machine and its user from later records.
     pub fn redact(&mut self, identity: Identity) {
         self.redacts = Some(identity);
+    }
+
+    /// A document as it may be published.
+    pub fn published<T: Serialize + DeserializeOwned>(&self, document: T) -> T {
+        match &self.redacts {
+            Some(identity) => identity.redact_document(document),
+            None => document,
+        }
     }
 
     /// Whether the next process was taken before.

@@ -253,7 +253,7 @@ fn traced(
     let recorder =
         Recorder { plan, hooks: &session.hooks, folder: folder.path(), limits: &limits, interrupt };
     let traced = match recorder.case(case, printer) {
-        Ok(traced) => traced,
+        Ok(traced) => published(traced, session),
         Err(Error::Engine(EngineError::Interrupted)) => return Ok(Recording::NotAsked),
         // What was measured stands without it.
         Err(error) => {
@@ -263,6 +263,17 @@ fn traced(
     };
     write_whole(&session.store.path().join(TRACE), &(serde_json::to_string(&traced)? + "\n"))?;
     Ok(Recording::Made(Box::new(traced)))
+}
+
+/// The recording as it may be published. The names of cases and arms are the suite's, whoever is called the
+/// same.
+fn published(traced: SuiteTraceDocument, session: &Session<'_>) -> SuiteTraceDocument {
+    let mut shown = session.published(traced.clone());
+    for (shown, arm) in shown.arms.iter_mut().zip(traced.arms) {
+        shown.arm = arm.arm;
+    }
+    (shown.suite, shown.case, shown.reference) = (traced.suite, traced.case, traced.reference);
+    shown
 }
 
 fn exit(document: &RunDocument, interrupted: bool) -> Exit {
