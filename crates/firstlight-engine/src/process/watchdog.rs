@@ -73,7 +73,9 @@ pub fn watch_over(mark: &str) {
         let mut left = 1;
         for _ in 0..MOST_ROUNDS {
             let frozen = freeze(mark);
-            frozen.iter().for_each(|process| process.signal(Signal::KILL));
+            for process in &frozen {
+                process.signal(Signal::KILL);
+            }
             left = if frozen.is_empty() { left - 1 } else { QUIET_ROUNDS };
             if left == 0 {
                 break;
@@ -95,7 +97,9 @@ fn freeze(mark: u64) -> BTreeSet<marks::Process> {
         if fresh.is_empty() {
             break;
         }
-        fresh.iter().for_each(|process| process.signal(Signal::STOP));
+        for process in &fresh {
+            process.signal(Signal::STOP);
+        }
         frozen.extend(fresh);
     }
     frozen
