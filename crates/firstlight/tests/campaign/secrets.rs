@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::stage::{Stage, expect};
+use super::random::Random;
+use super::stage::{Place, Stage, expect};
 use super::{Row, Size};
 
 const NAMES: [&str; 8] = [
@@ -19,10 +20,16 @@ const NAMES: [&str; 8] = [
 const OPTIONS: [&str; 6] =
     ["--token", "--api-key", "--password", "--auth-token", "--client-secret", "--hf_token"];
 
+const SUITE: &str = "name = \"s\"\nregimes = [\"cold-clean\"]\n[comparison]\nverdicts = false\n\
+                     [[case]]\nname = \"c\"\n[[arm]]\nname = \"a\"\n";
+
 pub(super) fn secrets(stage: &Stage<'_>, size: Size) -> Row {
     stage.cases(size.secrets, |number, random| {
         let place = stage.place();
         let secret = format!("planted-{number}-{:x}", random.next());
+        if random.below(3) == 0 {
+            return in_suite(&place, stage, random, &secret);
+        }
         let mut command = place.command(&stage.programs.firstlight);
         command.env(random.pick(&NAMES), &secret);
         command.args([
@@ -48,6 +55,33 @@ pub(super) fn secrets(stage: &Stage<'_>, size: Size) -> Row {
             Some(file) => Err(format!("{option}: the secret is in {file}")),
         }
     })
+}
+
+/// A suite that holds a secret is refused, and the secret is not repeated.
+fn in_suite(
+    place: &Place<'_>,
+    stage: &Stage<'_>,
+    random: &mut Random,
+    secret: &str,
+) -> Result<(), String> {
+    let (option, name) =
+        (random.pick(&OPTIONS), random.pick(&["HF_TOKEN", "MY_SECRET", "API_KEY"]));
+    let arm = match random.below(4) {
+        0 => format!("process = [\"true\", \"{option}\", \"{secret}\"]\n"),
+        1 => format!("process = [\"sh\", \"-c\", \"true {option} {secret}\"]\n"),
+        2 => format!("process = [\"true\", \"{option}={secret}\"]\n"),
+        _ => format!("process = [\"true\"]\nvariables = {{ {name} = \"{secret}\" }}\n"),
+    };
+    let folder = place.path().join("suite");
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    fs::write(folder.join("suite.toml"), format!("{SUITE}{arm}")).map_err(|e| e.to_string())?;
+    let mut command = place.command(&stage.programs.firstlight);
+    let ended = place.end(command.args(["run", "suite", "--processes", "2", "--output", "run"]))?;
+    expect(&ended, &[2])?;
+    if ended.text.contains(secret) || place.path().join("run").exists() {
+        return Err(format!("{arm}: the secret was not kept"));
+    }
+    Ok(())
 }
 
 fn holder(folder: &Path, secret: &str) -> Option<String> {

@@ -17,7 +17,11 @@ pub(super) fn signals(stage: &Stage<'_>, size: Size) -> Row {
         let mark = format!("0.0{}{number}", stage.seed % 1000 + 1000);
         let mut command = place.command(&stage.programs.firstlight);
         command.args(["cold", "--runs", "200", "--output", "run", "--", "bash", "-c"]);
-        command.arg(format!("setsid sleep {mark} & sleep {mark}"));
+        // One that has left its session, its environment and its parent, and would sleep on.
+        let daemon = format!("6{}.{number}", stage.seed % 1000 + 1000);
+        let script =
+            format!("(env -i setsid sleep {daemon} &); setsid sleep {mark} & sleep {mark}");
+        command.arg(script);
         let mut child = place.start(&mut command);
         let signal = random.pick(&SIGNALS);
         let pid = child.id().to_string();
@@ -43,6 +47,7 @@ pub(super) fn signals(stage: &Stage<'_>, size: Size) -> Row {
                 return Err(format!("{signal}: {} samples are lost", all - whole));
             }
         }
-        place.is_clear(&mark)
+        place.is_clear(&mark)?;
+        place.is_clear(&daemon)
     })
 }
