@@ -14,6 +14,8 @@ use crate::EngineError;
 pub const NO_SIGNATURE: &str = "there is no signature";
 const UNTRUSTED: &str = "untrusted comment: ";
 const OUR_COMMENT: &str = "signature of a firstlight snapshot";
+/// 64 bytes in base 64.
+const SECOND_LENGTH: usize = 88;
 const MINISIGN_COMMENT: &str = "signature from minisign secret key";
 
 /// Signs a sealed folder's manifest with a secret key of minisign's; asks for its password if it
@@ -83,6 +85,11 @@ fn parse(text: &str) -> Result<SignatureBox, String> {
     {
         return Err("its untrusted comment is not the usual one".to_owned());
     }
+    // A byte more than the 64 of the second signature fits into its padding, and nobody would look at it.
+    let second = text.lines().nth(3).unwrap_or_default();
+    if second.len() != SECOND_LENGTH || !second.ends_with("==") {
+        return Err("its second signature has another length".to_owned());
+    }
     if signature.to_string().trim_end_matches('\n') != text.trim_end_matches('\n')
         || text.len() > text.trim_end_matches('\n').len() + 1
     {
@@ -100,4 +107,39 @@ fn public_key(key: &str) -> Result<PublicKey, EngineError> {
     }
     let text = fs::read_to_string(path).map_err(EngineError::file("read", path))?;
     PublicKeyBox::from_string(&text).and_then(PublicKeyBox::into_public_key).map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use minisign::KeyPair;
+
+    use super::*;
+
+    #[test]
+    fn every_other_byte_in_the_signature_is_found() {
+        let KeyPair { pk, sk } = KeyPair::generate_unencrypted_keypair().unwrap();
+        let manifest = b"{}".to_vec();
+        let comment = Some("firstlight snapshot sha256:00");
+        let reader = Cursor::new(manifest.clone());
+        let made = minisign::sign(None, &sk, reader, comment, Some(OUR_COMMENT)).unwrap();
+        let text = made.into_string().into_bytes();
+        let outcome = |signature: &[u8]| {
+            let mut files = Files::default();
+            files.put(MANIFEST, manifest.clone());
+            files.put(SIGNATURE, signature.to_vec());
+            check_signature(&files, Some(&pk.to_base64())).unwrap().outcome
+        };
+        assert_eq!(outcome(&text), RuleOutcome::Pass);
+        let mut missed = Vec::new();
+        for at in 0..text.len() {
+            for byte in (b' '..=b'~').chain(*b"\n\r\0").filter(|&byte| byte != text[at]) {
+                let mut changed = text.clone();
+                changed[at] = byte;
+                if outcome(&changed) == RuleOutcome::Pass {
+                    missed.push((at, text[at] as char, byte as char));
+                }
+            }
+        }
+        assert_eq!(missed, []);
+    }
 }
