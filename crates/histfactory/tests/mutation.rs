@@ -161,11 +161,11 @@ fn a_damaged_document_is_refused_or_gives_numbers() {
     assert!(accepted > 0, "some damage is harmless");
 }
 
-/// Found by long runs: slopes that are infinite or no number, and a model without a parameter that is
-/// shared between bins.
+/// Found by long runs: slopes that are infinite or no number, a model without a parameter that is shared
+/// between bins, and a factor that was used after its renewal had failed.
 #[test]
 fn documents_that_were_once_presented_as_results_are_not() {
-    for seed in [100_037_641, 200_119_460, 300_018_500, 400_013_870] {
+    for seed in [180_345, 100_037_641, 200_119_460, 300_018_500, 400_013_870] {
         let document = damaged_document(seed, &mut Pcg64Mcg::seed_from_u64(seed));
         assert_eq!(used(document.to_string().as_bytes()), Some(true), "seed {seed}: it is a model");
     }

@@ -295,7 +295,11 @@ impl<'a> Fitter<'a> {
                         pace.stumble();
                     }
                 }
-                Some(Step::Refused) | None if matrix == Matrix::Held => pace.stumble(),
+                refused @ (Some(Step::Refused) | None) if matrix == Matrix::Held => {
+                    // A factorisation that fails destroys the one that was held.
+                    factorised &= refused.is_some();
+                    pace.stumble();
+                }
                 refused @ (Some(Step::Refused) | None) => {
                     // Without a step there is no factorisation to measure the distance with.
                     factorised &= refused.is_some();
@@ -401,6 +405,7 @@ impl<'a> Fitter<'a> {
         while !self.system.factorise(layout, &self.curvature, &state.moving, *damping) {
             *damping = (*damping * 10.0).max(1e-6);
             if *damping > MOST_DAMPING {
+                self.factored.fill(false);
                 return false;
             }
         }
