@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tempfile::{Builder, TempDir};
@@ -38,6 +38,28 @@ impl PrivateFolder {
     }
 }
 
+impl Drop for PrivateFolder {
+    fn drop(&mut self) {
+        empty(self.root.path());
+    }
+}
+
+/// Removes what is in the folder, the lock last: without a lock nobody would know that a folder which was
+/// only half removed is stale.
+fn empty(folder: &Path) {
+    for path in lock_last(folder) {
+        let is_folder = fs::symlink_metadata(&path).is_ok_and(|known| known.is_dir());
+        let _ = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+    }
+}
+
+fn lock_last(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort_by_key(|path| path.ends_with(LOCK));
+    paths
+}
+
 /// Removes the folders of this user that no running firstlight holds.
 pub(crate) fn remove_stale_scratch() {
     let user = rustix::process::geteuid().as_raw();
@@ -45,6 +67,7 @@ pub(crate) fn remove_stale_scratch() {
         let ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
         let Ok(known) = fs::symlink_metadata(entry.path()) else { continue };
         if ours && known.is_dir() && known.uid() == user && is_stale(&entry.path(), &known) {
+            empty(&entry.path());
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -64,11 +87,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_lock_of_a_folder_is_removed_last() {
+        let folder = PrivateFolder::new().unwrap();
+        for name in ["a", "z", "c"] {
+            fs::create_dir_all(folder.path().join(name).join("below")).unwrap();
+        }
+        assert!(lock_last(folder.path()).last().unwrap().ends_with(LOCK));
+        let path = folder.path().to_owned();
+        drop(folder);
+        assert!(!path.exists());
+    }
+
+    #[test]
     fn a_folder_is_private_stays_while_it_is_used_and_goes_when_its_user_was_killed() {
         let used = PrivateFolder::new().unwrap();
         assert_eq!(fs::metadata(used.path()).unwrap().permissions().mode() & 0o777, 0o700);
-        let PrivateFolder { root, _lock: lock } = PrivateFolder::new().unwrap();
-        let left = root.keep();
+        // Whoever was killed has left a folder, and nobody holds its lock.
+        let left = used.path().with_extension("killed");
+        fs::create_dir(&left).unwrap();
+        let lock = File::create(left.join(LOCK)).unwrap();
+        lock.lock().unwrap();
         remove_stale_scratch();
         assert!(used.path().is_dir() && left.is_dir(), "both are held");
         drop(lock);
