@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._channel import Channel
+    from ._recompile import NoRecompile
 
-__all__ = ["Case", "Workload", "mark"]
+__all__ = ["Case", "Workload", "assert_no_recompile", "mark"]
 __version__ = "0.1.0"
 
 # The one channel of this process; None when firstlight is not measuring it.
@@ -25,6 +26,32 @@ def mark(name: str) -> None:
     """
     if _current is not None:
         _current.mark(name)
+
+
+def assert_no_recompile(*functions: str) -> "NoRecompile":
+    """A ``with`` block in which JAX, torch.compile and Numba may compile nothing.
+
+    If they do, the block raises an ``AssertionError`` with the function, the shapes and the cause.
+    With names, only the functions of these names count.
+    """
+    from ._recompile import NoRecompile
+
+    return NoRecompile(functions)
+
+
+def __getattr__(name: str) -> "Any":
+    if name == "Recompiled":
+        from ._recorder import Recompiled
+
+        return Recompiled
+    raise AttributeError("module 'firstlight' has no attribute '%s'" % name)
+
+
+def load_ipython_extension(shell: "Any") -> None:
+    """``%load_ext firstlight``: the cell magics ``%%cold`` and ``%%warm``."""
+    from .notebook import Magics
+
+    shell.register_magics(Magics(shell))
 
 
 class Case:

@@ -1,0 +1,53 @@
+"""Finds and runs the program ``firstlight``, for what this process cannot measure in itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAME = "firstlight"
+HINT = "hint: install it into this environment with `pip install firstlight`, or put it on PATH"
+
+
+class BinaryError(RuntimeError):
+    """The program is missing, or it failed."""
+
+
+def find() -> str:
+    """The program beside this interpreter, or else the first one on the path."""
+    import sysconfig
+
+    folders = [os.path.dirname(sys.executable or ""), sysconfig.get_path("scripts") or ""]
+    for folder in folders:
+        path = os.path.join(folder, NAME)
+        if folder and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    found = shutil.which(NAME)
+    if found is None:
+        searched = " and ".join(dict.fromkeys(folder for folder in folders if folder))
+        raise BinaryError(
+            "cannot find the program `%s` in %s or on PATH\n\n%s" % (NAME, searched, HINT)
+        )
+    return found
+
+
+def run(
+    arguments: Sequence[str], codes: Sequence[int] = (0,), folder: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs the program; an exit code that is not among ``codes`` is an error with its stderr."""
+    command = [find(), "--color", "never", "--quiet", *arguments]
+    finished = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=folder
+    )
+    if finished.returncode not in codes:
+        raise BinaryError(
+            "`firstlight %s` exited with code %d\n\n%s"
+            % (arguments[0], finished.returncode, finished.stderr.strip())
+        )
+    return finished

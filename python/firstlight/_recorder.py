@@ -1,0 +1,204 @@
+"""Records what the frameworks of this very process compile, for tests and notebooks.
+
+The adapters are those of measured processes. Here they write to memory, and only while somebody
+listens. They are attached at the first use and stay: they are called when something is compiled,
+never when a compiled function is called.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from ._channel import Channel, Memory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+# The module whose arrival means that a framework is there, and its adapter.
+ADAPTERS = (
+    ("jax", "jax"),
+    ("torch", "torch"),
+    ("torch._dynamo.utils", "dynamo"),
+    ("numba", "numba"),
+)
+COMPILING = ("trace", "lower", "compile", "cache-read", "cache-write")
+SHOWN_PROGRAMS = 8
+
+
+class Recompiled(AssertionError):
+    """Something was compiled where nothing may be; ``programs`` lists it."""
+
+    def __init__(self, message: str, programs: list[Program]) -> None:
+        super().__init__(message)
+        self.programs = programs
+
+
+Recompiled.__module__ = "firstlight"
+
+
+class _NoMemory(Memory):
+    """Reads no memory: to reset the kernel's high-water mark is not ours to do in a test."""
+
+    def __init__(self) -> None:
+        self.devices = []
+
+    def enter(self) -> None:
+        pass
+
+    def leave(self, phase: str, at: int) -> str:
+        return ""
+
+
+class Recorder(Channel):
+    """A channel whose lines go to every open recording, and otherwise nowhere."""
+
+    __slots__ = ("attached", "failures", "recordings")
+
+    def __init__(self) -> None:
+        super().__init__(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
+        if self.memory._status >= 0:
+            os.close(self.memory._status)
+        self.memory = _NoMemory()
+        self.recordings: list[list[str]] = []
+        self.attached: set[str] = set()
+        # Adapters that do not work with this version of their framework.
+        self.failures: list[str] = []
+        os.register_at_fork(after_in_child=self.forget)
+
+    def forget(self) -> None:
+        self.recordings = []
+
+    def write(self, lines: str) -> None:
+        for recording in self.recordings:
+            recording.append(lines)
+
+    def event(self, kind: str, at: int | None = None, **fields: object) -> None:
+        if kind == "adapter-failed":
+            self.failures.append("%s: %s" % (fields["adapter"], fields["error"]))
+        super().event(kind, at, **fields)
+
+    def attach(self) -> list[str]:
+        """Attaches the adapters of all frameworks that arrived since; returns their modules."""
+        arrived = [pair for pair in ADAPTERS if pair[0] in sys.modules]
+        arrived = [pair for pair in arrived if pair[1] not in self.attached]
+        for _, name in arrived:
+            self.attached.add(name)
+            adapter: Any = __import__("firstlight.adapters." + name, fromlist=["install"])
+            try:
+                adapter.install(self)
+            except Exception as error:  # another version of the framework
+                self.event("adapter-failed", adapter=name, error=repr(error))
+        return [module for module, _ in arrived]
+
+
+_recorder: Recorder | None = None
+
+
+def recorder() -> Recorder:
+    """The recorder of this process, with an adapter for every framework that is imported."""
+    global _recorder
+    if _recorder is None:
+        _recorder = Recorder()
+    _recorder.attach()
+    return _recorder
+
+
+class Recording:
+    """The messages between its beginning and its end."""
+
+    def __init__(self) -> None:
+        self.recorder = recorder()
+        self._lines: list[str] = []
+        self.recorder.recordings.append(self._lines)
+
+    def stop(self) -> None:
+        # By identity: another recording may have the same lines.
+        left = [lines for lines in self.recorder.recordings if lines is not self._lines]
+        self.recorder.recordings = left
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        for lines in list(self._lines):
+            for line in lines.splitlines():
+                yield json.loads(line)
+
+
+class Program:
+    """One compiled program: its function, the shapes and the cause."""
+
+    def __init__(self, label: str | None, detail: dict[str, Any], end: int) -> None:
+        name = str(detail.get("function") or label or "?")
+        # As JAX names the program of a function.
+        self.function = name[4:-1] if name.startswith("jit(") and name.endswith(")") else name
+        self.framework = detail.get("framework")
+        self.signature: str | None = detail.get("signature")
+        self.cause: str | None = detail.get("cause")
+        self.cache: str | None = detail.get("cache")
+        self.end = end
+        source: str | None = detail.get("source")
+        # Where our own loop calls the function itself, the line says nothing about the user's code.
+        ours = source is not None and source.partition(":")[0].rpartition("/")[2] in OWN_FILES
+        self.source = None if ours else source
+
+    def lines(self) -> list[str]:
+        """The function with its shapes, the cause, and the line that calls or defines it."""
+        lines = ["%s(%s)" % (self.function, self.signature or "")]
+        lines.append("  cause: " + (self.cause or "no earlier program of it was recorded"))
+        if self.source:
+            place = "called from" if self.framework == "jax" else "defined in"
+            lines.append("  %s %s" % (place, self.source))
+        return lines
+
+
+OWN_FILES = ("runner.py", "_measure.py", "_recorder.py")
+
+
+def programs(messages: Iterable[dict[str, Any]]) -> list[Program]:
+    """The programs whose compilation ended in these messages, in order."""
+    return [
+        Program(message.get("label"), message["detail"], message["at"])
+        for message in messages
+        if message["type"] == "phase" and message["edge"] == "end" and message.get("detail")
+    ]
+
+
+def stretches(messages: Iterable[dict[str, Any]]) -> list[tuple[str, int, int]]:
+    """What was traced, lowered or compiled: label, begin and end."""
+    found = []
+    open_: dict[int, list[tuple[str, str, int]]] = {}
+    for message in messages:
+        if message["type"] != "phase" or message["name"] not in COMPILING:
+            continue
+        name, thread = message["name"], open_.setdefault(message["thread"], [])
+        if message["edge"] == "begin":
+            thread.append((name, message.get("label") or name, message["at"]))
+            continue
+        while thread:
+            begun, label, at = thread.pop()
+            if begun == name:
+                found.append((label, at, message["at"]))
+                break
+    return found
+
+
+def covered(spans: Iterable[tuple[str, int, int]]) -> int:
+    """Nanoseconds that the stretches last together; they may nest and overlap."""
+    total, until = 0, 0
+    for _, begin, end in sorted(spans, key=lambda span: span[1]):
+        total += max(0, end - max(begin, until))
+        until = max(until, end)
+    return total
+
+
+def listed(found: list[Program]) -> str:
+    lines = ["  " + line for program in found[:SHOWN_PROGRAMS] for line in program.lines()]
+    if len(found) > SHOWN_PROGRAMS:
+        lines.append("  … %d more" % (len(found) - SHOWN_PROGRAMS))
+    return "\n".join(lines)
+
+
+def counted(count: int, noun: str) -> str:
+    return "%d %s%s" % (count, noun, "" if count == 1 else "s")
