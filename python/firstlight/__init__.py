@@ -49,9 +49,9 @@ def __getattr__(name: str) -> "Any":
 
 def load_ipython_extension(shell: "Any") -> None:
     """``%load_ext firstlight``: the cell magics ``%%cold`` and ``%%warm``."""
-    from .notebook import Magics
+    from . import notebook
 
-    shell.register_magics(Magics(shell))
+    notebook.load(shell)
 
 
 class Case:

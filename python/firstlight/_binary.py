@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 NAME = "firstlight"
 HINT = "hint: install it into this environment with `pip install firstlight`, or put it on PATH"
@@ -38,16 +39,35 @@ def find() -> str:
 
 
 def run(
-    arguments: Sequence[str], codes: Sequence[int] = (0,), folder: str | None = None
+    arguments: Sequence[str],
+    codes: Sequence[int] = (0,),
+    folder: str | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs the program; an exit code that is not among ``codes`` is an error with its stderr."""
     command = [find(), "--color", "never", "--quiet", *arguments]
-    finished = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=folder
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        cwd=folder,
+        env={**os.environ, **(variables or {})},
     )
-    if finished.returncode not in codes:
+    try:
+        output, errors = process.communicate()
+    except KeyboardInterrupt:
+        # It keeps what it has measured, and ends the process that it measures.
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        raise
+    if process.returncode not in codes:
+        told = errors.strip()
+        if told.startswith("error: "):
+            raise BinaryError("firstlight %s: %s" % (arguments[0], told[len("error: ") :]))
         raise BinaryError(
-            "`firstlight %s` exited with code %d\n\n%s"
-            % (arguments[0], finished.returncode, finished.stderr.strip())
+            "`firstlight %s` exited with code %d\n\n%s" % (arguments[0], process.returncode, told)
         )
-    return finished
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
