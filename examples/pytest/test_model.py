@@ -11,7 +11,7 @@ def batch(size):
 
 
 def test_a_step_is_compiled_once(firstlight):
-    weights, loss = firstlight(step, np.ones(8, np.float32), batch(64))
+    _, loss = firstlight(step, np.ones(8, np.float32), batch(64))
     assert loss > 0
 
 

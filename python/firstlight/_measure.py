@@ -178,9 +178,7 @@ def _read(measured: Measurement, messages: list[dict[str, Any]], loaded: list[st
         return
     open_, close = window[0][0], window[-1][1]
     inside = [span for span in stretches(messages) if span[1] <= close and span[2] >= open_]
-    measured.programs = [
-        program for program in programs(messages) if open_ <= program.end <= close
-    ]
+    measured.programs = [program for program in programs(messages) if open_ <= program.end <= close]
     measured.compiling_ns = covered(inside)
     if inside:
         measured.findings.append(_compiled(measured, [label for label, _, _ in inside]))

@@ -90,7 +90,8 @@ def _bar(rows: Sequence[dict[str, Any]]) -> str:
         wide = row["mean-ns"] / whole * WIDTH
         if wide > 0:
             drawn.append(
-                '<rect x="%.1f" y="0" width="%.1f" height="20" fill="%s"><title>%s %s</title></rect>'
+                '<rect x="%.1f" y="0" width="%.1f" height="20" fill="%s">'
+                "<title>%s %s</title></rect>"
                 % (place, wide, _colour(row["name"]), escape(row["name"]), duration(row["mean-ns"]))
             )
         place += wide

@@ -80,10 +80,10 @@ def _shortened(text: str, size: int) -> str:
 def wrapped(text: str, size: int) -> list[str]:
     """The text in lines of at most that size."""
     lines = [""]
-    for word in text.split():
-        while len(word) > size:
-            lines.append(word[:size])
-            word = word[size:]
+    words = [
+        word[start : start + size] for word in text.split() for start in range(0, len(word), size)
+    ]
+    for word in words:
         joined = (lines[-1] + " " + word).strip()
         if len(joined) <= size:
             lines[-1] = joined

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OPTIONS = ("runs", "cache", "timeout", "at_most")
 # Exit codes of `firstlight cold` after which there is a result: all well, a process failed.
 TELLING = (0, 5)
-LITERALS = (bool, int, float, complex, str, bytes, type(None))
+LITERALS = (bool, int, complex, str, bytes, type(None))
 SHOWN_LINES = 20
 
 
@@ -109,7 +109,7 @@ spec.loader.exec_module(module)
 
 def is_literal(value: object) -> bool:
     """Whether ``repr`` of the value is Python source for the same value."""
-    if isinstance(value, float):
+    if type(value) is float:
         return value - value == 0.0
     if isinstance(value, (list, tuple, set)) and type(value) in (list, tuple, set):
         return bool(value or type(value) is not set) and all(map(is_literal, value))

@@ -66,7 +66,10 @@ def _measure_again(session: Session) -> None:
     if not tests or int(session.processes) == 1:
         return
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
-    command += ["--rootdir=%s" % config.rootpath, "--import-mode=%s" % config.getoption("importmode")]
+    command += [
+        "--rootdir=%s" % config.rootpath,
+        "--import-mode=%s" % config.getoption("importmode"),
+    ]
     if config.inipath is not None:
         command += ["-c", str(config.inipath)]
     for plugin in config.getoption("plugins") or ():

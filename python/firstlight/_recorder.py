@@ -194,9 +194,17 @@ def covered(spans: Iterable[tuple[str, int, int]]) -> int:
 
 
 def listed(found: list[Program]) -> str:
-    lines = ["  " + line for program in found[:SHOWN_PROGRAMS] for line in program.lines()]
-    if len(found) > SHOWN_PROGRAMS:
-        lines.append("  … %d more" % (len(found) - SHOWN_PROGRAMS))
+    """The programs with shapes and causes; those that differ in nothing are shown once."""
+    groups: dict[tuple[str, ...], int] = {}
+    for program in found:
+        key = tuple(program.lines())
+        groups[key] = groups.get(key, 0) + 1
+    lines = []
+    for (head, *rest), count in list(groups.items())[:SHOWN_PROGRAMS]:
+        times = ", %d times" % count if count > 1 else ""
+        lines += ["  %s%s" % (head, times), *("  " + line for line in rest)]
+    if len(groups) > SHOWN_PROGRAMS:
+        lines.append("  … %d more" % (len(groups) - SHOWN_PROGRAMS))
     return "\n".join(lines)
 
 

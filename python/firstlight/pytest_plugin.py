@@ -148,6 +148,15 @@ def _record(test: str, measured: Measurement) -> Record:
     }
 
 
+def _is_margin(text: str) -> bool:
+    percent = text.strip().endswith("%")
+    try:
+        value = float(text.strip().rstrip("%"))
+    except ValueError:
+        return False
+    return 0 < value < (100 if percent else 1)
+
+
 class Session:
     """The measurements of one pytest session, which are stored, compared and shown at its end."""
 
@@ -174,6 +183,10 @@ class Session:
         if not self.processes.isdigit() or int(self.processes) < 1:
             raise pytest.UsageError(
                 "--firstlight-processes expects a number above zero, got `%s`" % self.processes
+            )
+        if not _is_margin(self.margin):
+            raise pytest.UsageError(
+                "invalid margin `%s`: expected a fraction such as 2%% or 0.02" % self.margin
             )
         if self.is_worker or self.readings is not None:
             self.save = self.against = None
@@ -246,7 +259,6 @@ class Session:
             from . import _pytest_runs
 
             width = self.config.get_terminal_writer().fullwidth
-            terminalreporter.section("firstlight")
+            terminalreporter.write_sep("=", "firstlight")
             for line in _pytest_runs.summary(self, width):
                 terminalreporter.write_line(line)
-
