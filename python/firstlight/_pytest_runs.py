@@ -81,23 +81,32 @@ def _measure_again(session: Session) -> None:
     with tempfile.TemporaryDirectory(prefix="firstlight-") as folder:
         for process in range(2, int(session.processes) + 1):
             readings = os.path.join(folder, "%d.jsonl" % process)
+            _say(session, "firstlight: process %d of %s" % (process, session.processes))
+            output = b""
             try:
-                subprocess.run(
+                output = subprocess.run(
                     [*command, "--firstlight-readings=" + readings],
                     env=environment,
                     cwd=config.invocation_params.dir,
                     stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
                     check=False,
-                )
+                ).stdout
             finally:
-                _take(session, readings, process)
+                _take(session, readings, process, output.decode(errors="replace"))
 
 
-def _take(session: Session, readings: str, process: int) -> None:
+def _say(session: Session, text: str) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter.write_line(text)
+
+
+def _take(session: Session, readings: str, process: int, output: str) -> None:
     if not os.path.exists(readings):
-        session.problems.append("process %d measured nothing" % process)
+        last = output.strip().rpartition("\n")[2] or "no output"
+        session.problems.append("process %d measured nothing: %s" % (process, last))
         return
     with open(readings, encoding="utf-8") as file:
         for line in file:

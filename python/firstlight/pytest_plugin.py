@@ -25,6 +25,8 @@ FIXTURE = "firstlight"
 # The attribute of a report that carries the measurements of a worker to the main process.
 CARRIED = "firstlight_records"
 OPTIONS = ("calls", "warm_up", "within", "sync")
+# A parametrised test may have any name; `firstlight import` accepts four times as much.
+LONGEST_NAME = 1000
 Record = dict[str, Any]
 
 
@@ -207,7 +209,7 @@ class Session:
         record.setdefault("process", 1)
         earlier = sum(known["test"] == record["test"] for known in self.records)
         suffix = " #%d" % (earlier + 1) if earlier else ""
-        record.setdefault("name", " ".join((record["test"] + suffix).split()))
+        record.setdefault("name", " ".join(record["test"].split())[:LONGEST_NAME] + suffix)
         self.records.append(record)
         if self.is_worker:
             self._unsent.append(record)

@@ -13,7 +13,7 @@ from conftest import ROOT
 from IPython.core.interactiveshell import InteractiveShell
 
 import firstlight
-from firstlight import _notebook_html, notebook
+from firstlight import _notebook_html, notebook, protocol
 
 
 @pytest.fixture
@@ -161,6 +161,7 @@ def test_every_colour_can_be_seen_on_a_light_and_on_a_dark_page() -> None:
         dark, light = sorted((luminance(one), luminance(other)))
         return (light + 0.05) / (dark + 0.05)
 
+    assert set(_notebook_html.COLOURS) == set(protocol.PHASES)
     for colour in {*_notebook_html.COLOURS.values(), _notebook_html.BAD}:
         assert contrast(colour, "#ffffff") >= 3 and contrast(colour, "#111111") >= 3, colour
 

@@ -111,6 +111,22 @@ def test_a_recompilation_raises_with_function_shapes_and_cause() -> None:
     assert isinstance(raised.value, AssertionError)
 
 
+def test_numba_is_watched_too() -> None:
+    import numba
+
+    @numba.njit  # type: ignore[untyped-decorator]
+    def triple(x: Any) -> Any:
+        return x * 3
+
+    triple(1)
+    with firstlight.assert_no_recompile():
+        triple(2)
+    with pytest.raises(firstlight.Recompiled) as raised, firstlight.assert_no_recompile():
+        triple(2.0)
+    [program] = raised.value.programs
+    assert (program.function, program.signature) == ("triple", "float64")
+
+
 def test_an_error_in_the_block_is_not_hidden_by_a_recompilation() -> None:
     import jax
 
