@@ -79,6 +79,7 @@ def _measure_again(session: Session) -> None:
     command += ["%s/%s" % (config.rootpath, test) for test in dict.fromkeys(tests)]
     environment = {k: v for k, v in os.environ.items() if k != "PYTEST_ADDOPTS"}
     with tempfile.TemporaryDirectory(prefix="firstlight-") as folder:
+        _say(session, "")  # behind the line of progress
         for process in range(2, int(session.processes) + 1):
             readings = os.path.join(folder, "%d.jsonl" % process)
             _say(session, "firstlight: process %d of %s" % (process, session.processes))
