@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from ._channel import Channel
     from ._recompile import NoRecompile
+    from ._recorder import Recompiled as Recompiled
 
 __all__ = ["Case", "Workload", "assert_no_recompile", "mark"]
 __version__ = "0.1.0"

@@ -233,9 +233,9 @@ def _findings(records: list[Record]) -> list[str]:
         texts.append("the measurement was not completed")
     found: dict[str, list[str]] = {}
     for record in records:
-        told = {name: text for name, text, _ in reversed(record["findings"])}
-        for name, text in told.items():
-            found.setdefault(name, []).append(text)
+        for name in dict.fromkeys(name for name, _, _ in record["findings"]):
+            texts_of_name = [text for other, text, _ in record["findings"] if other == name]
+            found.setdefault(name, []).append("; ".join(texts_of_name))
     for name, of_name in found.items():
         where = " in %d of %d processes" % (len(of_name), len(records)) if len(records) > 1 else ""
         texts.append("%s (%s%s)" % (of_name[0], name, where))

@@ -56,7 +56,7 @@ class _NoMemory(Memory):
 class Recorder(Channel):
     """A channel whose lines go to every open recording, and otherwise nowhere."""
 
-    __slots__ = ("attached", "failures", "recordings")
+    __slots__ = ("attached", "attaching", "failures", "gaps", "recordings")
 
     def __init__(self) -> None:
         super().__init__(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
@@ -65,8 +65,11 @@ class Recorder(Channel):
         self.memory = _NoMemory()
         self.recordings: list[list[str]] = []
         self.attached: set[str] = set()
-        # Adapters that do not work with this version of their framework.
+        self.attaching = False
+        # Adapters that do not see what their framework compiles.
         self.failures: list[str] = []
+        # Adapters that see it, but not all of its details in this version of the framework.
+        self.gaps: list[str] = []
         os.register_at_fork(after_in_child=self.forget)
 
     def forget(self) -> None:
@@ -78,7 +81,8 @@ class Recorder(Channel):
 
     def event(self, kind: str, at: int | None = None, **fields: object) -> None:
         if kind == "adapter-failed":
-            self.failures.append("%s: %s" % (fields["adapter"], fields["error"]))
+            told = self.gaps if self.attaching else self.failures
+            told.append("%s: %s" % (fields["adapter"], fields["error"]))
         super().event(kind, at, **fields)
 
     def attach(self) -> list[str]:
@@ -87,11 +91,14 @@ class Recorder(Channel):
         arrived = [pair for pair in arrived if pair[1] not in self.attached]
         for _, name in arrived:
             self.attached.add(name)
-            adapter: Any = __import__("firstlight.adapters." + name, fromlist=["install"])
+            self.attaching = True
             try:
+                adapter: Any = __import__("firstlight.adapters." + name, fromlist=["install"])
                 adapter.install(self)
             except Exception as error:  # another version of the framework
-                self.event("adapter-failed", adapter=name, error=repr(error))
+                self.failures.append("%s: %r" % (name, error))
+            finally:
+                self.attaching = False
         return [module for module, _ in arrived]
 
 

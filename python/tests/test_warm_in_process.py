@@ -89,6 +89,18 @@ def test_a_call_that_returns_too_early_is_found() -> None:
     assert _measure.measure(work, (x,), {}, waited).valid()
 
 
+def test_a_window_that_compiles_is_not_followed_by_further_calls() -> None:
+    import jax
+
+    sizes = count(1)
+    double = jax.jit(lambda x: x * 2)
+    options = _measure.Options(calls=3, warm_up=2)
+    window = measured(lambda: double(numpy.ones(next(sizes), numpy.float32)), options)
+    assert [program.signature for program in window.programs] == ["f32[3]", "f32[4]", "f32[5]"]
+    assert next(sizes) == 6
+    assert not window.valid() and window.complete
+
+
 def test_a_recompilation_raises_with_function_shapes_and_cause() -> None:
     import jax
 
@@ -134,6 +146,36 @@ def test_an_error_in_the_block_is_not_hidden_by_a_recompilation() -> None:
         jax.jit(lambda x: x + 3)(numpy.ones(3))
         raise KeyError("mine")
     assert _recorder.recorder().recordings == []
+
+
+def test_an_adapter_that_sees_nothing_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_recorder, "ADAPTERS", (("json", "missing"),))
+    blind = _recorder.Recorder()
+    monkeypatch.setattr(_recorder, "_recorder", blind)
+    unseen = pytest.raises(RuntimeError, match="cannot see what is compiled: missing: ")
+    with unseen, firstlight.assert_no_recompile():
+        pass
+    window = measured(lambda: None)
+    assert [finding.name for finding in window.findings] == ["adapter-failed"]
+    assert not window.valid()
+
+
+def test_a_detail_that_a_version_does_not_have_is_only_noted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_recorder, "ADAPTERS", ())
+    partial = _recorder.Recorder()
+    monkeypatch.setattr(_recorder, "_recorder", partial)
+    partial.attaching = True
+    partial.event("adapter-failed", adapter="jax", error="no module x")
+    partial.attaching = False
+    with firstlight.assert_no_recompile():
+        pass
+    window = measured(lambda: None)
+    assert [finding.text for finding in window.findings] == ["jax: no module x"]
+    assert window.valid()
+    partial.event("adapter-failed", adapter="jax", error="a listener broke")
+    assert not measured(lambda: None).valid()
 
 
 def test_blocks_nest_and_threads_are_seen() -> None:
