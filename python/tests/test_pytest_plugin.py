@@ -81,7 +81,11 @@ def sample(tmp_path: Path) -> Path:
     return Path(shutil.copytree(SAMPLE, tmp_path / "sample"))
 
 
+# A collection in a window of some microseconds would be a finding.
 PLAIN = """
+import gc
+gc.disable()
+
 def test_sum(firstlight):
     assert firstlight(sum, range(100)) == 4950
 
@@ -220,7 +224,8 @@ def test_wrong_options_are_refused_with_their_values(
         done = session(folder, option)
         assert done.returncode == 4
         assert told in done.stderr
-    wrong = "import pytest\n@pytest.mark.firstlight(call=3)\n" + PLAIN.lstrip()
+    mark = "import pytest\n@pytest.mark.firstlight(call=3)\ndef test_sum"
+    wrong = PLAIN.replace("def test_sum", mark)
     assert "unknown option `call`" in session(project(wrong)).stdout
     wrong = wrong.replace("call=3", "within='soon'")
     assert (
@@ -344,7 +349,9 @@ def test_several_measurements_of_a_test_have_names_of_their_own(
     session: Session, project: Callable[[str], Path]
 ) -> None:
     twice = (
+        "import gc\n"
         "def test_two(firstlight):\n"
+        "    gc.disable()\n"
         "    firstlight(len, 'a')\n"
         "    firstlight.with_options(calls=7)(len, 'a')\n"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import subprocess
@@ -10,7 +11,7 @@ import threading
 import time
 from itertools import count
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import numpy
 import pytest
@@ -20,6 +21,14 @@ from firstlight import _binary, _measure, _numbers, _recorder
 from firstlight._pytest_cold import is_literal
 
 OPTIONS = _measure.Options(calls=12, warm_up=2, within=5)
+
+
+@pytest.fixture(autouse=True)
+def no_collections() -> Iterator[None]:
+    """A collection in a window of some microseconds would be a finding."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def measured(step: Callable[[], Any], options: _measure.Options = OPTIONS) -> Any:
@@ -58,6 +67,12 @@ def test_what_invalidates_a_window_is_found(
     finally:
         sys.setprofile(before)
     assert "tracer-inflated" in tracing
+
+
+def test_collections_are_noted_and_do_not_invalidate() -> None:
+    window = measured(gc.collect)
+    assert [finding.name for finding in window.findings] == ["garbage-collection"]
+    assert window.valid()
 
 
 def test_calls_before_an_error_are_kept() -> None:
