@@ -6,7 +6,11 @@
 
 mod inverse;
 
-use crate::kernel::{Aligned, Simd, WithSimd, dispatch, vectors, vectors_mut};
+use std::ops::Range;
+
+pub(crate) use inverse::Root;
+
+use crate::kernel::{Aligned, Simd, WithSimd, dispatch_wide, vectors, vectors_mut};
 
 const ROWS: usize = 4;
 const COLUMNS: usize = 8;
@@ -43,7 +47,7 @@ impl Symmetric {
     /// Adds AᵀB, whose rows are adjacent, of this matrix's stride.
     pub(crate) fn add_products(&mut self, a: &[f64], b: &[f64]) {
         if self.n > 0 {
-            dispatch(Products { target: self, a, b });
+            dispatch_wide(Products { target: self, a, b });
         }
     }
 
@@ -65,12 +69,12 @@ impl Symmetric {
         }
         // Padding is a part of the elimination, where everything is eliminated.
         let own = if own == self.n { self.stride } else { own };
-        dispatch(Eliminate { matrix: self, own })
+        dispatch_wide(Eliminate { matrix: self, own })
     }
 
     /// Solves UᵀU x = b in place.
     pub(crate) fn solve(&self, b: &mut [f64]) {
-        dispatch(Solve { factor: self, b });
+        dispatch_wide(Solve { factor: self, b });
     }
 }
 
@@ -103,38 +107,70 @@ fn tiles<S: Simd, const NEGATIVE: bool>(
     a: &[f64],
     b: &[f64],
 ) {
-    let width = 2 * S::F64_LANES;
-    let mut column = first / width * width;
-    while column < stride {
-        tile::<S, NEGATIVE>(simd, rows, stride, column, a, first, b);
-        column += width;
+    let (a, b) = (Rows { values: a, stride }, Rows { values: b, stride });
+    let start = first / S::F64_LANES * S::F64_LANES;
+    strip::<S, NEGATIVE>(simd, rows, start..stride, a, first, b, |_| 0);
+}
+
+/// Adjacent rows of numbers.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    values: &'a [f64],
+    stride: usize,
+}
+
+/// All tiles of a panel in a range of columns, whole vectors. `skip` returns how many rows of A and B have
+/// only zeros for a tile that begins with a column.
+#[inline(always)]
+fn strip<S: Simd, const NEGATIVE: bool>(
+    simd: S,
+    rows: &mut [f64],
+    columns: Range<usize>,
+    a: Rows<'_>,
+    first: usize,
+    b: Rows<'_>,
+    skip: impl Fn(usize) -> usize,
+) {
+    let mut column = columns.start;
+    while column < columns.end {
+        let skipped = skip(column);
+        let a = Rows { values: &a.values[skipped * a.stride..], ..a };
+        let b = Rows { values: &b.values[skipped * b.stride..], ..b };
+        if column + 2 * S::F64_LANES <= columns.end {
+            tile::<S, NEGATIVE, 2>(simd, rows, column, a, first, b);
+        } else {
+            tile::<S, NEGATIVE, 1>(simd, rows, column, a, first, b);
+        }
+        column += 2 * S::F64_LANES;
     }
 }
 
-/// Adds to, or with NEGATIVE takes from, a tile of `rows` the products of A's columns from `first`
-/// and B's from `column`.
+/// Adds to a tile of `rows` the products of A's columns from `first` and B's from `column`, or
+/// subtracts them if NEGATIVE. `rows` has the stride of B.
 #[inline(always)]
-fn tile<S: Simd, const NEGATIVE: bool>(
+fn tile<S: Simd, const NEGATIVE: bool, const VECTORS: usize>(
     simd: S,
     rows: &mut [f64],
-    stride: usize,
     column: usize,
-    a: &[f64],
+    a: Rows<'_>,
     first: usize,
-    b: &[f64],
+    b: Rows<'_>,
 ) {
-    let width = 2 * S::F64_LANES;
-    let mut sums = [[simd.splat_f64s(0.0); 2]; ROWS];
-    for (a, b) in a.chunks_exact(stride).zip(b.chunks_exact(stride)) {
+    let width = VECTORS * S::F64_LANES;
+    let mut sums = [[simd.splat_f64s(0.0); VECTORS]; ROWS];
+    for (a, b) in a.values.chunks_exact(a.stride).zip(b.values.chunks_exact(b.stride)) {
         let Some(a) = a[first..].first_chunk::<ROWS>() else { return };
-        let &[left, right] = vectors::<S>(&b[column..column + width]) else { return };
+        let Some(b) = vectors::<S>(&b[column..column + width]).first_chunk::<VECTORS>() else {
+            return;
+        };
         for row in 0..ROWS {
             let scale = simd.splat_f64s(a[row]);
-            sums[row][0] = simd.mul_add_e_f64s(scale, left, sums[row][0]);
-            sums[row][1] = simd.mul_add_e_f64s(scale, right, sums[row][1]);
+            for at in 0..VECTORS {
+                sums[row][at] = simd.mul_add_e_f64s(scale, b[at], sums[row][at]);
+            }
         }
     }
-    for (row, sums) in rows.chunks_exact_mut(stride).zip(sums) {
+    for (row, sums) in rows.chunks_exact_mut(b.stride).zip(sums) {
         let values = vectors_mut::<S>(&mut row[column..column + width]);
         for (value, sum) in values.iter_mut().zip(sums) {
             *value = if NEGATIVE { simd.sub_f64s(*value, sum) } else { simd.add_f64s(*value, sum) };
@@ -252,12 +288,12 @@ pub(crate) fn backward<S: Simd>(simd: S, factor: &Symmetric, own: usize, b: &mut
 /// Adds a multiple of what is as long, or longer.
 pub(crate) fn add_multiple(target: &mut [f64], scale: f64, values: &[f64]) {
     let values = &values[..target.len()];
-    dispatch(AddMultiple { target, scale, values });
+    dispatch_wide(AddMultiple { target, scale, values });
 }
 
 /// Σ a b over as many as `a` has.
 pub(crate) fn product(a: &[f64], b: &[f64]) -> f64 {
-    dispatch(Product { a, b: &b[..a.len()] })
+    dispatch_wide(Product { a, b: &b[..a.len()] })
 }
 
 struct AddMultiple<'a> {

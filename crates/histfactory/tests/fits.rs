@@ -70,3 +70,34 @@ fn later_fits_do_not_change_the_covariance_of_an_earlier_one() {
         }
     }
 }
+
+/// A fit that was asked for a covariance takes its exact Hessian within a rounding of the minimum and uses
+/// it for both.
+#[test]
+fn a_covariance_is_the_inverse_of_the_hessian_where_the_fit_ended() {
+    for twin in Twin::ALL {
+        let model = Model::new(&twin.workspace(2), &ModelOptions::default()).unwrap();
+        let options = FitOptions::default().with_covariance();
+        let fit = model.fit(model.observed(), &options).unwrap();
+        let plain = model.fit(model.observed(), &FitOptions::default()).unwrap();
+        assert!((fit.nll - plain.nll).abs() < 1e-11 * plain.nll.abs(), "{twin:?}");
+        assert!(fit.kkt < 1e-10, "{twin:?}: {}", fit.kkt);
+        let covariance = fit.covariance.unwrap();
+        let hessian = model.hessian(&fit.theta, model.observed()).unwrap();
+        let moving: Vec<usize> =
+            (0..fit.theta.len()).filter(|&at| covariance.sigma(at) > 0.0).collect();
+        assert!(2 * moving.len() > fit.theta.len(), "{twin:?}");
+        for &row in &moving {
+            for &column in &moving {
+                let product: f64 = moving
+                    .iter()
+                    .map(|&at| covariance.matrix().get(row, at) * hessian.get(at, column))
+                    .sum();
+                let expected = f64::from(u8::from(row == column));
+                let scale = covariance.sigma(row) * hessian.get(column, column).sqrt();
+                let error = (product - expected).abs() / scale.max(1.0);
+                assert!(error < 3e-11, "{twin:?} {row} {column}: {error}");
+            }
+        }
+    }
+}

@@ -49,13 +49,14 @@ impl Matrix {
 
     /// Copies what stands above the diagonal of each square, and in each rectangle, to the other
     /// side of the diagonal.
-    fn mirror(&mut self, squares: &[Range<usize>], rectangles: &[[Range<usize>; 2]]) {
-        dispatch(Mirror { matrix: self, squares, rectangles });
+    pub(crate) fn mirror(&mut self, squares: &[Range<usize>], rectangles: &[[Range<usize>; 2]]) {
+        dispatch(Mirror { n: self.n, values: &mut self.values, squares, rectangles });
     }
 }
 
 struct Mirror<'a> {
-    matrix: &'a mut Matrix,
+    n: usize,
+    values: &'a mut [f64],
     squares: &'a [Range<usize>],
     rectangles: &'a [[Range<usize>; 2]],
 }
@@ -65,8 +66,7 @@ impl WithSimd for Mirror<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let n = self.matrix.n;
-        let values = self.matrix.values.as_mut_slice();
+        let Self { n, values, .. } = self;
         for square in self.squares {
             for row in square.clone().step_by(TILE) {
                 let next = (row + TILE).min(square.end);

@@ -88,6 +88,7 @@ impl Fitter<'_> {
         for count in counts[..bins].iter_mut().filter(|count| **count == 0.0) {
             *count = barrier;
         }
+        self.exact = None;
         self.evaluator.softened = Some(counts);
     }
 
@@ -106,6 +107,7 @@ impl Fitter<'_> {
         let moving = fit.moving();
         self.renew();
         self.evaluator.raw_gradient(&fit.theta);
+        self.exact = None;
         self.evaluator.collect(&mut self.curvature, Information::Exact);
         self.secants.clear();
         if !self.system.factorise(layout, &self.curvature, &moving, 0.0) {

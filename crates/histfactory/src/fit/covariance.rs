@@ -3,13 +3,13 @@
 //! A fit keeps the factorised Hessian. The inverse is computed when it is first asked for, since that
 //! takes longer than the fit.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::System;
 use super::inverse::Inverse;
 use super::lanes::Lanes;
 use crate::derivative::Matrix;
-use crate::kernel::Curvature;
+use crate::kernel::{Aligned, Curvature};
 use crate::model::layout::{LANES, Layout};
 
 /// Covariance of the parameters as the curvature at the minimum gives it. Parameters that are fixed
@@ -32,9 +32,20 @@ pub(super) struct Factor {
     /// Parameters that the fit was free to move, and those that nothing held at the minimum.
     pub(super) free: Vec<bool>,
     pub(super) moving: Vec<bool>,
+    /// Memory for the inverse, which the next fit uses again.
+    pub(super) spare: Mutex<Aligned>,
 }
 
 impl Factor {
+    /// Calls back with what the whole inverse is made of, if there is one front.
+    fn with_inverse<T>(&self, read: impl FnOnce(&Inverse<'_>) -> T) -> Option<T> {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let inverse = Inverse::new(self, std::mem::take(&mut spare))?;
+        let found = read(&inverse);
+        *spare = inverse.into_memory();
+        Some(found)
+    }
+
     /// Columns of the inverse, as many at a time as a vector has lanes: the factor is read once for
     /// all of them.
     pub(super) fn columns(&self, wanted: &[usize], mut found: impl FnMut(usize, usize, &Lanes)) {
@@ -64,8 +75,8 @@ impl Covariance {
 
     pub fn matrix(&self) -> &Matrix {
         self.matrix.get_or_init(|| {
-            if let Some(inverse) = Inverse::new(&self.factor) {
-                return inverse.matrix();
+            if let Some(matrix) = self.factor.with_inverse(|inverse| inverse.matrix()) {
+                return matrix;
             }
             let count = self.factor.moving.len();
             let mut matrix = Matrix::zero(count);
@@ -87,8 +98,9 @@ impl Covariance {
                     .iter_mut()
                     .enumerate()
                     .for_each(|(at, value)| *value = matrix.get(at, at));
-            } else if let Some(inverse) = Inverse::new(&self.factor) {
-                return inverse.variances();
+            } else if let Some(variances) = self.factor.with_inverse(|inverse| inverse.variances())
+            {
+                return variances;
             } else {
                 self.factor.columns(&self.factor.moving(), |lane, column, units| {
                     variances[column] = units.get(column)[lane];

@@ -48,6 +48,7 @@ impl Fitter<'_> {
     /// One step towards positive rates; false if nothing moves.
     fn lift(&mut self, state: &mut State) -> bool {
         let layout = &self.evaluator.model.layout;
+        self.exact = None;
         self.evaluator.collect(&mut self.curvature, Information::Fisher);
         let mut pulls = vec![0.0; layout.bins];
         let mut slope = vec![0.0; state.theta.len()];

@@ -37,6 +37,7 @@ impl Fitter<'_> {
         }
         self.renew();
         self.evaluate(&mut state.clone());
+        self.exact = None;
         self.evaluator.collect(&mut self.curvature, Information::Exact);
         let layout = &self.evaluator.model.layout;
         if !self.system.factorise(layout, &self.curvature, &state.moving, DAMPING) {

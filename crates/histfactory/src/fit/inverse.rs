@@ -2,173 +2,163 @@
 //!
 //! With C the inverse of the dense part, B the block of a bin's local parameters and r their rows
 //! against the dense part, R = B⁻¹r: local parameters have −RC beside the dense ones, and B⁻¹ + RCRᵀ
-//! among themselves.
+//! among themselves. With UᵀU the dense part and W = U⁻ᵀ (1, −Rᵀ) all of it is WᵀW, plus B⁻¹.
+
+use std::ops::Range;
 
 use super::covariance::Factor;
 use super::system::{Eliminated, small_solve};
 use crate::derivative::Matrix;
-use crate::kernel::{Aligned, Simd, WithSimd, dispatch};
-use crate::linalg::{Symmetric, add_multiple, axpy, product};
+use crate::kernel::Aligned;
+use crate::linalg::{Root, add_multiple};
+use crate::model::layout::Run;
 
 pub(super) struct Inverse<'a> {
     factor: &'a Factor,
-    stride: usize,
-    /// U⁻ᵀ.
-    root: Aligned,
-    /// Places of the dense part that moved.
-    used: Vec<usize>,
-    locals: Vec<Local>,
-    /// R, a row for each local parameter.
-    rows: Vec<f64>,
-}
-
-struct Local {
-    parameter: usize,
-    bin: usize,
-    /// Its row of B⁻¹, from the first local parameter of the bin on.
-    beside: Vec<f64>,
-    first: usize,
+    /// W. Local parameters have their columns in the order of the parameters.
+    root: Root,
+    /// The number of each parameter's column.
+    columns: Vec<usize>,
+    /// Entries of B⁻¹, with the parameters they belong to.
+    blocks: Vec<(usize, usize, f64)>,
 }
 
 impl<'a> Inverse<'a> {
-    /// Nothing where there are several fronts: they are solved column by column.
-    pub(super) fn new(factor: &'a Factor) -> Option<Self> {
+    /// `None` if there are several fronts: they are solved column by column.
+    pub(super) fn new(factor: &'a Factor, memory: Aligned) -> Option<Self> {
         let elimination = &factor.layout.elimination;
         let ([dense], [front], false) =
             (&*factor.system.factors, &*elimination.fronts, factor.system.is_narrow)
         else {
             return None;
         };
-        let used = (0..front.own).filter(|at| factor.system.used[*at]).collect();
-        let root = dense.inverse_factor();
-        let mut inverse =
-            Self { factor, stride: dense.stride, root, used, locals: Vec::new(), rows: Vec::new() };
+        let mut columns = vec![0; factor.moving.len()];
+        let mut next = dense.stride;
+        for Run { parameters, place } in &elimination.runs {
+            let start = place.unwrap_or(next);
+            if place.is_none() {
+                next += parameters.len();
+            }
+            parameters.clone().zip(start..).for_each(|(parameter, at)| columns[parameter] = at);
+        }
+        let mut eliminated = Rows {
+            factor,
+            stride: dense.stride,
+            rows: vec![0.0; elimination.local.len() * dense.stride],
+            blocks: Vec::new(),
+        };
         for (row, &bin) in front.bins.iter().enumerate() {
-            inverse.add_locals(row, bin as usize);
+            eliminated.add(row, bin as usize, |parameter| columns[parameter] - dense.stride);
         }
-        // Parameters of the dense part that did not move have no row.
+        let Rows { mut rows, blocks, .. } = eliminated;
         let unused: Vec<usize> = (0..front.own).filter(|at| !factor.system.used[*at]).collect();
-        for row in inverse.rows.chunks_exact_mut(inverse.stride.max(1)) {
-            for &at in &unused {
-                row[at] = 0.0;
-            }
+        let stride = dense.stride.max(1);
+        for row in rows.chunks_exact_mut(stride) {
+            unused.iter().for_each(|at| row[*at] = 0.0);
         }
-        Some(inverse)
+        let rows: Vec<&[f64]> = rows.chunks_exact(stride).collect();
+        Some(Self { factor, root: Root::new(dense, &rows, memory), columns, blocks })
     }
 
-    fn add_locals(&mut self, row: usize, bin: usize) {
-        let (system, part) = (&self.factor.system, &self.factor.curvature.parts[0]);
-        let local_parameters = &self.factor.layout.elimination.local;
-        let first = self.locals.len();
-        match &system.bins[bin] {
-            Eliminated::Nothing => {}
-            Eliminated::One { local, diagonal, multiple } => {
-                let scale = multiple / diagonal;
-                self.rows.extend(part.row(row).iter().map(|value| scale * value));
-                let parameter = local_parameters[*local] as usize;
-                self.locals.push(Local { parameter, bin, beside: vec![1.0 / diagonal], first });
-            }
-            Eliminated::Several { locals, factor, first: from } => {
-                let count = locals.len();
-                let start = self.rows.len();
-                self.rows.resize(start + count * self.stride, 0.0);
-                let given = &system.rows[*from..*from + count * self.stride];
-                for (at, local) in locals.iter().enumerate() {
-                    let mut beside = vec![0.0; count];
-                    beside[at] = 1.0;
-                    small_solve(factor, &mut beside);
-                    let target = &mut self.rows[start + at * self.stride..][..self.stride];
-                    for (scale, row) in beside.iter().zip(given.chunks_exact(self.stride)) {
-                        add_multiple(target, *scale, row);
-                    }
-                    let parameter = local_parameters[*local] as usize;
-                    self.locals.push(Local { parameter, bin, beside, first });
-                }
-            }
-        }
+    pub(super) fn into_memory(self) -> Aligned {
+        self.root.values
     }
 
-    fn dense_parameter(&self, place: usize) -> usize {
-        self.factor.layout.elimination.fronts[0].parameters[place] as usize
+    fn is_used(&self, parameter: usize) -> bool {
+        let column = self.columns[parameter];
+        column >= self.root.triangle || self.factor.system.used[column]
     }
 
     pub(super) fn variances(&self) -> Vec<f64> {
-        let mut squares = vec![0.0; self.stride];
-        for row in self.root.chunks_exact(self.stride.max(1)) {
+        let mut squares = vec![0.0; self.root.stride];
+        for row in self.root.values.chunks_exact(self.root.stride.max(1)) {
             squares.iter_mut().zip(row).for_each(|(sum, value)| *sum += value * value);
         }
-        let mut variances = vec![0.0; self.factor.moving.len()];
-        for &place in &self.used {
-            variances[self.dense_parameter(place)] = squares[place];
-        }
-        for (index, (local, row)) in
-            self.locals.iter().zip(self.rows.chunks_exact(self.stride.max(1))).enumerate()
-        {
-            // |V Rᵀ|².
-            let columns = self.root.chunks_exact(self.stride.max(1)).enumerate();
-            let square: f64 = columns.map(|(at, v)| product(&row[..=at], &v[..=at]).powi(2)).sum();
-            variances[local.parameter] = local.beside[index - local.first] + square;
+        let variance = |(parameter, column): (usize, &usize)| match self.is_used(parameter) {
+            true => squares[*column],
+            false => 0.0,
+        };
+        let mut variances: Vec<f64> = self.columns.iter().enumerate().map(variance).collect();
+        for &(one, two, value) in &self.blocks {
+            if one == two {
+                variances[one] += value;
+            }
         }
         variances
     }
 
-    /// RC.
-    fn turned(&self, dense: &Symmetric) -> Vec<f64> {
-        let mut turned = vec![0.0; self.rows.len()];
-        dispatch(Turn { rows: &self.rows, dense, turned: &mut turned });
-        turned
-    }
-
     pub(super) fn matrix(&self) -> Matrix {
-        let stride = self.stride.max(1);
-        let front = &self.factor.layout.elimination.fronts[0];
-        let dense = Symmetric::squared(front.own, &self.root);
-        let mut matrix = Matrix::zero(self.factor.moving.len());
-        for &one in &self.used {
-            let (values, row) = (dense.row(one), matrix.row_mut(self.dense_parameter(one)));
-            for &two in &self.used {
-                row[front.parameters[two] as usize] = values[two];
+        let count = self.columns.len();
+        let mut matrix = Matrix::zero(count);
+        // In the order of their columns.
+        let mut runs: Vec<Range<usize>> =
+            self.factor.layout.elimination.runs.iter().map(|run| run.parameters.clone()).collect();
+        runs.sort_by_key(|run| self.columns[run.start]);
+        let mut rows = runs.iter().cloned().flatten();
+        let mut next = rows.next();
+        self.root.square(|column, values| {
+            let Some(row) = next.filter(|row| self.columns[*row] == column) else { return };
+            next = rows.next();
+            for run in &runs {
+                let start = self.columns[run.start];
+                let skipped = column.saturating_sub(start).min(run.len());
+                let target = &mut matrix.row_mut(row)[run.start + skipped..run.end];
+                target.copy_from_slice(&values[start + skipped..start + run.len()]);
             }
+        });
+        let rectangles: Vec<[Range<usize>; 2]> = (0..runs.len())
+            .flat_map(|at| runs[at + 1..].iter().map(move |later| (at, later)))
+            .map(|(at, later)| [runs[at].clone(), later.clone()])
+            .collect();
+        matrix.mirror(&runs, &rectangles);
+        for unused in (0..count).filter(|parameter| !self.is_used(*parameter)) {
+            matrix.row_mut(unused).fill(0.0);
+            (0..count).for_each(|row| matrix.row_mut(row)[unused] = 0.0);
         }
-        let rows: Vec<&[f64]> = self.rows.chunks_exact(stride).collect();
-        let turned = self.turned(&dense);
-        for (index, local) in self.locals.iter().enumerate() {
-            let turned = &turned[index * stride..(index + 1) * stride];
-            for &place in &self.used {
-                let parameter = self.dense_parameter(place);
-                matrix.row_mut(parameter)[local.parameter] = -turned[place];
-                matrix.row_mut(local.parameter)[parameter] = -turned[place];
-            }
-            for (at, other) in self.locals.iter().enumerate().take(index + 1) {
-                let mut value = product(turned, rows[at]);
-                if other.bin == local.bin {
-                    value += local.beside[at - local.first];
-                }
-                matrix.row_mut(local.parameter)[other.parameter] = value;
-                matrix.row_mut(other.parameter)[local.parameter] = value;
-            }
+        for &(one, two, value) in &self.blocks {
+            matrix.row_mut(one)[two] += value;
         }
         matrix
     }
 }
 
-struct Turn<'a> {
-    rows: &'a [f64],
-    dense: &'a Symmetric,
-    turned: &'a mut [f64],
+/// −R and B⁻¹ while they are built.
+struct Rows<'a> {
+    factor: &'a Factor,
+    stride: usize,
+    rows: Vec<f64>,
+    blocks: Vec<(usize, usize, f64)>,
 }
 
-impl WithSimd for Turn<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let stride = self.dense.stride.max(1);
-        let pairs = self.turned.chunks_exact_mut(stride).zip(self.rows.chunks_exact(stride));
-        for (turned, row) in pairs {
-            for (place, scale) in row.iter().take(self.dense.n).enumerate() {
-                if *scale != 0.0 {
-                    axpy(simd, turned, *scale, self.dense.row(place));
+impl Rows<'_> {
+    /// Adds the local parameters of a bin; `number` gives the number of a parameter's row.
+    fn add(&mut self, row: usize, bin: usize, number: impl Fn(usize) -> usize) {
+        let (system, part) = (&self.factor.system, &self.factor.curvature.parts[0]);
+        let parameter_of = |local: &usize| self.factor.layout.elimination.local[*local] as usize;
+        match &system.bins[bin] {
+            Eliminated::Nothing => {}
+            Eliminated::One { local, diagonal, multiple } => {
+                let parameter = parameter_of(local);
+                let target = &mut self.rows[number(parameter) * self.stride..][..self.stride];
+                add_multiple(target, -multiple / diagonal, part.row(row));
+                self.blocks.push((parameter, parameter, 1.0 / diagonal));
+            }
+            Eliminated::Several { locals, factor, first } => {
+                let count = locals.len();
+                let given = &system.rows[*first..*first + count * self.stride];
+                for (at, local) in locals.iter().enumerate() {
+                    let mut beside = vec![0.0; count];
+                    beside[at] = 1.0;
+                    small_solve(factor, &mut beside);
+                    let parameter = parameter_of(local);
+                    let target = &mut self.rows[number(parameter) * self.stride..][..self.stride];
+                    for (scale, row) in beside.iter().zip(given.chunks_exact(self.stride)) {
+                        add_multiple(target, -scale, row);
+                    }
+                    let others = locals.iter().map(parameter_of);
+                    let entries =
+                        others.zip(beside).map(|(other, value)| (parameter, other, value));
+                    self.blocks.extend(entries);
                 }
             }
         }
@@ -187,7 +177,7 @@ mod tests {
         let Ok(fit) = model.fit(model.observed(), &options) else { return 0 };
         let Some(covariance) = fit.covariance else { return 0 };
         let factor = &covariance.factor;
-        let Some(inverse) = Inverse::new(factor) else { return 0 };
+        let Some(inverse) = Inverse::new(factor, Aligned::default()) else { return 0 };
         let (matrix, variances) = (inverse.matrix(), inverse.variances());
         // With a direction that is flat up to rounding every inverse is noise.
         if variances.iter().any(|variance| *variance > 1e6) {

@@ -7,7 +7,7 @@
 //! one bin only adds to the diagonal of S.
 
 use super::system::{small_cholesky, small_solve};
-use crate::kernel::{Aligned, Curvature, Simd, WithSimd, dispatch};
+use crate::kernel::{Aligned, Curvature, Simd, WithSimd, dispatch_wide};
 use crate::linalg::{Symmetric, axpy, dot, product, solve};
 use crate::model::layout::Layout;
 
@@ -189,7 +189,7 @@ impl Narrow {
 
     /// Solves for the free parameters; the others get zero.
     pub(super) fn solve(&mut self, vector: &mut [f64]) {
-        dispatch(Solve { narrow: self, vector });
+        dispatch_wide(Solve { narrow: self, vector });
     }
 }
 

@@ -5,7 +5,7 @@
 //! solving again with the parameters that would leave their range held at its end. Which matrix a
 //! step is taken with, a new one or the one that is held, is told by its `Pace`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::covariance::Factor;
 use super::kinks::Kink;
@@ -14,7 +14,7 @@ use super::pace::{Matrix, Pace};
 use super::result::{Fit, FitError, FlatDirection, Outcome, Side};
 use super::secants::{Ends, Secants};
 use super::{Covariance, System};
-use crate::kernel::{Curvature, Information};
+use crate::kernel::{Aligned, Curvature, Information};
 use crate::likelihood::Evaluator;
 use crate::linalg::product;
 use crate::model::{Data, EvaluationError, Model};
@@ -25,6 +25,9 @@ const MOST_BLOCKED: usize = 8;
 /// A gradient above this is never taken for rounding before a fit has used its iterations.
 const AT_MOST_ROUNDING: f64 = 1.0;
 
+/// Standard deviations between two points that have the same Hessian.
+const SAME_POINT: f64 = 1e-10;
+
 /// Fits of one model, with memory that is used again.
 #[derive(Debug, Clone)]
 pub struct Fitter<'a> {
@@ -34,8 +37,19 @@ pub struct Fitter<'a> {
     pub(super) secants: Secants,
     /// The parameters that the factor is one of.
     factored: Vec<bool>,
+    /// Where the exact Hessian was evaluated that the factor belongs to, if it is one without damping.
+    pub(super) exact: Option<ExactPoint>,
     /// What the latest covariance has taken of this memory.
     lent: Option<Arc<Factor>>,
+    /// Memory for the inverse of a covariance.
+    spare: Aligned,
+}
+
+/// A point and its gradient.
+#[derive(Debug, Clone)]
+pub(super) struct ExactPoint {
+    theta: Vec<f64>,
+    gradient: Vec<f64>,
 }
 
 /// A fit under way.
@@ -118,7 +132,9 @@ impl<'a> Fitter<'a> {
             system: System::new(&model.layout),
             secants: Secants::new(model.parameter_count()),
             factored: vec![false; model.parameter_count()],
+            exact: None,
             lent: None,
+            spare: Aligned::default(),
         })
     }
 
@@ -131,15 +147,16 @@ impl<'a> Fitter<'a> {
     /// The same memory for data that do not live as long, or live longer.
     pub(crate) fn on<'b>(self, model: &'b Model, data: &'b Data) -> Fitter<'b> {
         let Self { evaluator: Evaluator { scratch, curvature: kept, .. }, .. } = self;
-        let Self { curvature, system, secants, factored, lent, .. } = self;
+        let Self { curvature, system, secants, factored, lent, spare, .. } = self;
         let evaluator = Evaluator { model, data, softened: None, scratch, curvature: kept };
-        Fitter { evaluator, curvature, system, secants, factored, lent }
+        Fitter { evaluator, curvature, system, secants, factored, exact: None, lent, spare }
     }
 
     /// Minimises −log L.
     pub fn fit(&mut self, options: &FitOptions) -> Result<Fit, FitError> {
         let state = self.begin(options)?;
         let pace = Pace::new(self.evaluator.model, options.start.is_some());
+        let pace = if options.covariance { pace.with_covariance() } else { pace };
         Ok(self.minimise(state, pace, None, options))
     }
 
@@ -151,6 +168,7 @@ impl<'a> Fitter<'a> {
         first: Option<Step>,
         options: &FitOptions,
     ) -> Fit {
+        self.exact = None;
         if !options.covariance {
             return self.find_minimum(state, pace, first, options);
         }
@@ -188,22 +206,40 @@ impl<'a> Fitter<'a> {
     /// The covariance where the latest evaluation was, and a direction that nothing determines.
     fn covariance(&mut self, state: &State) -> (Option<Covariance>, Option<FlatDirection>) {
         let layout = &self.evaluator.model.layout;
-        self.evaluator.collect(&mut self.curvature, Information::Exact);
-        let covariance =
-            self.system.factorise(layout, &self.curvature, &state.moving, 0.0).then(|| {
-                self.factored.fill(false);
-                let factor = Arc::new(Factor {
-                    layout: Arc::clone(layout),
-                    curvature: std::mem::take(&mut self.curvature),
-                    system: std::mem::take(&mut self.system),
-                    free: state.free.clone(),
-                    moving: state.moving.clone(),
-                });
-                self.lent = Some(Arc::clone(&factor));
-                Covariance::new(factor)
+        let mut is_factorised = self.has_exact_factor(state);
+        if !is_factorised {
+            self.evaluator.collect(&mut self.curvature, Information::Exact);
+            is_factorised = self.system.factorise(layout, &self.curvature, &state.moving, 0.0);
+        }
+        self.exact = None;
+        let covariance = is_factorised.then(|| {
+            self.factored.fill(false);
+            let factor = Arc::new(Factor {
+                layout: Arc::clone(layout),
+                curvature: std::mem::take(&mut self.curvature),
+                system: std::mem::take(&mut self.system),
+                free: state.free.clone(),
+                moving: state.moving.clone(),
+                spare: Mutex::new(std::mem::take(&mut self.spare)),
             });
+            self.lent = Some(Arc::clone(&factor));
+            Covariance::new(factor)
+        });
         let flat = self.flat_direction(state, covariance.as_ref());
         (covariance, flat)
+    }
+
+    /// Whether the factor is that of the exact Hessian where the fit ended, but for a step so short that the
+    /// Hessian has not changed.
+    fn has_exact_factor(&self, state: &State) -> bool {
+        let Some(exact) = &self.exact else { return false };
+        // The step's length in standard deviations, squared: the step times the change of the gradient.
+        let mut square = 0.0;
+        for i in 0..state.theta.len() {
+            let step = state.theta[i] - exact.theta[i];
+            square += step * (state.gradient[i] - exact.gradient[i]);
+        }
+        self.factored == state.moving && square.abs() < SAME_POINT * SAME_POINT
     }
 
     /// Memory for a factor, if a covariance has taken it: the same if nobody needs it any more.
@@ -212,11 +248,13 @@ impl<'a> Fitter<'a> {
             return;
         }
         let layout = &self.evaluator.model.layout;
-        let returned = self.lent.take().and_then(Arc::into_inner);
-        (self.curvature, self.system) = returned.map_or_else(
-            || (Curvature::new(layout), System::new(layout)),
-            |Factor { curvature, system, .. }| (curvature, system),
-        );
+        match self.lent.take().and_then(Arc::into_inner) {
+            None => (self.curvature, self.system) = (Curvature::new(layout), System::new(layout)),
+            Some(Factor { curvature, system, spare, .. }) => {
+                (self.curvature, self.system) = (curvature, system);
+                self.spare = spare.into_inner().unwrap_or_else(PoisonError::into_inner);
+            }
+        }
     }
 
     /// Goes on to the next minimum.
@@ -234,6 +272,7 @@ impl<'a> Fitter<'a> {
         };
         let mut factorised = false;
         let mut within = 0;
+        let mut rounding = f64::INFINITY;
         let outcome = loop {
             self.choose_sides(&mut state, options.tolerance);
             let kkt = state.activate();
@@ -241,6 +280,14 @@ impl<'a> Fitter<'a> {
                 break Outcome::Stalled { damping };
             }
             if kkt < options.tolerance && factorised {
+                if pace.ends_exactly() {
+                    // Closer first, so that the last step does not leave the point of the Hessian.
+                    self.held_step(&mut state, &mut damping, kkt);
+                    self.collect(&state, Information::Exact);
+                    self.step(&mut state, &mut damping, kkt);
+                    iterations += 1;
+                    continue;
+                }
                 if pace.polishes() {
                     // A new matrix would have gone beyond the tolerance; a held one does so for less.
                     self.held_step(&mut state, &mut damping, kkt);
@@ -259,7 +306,11 @@ impl<'a> Fitter<'a> {
                 };
             }
             if kkt >= options.tolerance && factorised && kkt < AT_MOST_ROUNDING {
-                let limit = self.rounding(&state);
+                // It hardly changes from one step to the next.
+                if !(kkt > 10.0 * rounding) {
+                    rounding = self.rounding(&state);
+                }
+                let limit = rounding;
                 within += usize::from(kkt <= limit);
                 // One more step may still gain digits, more of them do not.
                 if within > 2 {
@@ -268,7 +319,7 @@ impl<'a> Fitter<'a> {
             }
             if kkt < options.tolerance {
                 // Already there: one factorisation, for the distance.
-                self.collect(Information::Exact);
+                self.collect(&state, Information::Exact);
                 factorised = self.factorise(&state, &mut damping);
                 break Outcome::Converged;
             }
@@ -281,7 +332,7 @@ impl<'a> Fitter<'a> {
             let step = match matrix {
                 Matrix::Held => self.held_step(&mut state, &mut damping, kkt),
                 Matrix::New(information) => {
-                    self.collect(information);
+                    self.collect(&state, information);
                     self.step(&mut state, &mut damping, kkt)
                 }
             };
@@ -317,8 +368,10 @@ impl<'a> Fitter<'a> {
     }
 
     /// Second derivatives at the point of the latest evaluation, in place of what was held.
-    fn collect(&mut self, information: Information) {
+    fn collect(&mut self, state: &State, information: Information) {
         self.secants.clear();
+        self.exact = (information == Information::Exact)
+            .then(|| ExactPoint { theta: state.theta.clone(), gradient: state.gradient.clone() });
         self.evaluator.collect(&mut self.curvature, information);
     }
 
@@ -410,6 +463,9 @@ impl<'a> Fitter<'a> {
             }
         }
         self.factored.copy_from_slice(&state.moving);
+        if *damping > 0.0 {
+            self.exact = None;
+        }
         true
     }
 

@@ -21,14 +21,25 @@ pub(super) enum Matrix {
     Held,
 }
 
+/// Where a fit takes its last new matrix, an exact Hessian.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ExactHessian {
+    /// Nowhere, unless steps with the expected information go badly.
+    Unneeded,
+    /// Close to the minimum, which is then reached with its factor.
+    NearMinimum,
+    /// At the minimum, for a covariance.
+    AtMinimum,
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
     /// New matrices of the expected information still to come.
     fisher: usize,
     /// Whether the expected information is solved in bins, many parameters at little cost …
     rough: bool,
-    /// … and whether a fit may end on it.
-    ends_rough: bool,
+    /// … and where a fit needs an exact Hessian.
+    exact: ExactHessian,
     /// How many steps a new exact matrix is worth.
     worth: f64,
     /// What is held, unless the latest step did not go well.
@@ -45,7 +56,7 @@ impl Pace {
         Self {
             fisher: if started { 1 } else { FISHER_STEPS },
             rough: globals >= FEW && is_narrow(&model.layout, &model.numbers),
-            ends_rough: false,
+            exact: ExactHessian::NearMinimum,
             worth: if globals >= 2 * FEW { 6.0 } else { 3.0 },
             held: None,
             at: f64::INFINITY,
@@ -54,16 +65,31 @@ impl Pace {
         }
     }
 
+    /// For a fit with a covariance: the exact Hessian at its end serves both.
+    pub(super) fn with_covariance(self) -> Self {
+        Self { exact: ExactHessian::AtMinimum, ..self }
+    }
+
+    /// Whether a fit that is within its tolerance takes an exact Hessian, once.
+    pub(super) fn ends_exactly(&mut self) -> bool {
+        let ends = self.exact == ExactHessian::AtMinimum && self.held == Some(Information::Fisher);
+        if ends {
+            self.held = None;
+        }
+        ends
+    }
+
     /// For one fit of very many, perhaps after a first step.
     pub(super) fn of_toy(model: &Model, begun: bool) -> Self {
         let ordinary = Self::new(model, true);
         let fisher = usize::from(!begun) + usize::from(ordinary.rough);
-        Self { ends_rough: true, fisher, ..ordinary }
+        Self { exact: ExactHessian::Unneeded, fisher, ..ordinary }
     }
 
     /// Whether a fit that is within its tolerance after steps with a held matrix takes one more.
     pub(super) fn polishes(&mut self) -> bool {
-        let polishes = self.held.is_some() && self.steps > 0 && !self.ends_rough;
+        let polishes =
+            self.held.is_some() && self.steps > 0 && self.exact != ExactHessian::Unneeded;
         if polishes {
             self.held = None;
         }
@@ -104,7 +130,11 @@ impl Pace {
         match self.held {
             None => false,
             Some(Information::Fisher) if !self.rough => false,
-            Some(Information::Fisher) if !self.ends_rough && kkt < 10.0 * NEAR => false,
+            Some(Information::Fisher)
+                if self.exact == ExactHessian::NearMinimum && kkt < 10.0 * NEAR =>
+            {
+                false
+            }
             // The gradient's largest component goes up and down a little.
             Some(Information::Fisher) if self.steps < 4 => kkt < 4.0 * self.at,
             Some(Information::Fisher) => {

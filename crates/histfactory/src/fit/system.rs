@@ -11,7 +11,7 @@
 //! model with few bins is solved in another way: see `narrow.rs`.
 
 use super::narrow::Narrow;
-use crate::kernel::{Aligned, Curvature, Simd, WithSimd, dispatch};
+use crate::kernel::{Aligned, Curvature, Simd, WithSimd, dispatch_wide};
 use crate::linalg::{Symmetric, axpy, backward, dot, forward};
 use crate::model::layout::{Front, Layout};
 
@@ -274,7 +274,7 @@ impl System {
         if self.is_narrow {
             self.narrow.solve(vector);
         } else {
-            dispatch(Solve { system: self, layout, curvature, free, vector });
+            dispatch_wide(Solve { system: self, layout, curvature, free, vector });
         }
     }
 }

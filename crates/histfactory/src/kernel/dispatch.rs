@@ -1,11 +1,24 @@
-//! Runs a kernel compiled for what the processor has.
+//! Runs a kernel compiled for the instruction set of the processor.
 
 pub(crate) use pulp::{Simd, WithSimd};
 
-/// Runs a kernel. `with_simd` and all it calls must be `#[inline(always)]`, or they are compiled
-/// for the least processor.
+/// Runs a kernel whose vectors have at most four numbers, the unit that the layout of a model is
+/// padded to. `with_simd` and all functions it calls must be `#[inline(always)]`; otherwise they are
+/// compiled for the baseline processor.
 #[inline]
 pub(crate) fn dispatch<K: WithSimd>(kernel: K) -> K::Output {
+    #[cfg(target_arch = "x86_64")]
+    return match pulp::x86::V3::try_new() {
+        Some(simd) => Simd::vectorize(simd, kernel),
+        None => Simd::vectorize(pulp::Scalar, kernel),
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    pulp::Arch::new().dispatch(kernel)
+}
+
+/// Runs a kernel with the longest vectors that the processor has, of eight numbers with AVX-512.
+#[inline]
+pub(crate) fn dispatch_wide<K: WithSimd>(kernel: K) -> K::Output {
     pulp::Arch::new().dispatch(kernel)
 }
 

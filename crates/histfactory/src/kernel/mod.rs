@@ -11,5 +11,5 @@ mod scratch;
 
 pub(crate) use aligned::Aligned;
 pub(crate) use curvature::{Curvature, Information, Part, is_narrow};
-pub(crate) use dispatch::{Simd, WithSimd, dispatch, vectors, vectors_mut};
+pub(crate) use dispatch::{Simd, WithSimd, dispatch, dispatch_wide, vectors, vectors_mut};
 pub(crate) use scratch::Scratch;
