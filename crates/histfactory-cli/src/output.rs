@@ -18,7 +18,7 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    pub(crate) const fn of(name: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str) -> Self {
         Self { name, version: "1.0" }
     }
 }

@@ -215,12 +215,12 @@ impl Objective {
     }
 
     /// Something of each row; a single one is not worth another thread.
-    fn all(&self, rows: &[f64], of: impl Fn(&[f64]) -> Found + Sync) -> Result<Vec<f64>> {
+    fn all(&self, rows: &[f64], call: impl Fn(&[f64]) -> Found + Sync) -> Result<Vec<f64>> {
         let inputs = self.core.len();
         if rows.len() == inputs {
-            return Ok(vec![of(rows)?]);
+            return Ok(vec![call(rows)?]);
         }
-        masked(rows.par_chunks(inputs).map(&of).collect())
+        masked(rows.par_chunks(inputs).map(&call).collect())
     }
 }
 
@@ -239,14 +239,14 @@ fn all_with(
     width: usize,
     rows: &[f64],
     results: &mut [f64],
-    of: impl Fn(&[f64], &mut [f64]) -> Found + Sync,
+    call: impl Fn(&[f64], &mut [f64]) -> Found + Sync,
 ) -> Result<Vec<f64>> {
     if rows.len() == width {
-        return Ok(vec![of(rows, results)?]);
+        return Ok(vec![call(rows, results)?]);
     }
     let pairs = rows.par_chunks(width).zip(results.par_chunks_mut(width));
     let of_row = |(row, results): (&[f64], &mut [f64])| {
-        let found = of(row, results);
+        let found = call(row, results);
         if found.is_err() {
             results.fill(f64::NAN);
         }

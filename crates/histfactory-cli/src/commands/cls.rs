@@ -77,7 +77,7 @@ fn poi(model: &Model) -> &str {
 
 fn asymptotic<'a>(model: &'a Model, test: &Hypotest, settings: &ClsSettings) -> ClsDocument<'a> {
     ClsDocument {
-        schema: Schema::of("histfactory-cls"),
+        schema: Schema::new("histfactory-cls"),
         observed: test.observed.cls,
         expected: test.expected.iter().map(|values| values.cls).collect(),
         signal_and_background: test.observed.clsb,
@@ -115,7 +115,7 @@ fn with_toys<'a>(
     }
     let best = model.fit(model.observed(), &FitOptions::default().searching(search))?;
     Ok(ClsDocument {
-        schema: Schema::of("histfactory-cls"),
+        schema: Schema::new("histfactory-cls"),
         observed: test.cls,
         expected: [2.0, 1.0, 0.0, -1.0, -2.0].map(|sigma| expected(&test, sigma)).into(),
         signal_and_background: test.clsb,

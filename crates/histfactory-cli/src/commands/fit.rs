@@ -120,7 +120,7 @@ fn document<'a>(
     let held = (0..names.len()).filter(|index| !fit.free[*index]);
     let name = |(index, share): &(usize, f64)| (names[*index].as_str(), *share);
     Ok(FitDocument {
-        schema: Schema::of("histfactory-fit"),
+        schema: Schema::new("histfactory-fit"),
         mle_parameters: model.parameter_sets().map(|(name, set)| (name, &fit.theta[set])).collect(),
         twice_nll: 2.0 * fit.nll,
         uncertainties: model

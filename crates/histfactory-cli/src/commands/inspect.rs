@@ -60,7 +60,7 @@ fn examine<'a>(workspace: &'a Workspace, measurement: &Measurement) -> Inspectio
         .collect();
     let problems = workspace.check_measurement(measurement).err();
     Inspection {
-        schema: Schema::of("histfactory-inspect"),
+        schema: Schema::new("histfactory-inspect"),
         channels,
         samples: samples().map(|sample| sample.name.as_str()).collect(),
         modifiers: types

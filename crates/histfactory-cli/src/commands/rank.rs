@@ -57,7 +57,7 @@ fn document<'a>(model: &'a Model, impacts: &[Impact]) -> RankDocument<'a> {
         constraint: Some(impact.pull.constraint).filter(|constraint| constraint.is_finite()),
     };
     RankDocument {
-        schema: Schema::of("histfactory-rank"),
+        schema: Schema::new("histfactory-rank"),
         poi: model.poi().map_or("", |index| &model.parameter_names()[index]),
         ranking: impacts.iter().map(ranked).collect(),
     }

@@ -55,7 +55,7 @@ pub(crate) fn scan(settings: &ScanSettings, printer: &mut Printer) -> Result<Exi
     });
     let points = points.collect();
     let document = ScanDocument {
-        schema: Schema::of("histfactory-scan"),
+        schema: Schema::new("histfactory-scan"),
         parameter: &model.parameter_names()[index],
         best_fit: best.theta[index],
         uncertainty: uncertainty(&best, index),

@@ -82,7 +82,7 @@ fn document<'a>(
     asimov: Option<f64>,
 ) -> SignificanceDocument<'a> {
     SignificanceDocument {
-        schema: Schema::of("histfactory-significance"),
+        schema: Schema::new("histfactory-significance"),
         poi: model.poi().map_or("", |index| &model.parameter_names()[index]),
         data: if asimov.is_some() { "asimov" } else { "observed" },
         test_poi: asimov,

@@ -109,7 +109,7 @@ fn document<'a>(
     });
     let [pull_mean, pull_width] = moments(sure);
     ToysDocument {
-        schema: Schema::of("histfactory-toys"),
+        schema: Schema::new("histfactory-toys"),
         poi: &model.parameter_names()[poi],
         toys: settings.toys,
         seed: settings.seed,

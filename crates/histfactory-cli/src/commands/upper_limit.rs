@@ -75,7 +75,7 @@ pub(crate) fn upper_limit(
 
 fn document<'a>(model: &'a Model, found: &UpperLimit) -> LimitDocument<'a> {
     LimitDocument {
-        schema: Schema::of("histfactory-upper-limit"),
+        schema: Schema::new("histfactory-upper-limit"),
         poi: model.poi().map_or("", |index| &model.parameter_names()[index]),
         level: found.level,
         test_stat: "qtilde",

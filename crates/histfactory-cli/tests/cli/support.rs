@@ -45,13 +45,13 @@ impl Sandbox {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
-        Finished::of(self.command(arguments).output().unwrap())
+        Finished::new(self.command(arguments).output().unwrap())
     }
 
     /// With a file of the folder as the standard input.
     pub(crate) fn fed(&self, file: &str, arguments: &[&str]) -> Finished {
         let input = fs::File::open(self.path().join(file)).unwrap();
-        Finished::of(self.command(arguments).stdin(Stdio::from(input)).output().unwrap())
+        Finished::new(self.command(arguments).stdin(Stdio::from(input)).output().unwrap())
     }
 
     /// The JSON document of a command that succeeds.
@@ -69,7 +69,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    fn of(Output { status, stdout, stderr }: Output) -> Self {
+    fn new(Output { status, stdout, stderr }: Output) -> Self {
         Self {
             code: status.code().expect("histfactory exits by itself"),
             stdout: String::from_utf8(stdout).unwrap(),

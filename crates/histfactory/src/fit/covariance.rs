@@ -8,9 +8,22 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::System;
 use super::inverse::Inverse;
 use super::lanes::Lanes;
+use super::newton::Fitter;
+use super::result::FlatDirection;
+use super::state::State;
 use crate::derivative::Matrix;
-use crate::kernel::{Aligned, Curvature};
+use crate::kernel::{Aligned, Curvature, Information};
 use crate::model::layout::{LANES, Layout};
+
+/// Standard deviations between two points that have the same Hessian.
+const SAME_POINT: f64 = 1e-10;
+
+/// A point and its gradient.
+#[derive(Debug, Clone)]
+pub(super) struct ExactPoint {
+    pub(super) theta: Vec<f64>,
+    pub(super) gradient: Vec<f64>,
+}
 
 /// Covariance of the parameters as the curvature at the minimum gives it. Parameters that are fixed
 /// or held by a bound or a kink have none: their rows are zero.
@@ -143,5 +156,64 @@ impl PartialEq for Covariance {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.factor, &other.factor)
             || (self.factor.free == other.factor.free && self.matrix() == other.matrix())
+    }
+}
+
+impl Fitter<'_> {
+    /// The covariance where the latest evaluation was, and a direction that nothing determines.
+    pub(super) fn covariance(
+        &mut self,
+        state: &State,
+    ) -> (Option<Covariance>, Option<FlatDirection>) {
+        let layout = &self.evaluator.model.layout;
+        let mut is_factorised = self.has_exact_factor(state);
+        if !is_factorised {
+            self.evaluator.collect(&mut self.curvature, Information::Exact);
+            is_factorised = self.system.factorise(layout, &self.curvature, &state.moving, 0.0);
+        }
+        self.exact = None;
+        let covariance = is_factorised.then(|| {
+            self.factored.fill(false);
+            let factor = Arc::new(Factor {
+                layout: Arc::clone(layout),
+                curvature: std::mem::take(&mut self.curvature),
+                system: std::mem::take(&mut self.system),
+                free: state.free.clone(),
+                moving: state.moving.clone(),
+                spare: Mutex::new(std::mem::take(&mut self.spare)),
+            });
+            self.lent = Some(Arc::clone(&factor));
+            Covariance::new(factor)
+        });
+        let flat = self.flat_direction(state, covariance.as_ref());
+        (covariance, flat)
+    }
+
+    /// Whether the factor is that of the exact Hessian where the fit ended, but for a step so short that the
+    /// Hessian has not changed.
+    fn has_exact_factor(&self, state: &State) -> bool {
+        let Some(exact) = &self.exact else { return false };
+        // The step's length in standard deviations, squared: the step times the change of the gradient.
+        let mut square = 0.0;
+        for i in 0..state.theta.len() {
+            let step = state.theta[i] - exact.theta[i];
+            square += step * (state.gradient[i] - exact.gradient[i]);
+        }
+        self.factored == state.moving && square.abs() < SAME_POINT * SAME_POINT
+    }
+
+    /// Memory for a factor, if a covariance has taken it: the same if nobody needs it any more.
+    pub(super) fn renew(&mut self) {
+        if !self.curvature.parts.is_empty() {
+            return;
+        }
+        let layout = &self.evaluator.model.layout;
+        match self.lent.take().and_then(Arc::into_inner) {
+            None => (self.curvature, self.system) = (Curvature::new(layout), System::new(layout)),
+            Some(Factor { curvature, system, spare, .. }) => {
+                (self.curvature, self.system) = (curvature, system);
+                self.spare = spare.into_inner().unwrap_or_else(PoisonError::into_inner);
+            }
+        }
     }
 }

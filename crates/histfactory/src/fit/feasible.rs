@@ -5,8 +5,8 @@
 //! parameters in units of their constraints.
 
 use super::Fitter;
-use super::newton::State;
 use super::result::FitError;
+use super::state::State;
 use crate::kernel::Information;
 
 const MOST_STEPS: usize = 60;

@@ -4,7 +4,7 @@
 //! of parameters along which −log L does not change. The Hessian is then singular up to rounding, and
 //! repeated solves with it, slightly damped, turn any vector into that combination.
 
-use super::newton::State;
+use super::state::State;
 use super::{Covariance, Fitter, FlatDirection};
 use crate::kernel::Information;
 use crate::model::Constraint;

@@ -7,7 +7,7 @@
 //! on a model's own expected data, there is no kink to speak of and nothing is held.
 
 use super::Fitter;
-use super::newton::State;
+use super::state::State;
 use crate::model::Model;
 use crate::model::layout::Layout;
 
@@ -47,11 +47,14 @@ impl Kink {
         let least = left <= tolerance && right >= -tolerance;
         self.holds = least && (left < -tolerance || right > tolerance);
         state.theta[self.parameter] = 0.0;
-        let side = match () {
-            () if self.holds => [0.0, 0.0],
-            () if least => self.whole,
-            () if -right > left => [RIGHT, upper],
-            () => [lower, 0.0],
+        let side = if self.holds {
+            [0.0, 0.0]
+        } else if least {
+            self.whole
+        } else if -right > left {
+            [RIGHT, upper]
+        } else {
+            [lower, 0.0]
         };
         self.enter(state, side);
     }

@@ -259,7 +259,7 @@ impl WithSimd for InParameters<'_> {
                         spread(simd, right, &scales, &part.row(row)[..count]);
                     }
                     Eliminated::Several { locals, factor, first } => {
-                        let mut of_locals = of(vector, locals.iter().map(parameter_of));
+                        let mut of_locals = gathered(vector, locals.iter().map(parameter_of));
                         small_solve(factor, &mut of_locals);
                         let rows = system.rows[*first..].chunks_exact(part.dense.stride.max(1));
                         for (row, of_local) in rows.zip(of_locals) {
@@ -303,7 +303,7 @@ impl WithSimd for InParameters<'_> {
                         values.zip(sums).for_each(|(x, sum)| *x = (*x - multiple * sum) / diagonal);
                     }
                     Eliminated::Several { locals, factor, first } => {
-                        let mut right = of(vector, locals.iter().map(parameter_of));
+                        let mut right = gathered(vector, locals.iter().map(parameter_of));
                         let rows = system.rows[*first..].chunks_exact(part.dense.stride.max(1));
                         for (right, row) in right.iter_mut().zip(rows) {
                             let sums = weighed(simd, solution, &row[..count]);
@@ -321,7 +321,7 @@ impl WithSimd for InParameters<'_> {
 }
 
 #[inline(always)]
-fn of(vector: &Lanes, parameters: impl Iterator<Item = usize>) -> Vec<[f64; LANES]> {
+fn gathered(vector: &Lanes, parameters: impl Iterator<Item = usize>) -> Vec<[f64; LANES]> {
     parameters.map(|parameter| std::array::from_fn(|lane| vector.get(parameter)[lane])).collect()
 }
 

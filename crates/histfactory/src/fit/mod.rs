@@ -22,6 +22,7 @@ mod result;
 mod ridges;
 mod secants;
 mod shared;
+mod state;
 mod system;
 mod valleys;
 

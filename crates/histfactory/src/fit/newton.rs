@@ -2,18 +2,18 @@
 //!
 //! Damping follows Levenberg and Marquardt, multiples of the diagonal; bounds are kept by an active
 //! set (a parameter at its bound whose gradient pushes it outwards is held) and, within a step, by
-//! solving again with the parameters that would leave their range held at its end. Which matrix a
-//! step is taken with, a new one or the one that is held, is told by its `Pace`.
+//! solving again with the parameters that would leave their range held at its end. `Pace` decides
+//! whether a step takes a new matrix or the one that is held.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::covariance::Factor;
-use super::kinks::Kink;
+use super::System;
+use super::covariance::{ExactPoint, Factor};
 use super::options::FitOptions;
 use super::pace::{Matrix, Pace};
-use super::result::{Fit, FitError, FlatDirection, Outcome, Side};
+use super::result::{Fit, FitError, Outcome};
 use super::secants::{Ends, Secants};
-use super::{Covariance, System};
+use super::state::State;
 use crate::kernel::{Aligned, Curvature, Information};
 use crate::likelihood::Evaluator;
 use crate::linalg::product;
@@ -25,9 +25,6 @@ const MOST_BLOCKED: usize = 8;
 /// A gradient above this is never taken for rounding before a fit has used its iterations.
 const AT_MOST_ROUNDING: f64 = 1.0;
 
-/// Standard deviations between two points that have the same Hessian.
-const SAME_POINT: f64 = 1e-10;
-
 /// Fits of one model, with memory that is used again.
 #[derive(Debug, Clone)]
 pub struct Fitter<'a> {
@@ -36,72 +33,13 @@ pub struct Fitter<'a> {
     pub(super) system: System,
     pub(super) secants: Secants,
     /// The parameters that the factor is one of.
-    factored: Vec<bool>,
+    pub(super) factored: Vec<bool>,
     /// Where the exact Hessian was evaluated that the factor belongs to, if it is one without damping.
     pub(super) exact: Option<ExactPoint>,
     /// What the latest covariance has taken of this memory.
-    lent: Option<Arc<Factor>>,
+    pub(super) lent: Option<Arc<Factor>>,
     /// Memory for the inverse of a covariance.
-    spare: Aligned,
-}
-
-/// A point and its gradient.
-#[derive(Debug, Clone)]
-pub(super) struct ExactPoint {
-    theta: Vec<f64>,
-    gradient: Vec<f64>,
-}
-
-/// A fit under way.
-#[derive(Debug, Clone)]
-pub(super) struct State {
-    pub(super) theta: Vec<f64>,
-    pub(super) nll: f64,
-    pub(super) gradient: Vec<f64>,
-    /// Both where the latest step began.
-    pub(super) from: [Vec<f64>; 2],
-    pub(super) lower: Vec<f64>,
-    pub(super) upper: Vec<f64>,
-    pub(super) free: Vec<bool>,
-    /// Free and not held by a bound or a kink.
-    pub(super) moving: Vec<bool>,
-    pub(super) kinks: Vec<Kink>,
-    pub(super) evaluations: usize,
-    /// Steps that had to be shortened because −log L has no value at their end.
-    pub(super) blocked: usize,
-}
-
-impl State {
-    /// Finds out which parameters a bound holds; returns the largest other gradient.
-    pub(super) fn activate(&mut self) -> f64 {
-        let mut kkt = 0.0_f64;
-        let mut is_number = true;
-        let values = self.theta.iter().zip(&self.gradient);
-        let bounds = self.lower.iter().zip(&self.upper);
-        let flags = self.free.iter().zip(&mut self.moving);
-        for (((value, slope), (lower, upper)), (free, moving)) in values.zip(bounds).zip(flags) {
-            // Without a slope nothing leads away from a bound: two factors of a product that are
-            // both zero stay there.
-            let held = (value <= lower && *slope >= 0.0) || (value >= upper && *slope <= 0.0);
-            *moving = *free && !held;
-            let size = if *moving { slope.abs() } else { 0.0 };
-            // A comparison passes over a slope that is no number.
-            is_number &= !size.is_nan();
-            kkt = if size > kkt { size } else { kkt };
-        }
-        if is_number { kkt } else { f64::INFINITY }
-    }
-
-    fn at_bound(&self) -> Vec<(usize, Side)> {
-        (0..self.theta.len())
-            .filter(|&i| self.free[i])
-            .filter_map(|i| match self.theta[i] {
-                value if value <= self.lower[i] => Some((i, Side::Lower)),
-                value if value >= self.upper[i] => Some((i, Side::Upper)),
-                _ => None,
-            })
-            .collect()
-    }
+    pub(super) spare: Aligned,
 }
 
 /// What became of a step.
@@ -201,60 +139,6 @@ impl<'a> Fitter<'a> {
         }
         let fit = self.cross(fit, &kinks, options);
         self.search_minima(fit, options)
-    }
-
-    /// The covariance where the latest evaluation was, and a direction that nothing determines.
-    fn covariance(&mut self, state: &State) -> (Option<Covariance>, Option<FlatDirection>) {
-        let layout = &self.evaluator.model.layout;
-        let mut is_factorised = self.has_exact_factor(state);
-        if !is_factorised {
-            self.evaluator.collect(&mut self.curvature, Information::Exact);
-            is_factorised = self.system.factorise(layout, &self.curvature, &state.moving, 0.0);
-        }
-        self.exact = None;
-        let covariance = is_factorised.then(|| {
-            self.factored.fill(false);
-            let factor = Arc::new(Factor {
-                layout: Arc::clone(layout),
-                curvature: std::mem::take(&mut self.curvature),
-                system: std::mem::take(&mut self.system),
-                free: state.free.clone(),
-                moving: state.moving.clone(),
-                spare: Mutex::new(std::mem::take(&mut self.spare)),
-            });
-            self.lent = Some(Arc::clone(&factor));
-            Covariance::new(factor)
-        });
-        let flat = self.flat_direction(state, covariance.as_ref());
-        (covariance, flat)
-    }
-
-    /// Whether the factor is that of the exact Hessian where the fit ended, but for a step so short that the
-    /// Hessian has not changed.
-    fn has_exact_factor(&self, state: &State) -> bool {
-        let Some(exact) = &self.exact else { return false };
-        // The step's length in standard deviations, squared: the step times the change of the gradient.
-        let mut square = 0.0;
-        for i in 0..state.theta.len() {
-            let step = state.theta[i] - exact.theta[i];
-            square += step * (state.gradient[i] - exact.gradient[i]);
-        }
-        self.factored == state.moving && square.abs() < SAME_POINT * SAME_POINT
-    }
-
-    /// Memory for a factor, if a covariance has taken it: the same if nobody needs it any more.
-    pub(super) fn renew(&mut self) {
-        if !self.curvature.parts.is_empty() {
-            return;
-        }
-        let layout = &self.evaluator.model.layout;
-        match self.lent.take().and_then(Arc::into_inner) {
-            None => (self.curvature, self.system) = (Curvature::new(layout), System::new(layout)),
-            Some(Factor { curvature, system, spare, .. }) => {
-                (self.curvature, self.system) = (curvature, system);
-                self.spare = spare.into_inner().unwrap_or_else(PoisonError::into_inner);
-            }
-        }
     }
 
     /// Goes on to the next minimum.
@@ -380,76 +264,6 @@ impl<'a> Fitter<'a> {
         let [theta, gradient] = &state.from;
         let ends = Ends { theta: [theta, &state.theta], gradient: [gradient, &state.gradient] };
         self.secants.add(&ends, &self.factored)
-    }
-
-    /// The start, with everything that holds it.
-    pub(super) fn begin(&mut self, options: &FitOptions) -> Result<State, FitError> {
-        self.renew();
-        let model = self.evaluator.model;
-        let mut theta = options.start.clone().unwrap_or_else(|| model.init().to_vec());
-        model.check_parameters(&theta)?;
-        let mut free: Vec<bool> = model.fixed().iter().map(|fixed| !fixed).collect();
-        let mut lower: Vec<f64> = model.bounds().iter().map(|bounds| bounds[0]).collect();
-        let mut upper: Vec<f64> = model.bounds().iter().map(|bounds| bounds[1]).collect();
-        let count = theta.len();
-        let known = |parameter: usize| match parameter {
-            known if known < count => Ok(()),
-            unknown => Err(EvaluationError::NoSuchParameter { name: unknown.to_string() }),
-        };
-        for &(parameter, [low, high]) in &options.bounds {
-            known(parameter)?;
-            if !(low <= high) {
-                return Err(FitError::Bounds { parameter, low, high });
-            }
-            (lower[parameter], upper[parameter]) = (low, high);
-        }
-        // A fixed parameter stays where the start has it, even outside its bounds, as in pyhf.
-        if options.start.is_none() {
-            for i in 0..count {
-                if !free[i] {
-                    theta[i] = model.init()[i];
-                }
-            }
-        }
-        for &(parameter, value) in &options.fixed {
-            known(parameter)?;
-            if !value.is_finite() {
-                let what = "parameter";
-                return Err(EvaluationError::NotFinite { what, index: parameter, value }.into());
-            }
-            theta[parameter] = value;
-            free[parameter] = false;
-        }
-        for i in 0..count {
-            if free[i] {
-                theta[i] = theta[i].clamp(lower[i], upper[i]);
-            }
-        }
-        let moving = free.clone();
-        let mut state = State {
-            nll: f64::NAN,
-            gradient: vec![0.0; count],
-            from: [vec![0.0; count], vec![0.0; count]],
-            theta,
-            lower,
-            upper,
-            free,
-            moving,
-            kinks: Vec::new(),
-            evaluations: 0,
-            blocked: 0,
-        };
-        state.find_kinks(model);
-        self.feasible_start(&mut state)?;
-        Ok(state)
-    }
-
-    /// Evaluates at `state.theta`; whether that gave a finite value.
-    pub(super) fn evaluate(&mut self, state: &mut State) -> bool {
-        state.nll = self.evaluator.raw_gradient(&state.theta);
-        state.evaluations += 1;
-        state.gradient.copy_from_slice(self.evaluator.gradient());
-        state.nll.is_finite()
     }
 
     /// Factorises, damping as much as is needed; false if nothing helps.

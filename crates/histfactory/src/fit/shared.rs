@@ -9,10 +9,11 @@ use std::sync::OnceLock;
 
 use super::System;
 use super::lanes::{Lanes, spread};
-use super::newton::{Fitter, State, Step};
+use super::newton::{Fitter, Step};
 use super::options::FitOptions;
 use super::pace::Pace;
 use super::result::{Fit, FitError};
+use super::state::State;
 use super::system::{small_cholesky, small_solve};
 use crate::kernel::{Curvature, Information, Simd, WithSimd, dispatch};
 use crate::linalg::add_multiple;

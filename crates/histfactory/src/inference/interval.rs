@@ -75,7 +75,7 @@ impl Model {
     ) -> Result<Sought<Interval>, InferenceError> {
         let mut options = FitOptions::default().with_covariance();
         options.start = start;
-        let fit = Profile::of(self, data, parameter)?.fitter.fit(&options)?.require()?;
+        let fit = Profile::for_parameter(self, data, parameter)?.fitter.fit(&options)?.require()?;
         let covariance = fit.covariance.as_ref();
         let unknown = || InferenceError::NoUncertainty {
             parameter: self.parameter_names()[parameter].clone(),
@@ -112,7 +112,7 @@ impl Model {
         if best == bound {
             return Ok(Sought::Found(End::Bound(bound)));
         }
-        let mut profile = Profile::of(self, data, parameter)?;
+        let mut profile = Profile::for_parameter(self, data, parameter)?;
         let mut nearest = fit.theta.clone();
         let mut lower = None;
         // √t is nearly a straight line: its root is found in few fits.

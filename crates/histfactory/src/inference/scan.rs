@@ -51,7 +51,7 @@ impl Model {
             let name = parameter.to_string();
             return Err(EvaluationError::NoSuchParameter { name }.into());
         }
-        let mut profile = Profile::of(self, data, parameter)?.searching(search);
+        let mut profile = Profile::for_parameter(self, data, parameter)?.searching(search);
         let mut free = profile.free()?;
         // From the best fit outwards, so that each fit starts near its end.
         let mut order: Vec<usize> = (0..values.len()).collect();

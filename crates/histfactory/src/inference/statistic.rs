@@ -65,11 +65,15 @@ const MOST_EXTENDED: f64 = 1e6;
 impl<'a> Profile<'a> {
     /// Profiles of the parameter of interest.
     pub fn new(model: &'a Model, data: &'a Data) -> Result<Self, InferenceError> {
-        Self::of(model, data, model.needed_poi()?)
+        Self::for_parameter(model, data, model.needed_poi()?)
     }
 
     /// Profiles of another parameter.
-    pub fn of(model: &'a Model, data: &'a Data, parameter: usize) -> Result<Self, InferenceError> {
+    pub fn for_parameter(
+        model: &'a Model,
+        data: &'a Data,
+        parameter: usize,
+    ) -> Result<Self, InferenceError> {
         let fitter = Fitter::new(model, data)?;
         let options = FitOptions::default();
         Ok(Self {

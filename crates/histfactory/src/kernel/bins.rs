@@ -23,8 +23,8 @@ pub(super) struct Bins {
 impl Bins {
     /// All bins of a channel.
     #[inline(always)]
-    pub(super) fn of(channel: &ChannelLayout) -> impl Iterator<Item = Self> {
-        Piece::of(channel.bins.len()).map(|piece| {
+    pub(super) fn split(channel: &ChannelLayout) -> impl Iterator<Item = Self> {
+        Piece::split(channel.bins.len()).map(|piece| {
             let start = channel.bins.start + piece.first;
             Self { blocks: channel.blocks.clone(), range: start..start + piece.count, piece }
         })

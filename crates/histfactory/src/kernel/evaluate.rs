@@ -80,7 +80,7 @@ impl WithSimd for Rates<'_> {
         let Self { layout, numbers, scratch } = self;
         parameters::<S, false>(simd, layout, numbers, scratch);
         for channel in &layout.channels {
-            for bins in Bins::of(channel) {
+            for bins in Bins::split(channel) {
                 forward(simd, layout, numbers, &bins, scratch);
             }
         }
@@ -107,12 +107,12 @@ impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
         let mut nll = numbers.normal_constant;
         for channel in &layout.channels {
             // Channel by channel: its templates may still be in the nearest cache on the way back.
-            for bins in Bins::of(channel) {
+            for bins in Bins::split(channel) {
                 forward(simd, layout, numbers, &bins, scratch);
             }
             nll += deviance(data, channel, scratch);
             if GRADIENT {
-                for bins in Bins::of(channel) {
+                for bins in Bins::split(channel) {
                     backward(simd, layout, numbers, &bins, scratch);
                 }
             }
@@ -183,7 +183,7 @@ fn mirror(layout: &Layout, numbers: &Numbers, least: f64, scratch: &mut Scratch)
         if alpha.abs() < least {
             continue;
         }
-        for &entry in layout.normsys_of.of(parameter) {
+        for &entry in layout.normsys_of.entries(parameter) {
             let entry = entry as usize;
             let [value, slope, _] = if interpolation.normsys.is_polynomial(alpha) {
                 let [value, slope, curvature] =

@@ -51,7 +51,7 @@ pub(super) fn factors<S: Simd, const GRADIENT: bool>(
         if code.is_polynomial(alpha) {
             continue;
         }
-        for &entry in layout.normsys_of.of(parameter) {
+        for &entry in layout.normsys_of.entries(parameter) {
             let entry = entry as usize;
             let place = layout.factors.place[entry] as usize;
             let [value, slope, _] = exponential(alpha, numbers.ln_hi[entry], numbers.ln_lo[entry]);
@@ -111,7 +111,7 @@ pub(super) fn gradient<S: Simd>(
     for &parameter in &layout.free_parameters {
         let parameter = parameter as usize;
         let mut sum = 0.0;
-        for &block in layout.free_of.of(parameter) {
+        for &block in layout.free_of.entries(parameter) {
             sum += pulls[block as usize];
         }
         // Where the parameter is zero all its blocks have vanished, see above.

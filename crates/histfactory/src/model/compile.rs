@@ -68,7 +68,7 @@ fn requirements(
                     return Err(wrong(channel.channel, sample.sample, modifier, what));
                 }
                 seen.insert((kind, &modifier.name), bins);
-                let mut requirement = Requirement::of(kind, bins);
+                let mut requirement = Requirement::new(kind, bins);
                 if let Effect::Shapesys(uncertainties) = &modifier.effect {
                     let pairs = sample.sample.data.iter().zip(uncertainties);
                     let factors: Vec<Option<f64>> =
@@ -83,7 +83,7 @@ fn requirements(
         }
     }
     for staterror in staterrors {
-        let mut requirement = Requirement::of(ModifierType::Staterror, staterror.bins.len());
+        let mut requirement = Requirement::new(ModifierType::Staterror, staterror.bins.len());
         let sigmas: Vec<f64> = staterror.bins.iter().map(StaterrorSum::sigma).collect();
         requirement.fixed = sigmas.iter().map(|sigma| *sigma == 0.0).collect();
         let sigmas = sigmas.iter().map(|sigma| if *sigma == 0.0 { 1.0 } else { *sigma }).collect();

@@ -147,7 +147,7 @@ impl Block {
     }
 
     pub(crate) fn stream_length(&self) -> usize {
-        Piece::of(self.bin_count()).map(|piece| piece.length(self.histosys_used)).sum()
+        Piece::split(self.bin_count()).map(|piece| piece.length(self.histosys_used)).sum()
     }
 
     /// Its part of the stream, piece by piece.
@@ -157,7 +157,7 @@ impl Block {
         stream: &'a [f64],
     ) -> impl Iterator<Item = (Piece, &'a [f64])> + use<'a> {
         let (block, entries) = (self.stream, self.histosys_used);
-        Piece::of(self.bin_count()).map(move |piece| {
+        Piece::split(self.bin_count()).map(move |piece| {
             let start = block + piece.start(entries);
             (piece, &stream[start..start + piece.length(entries)])
         })
@@ -200,7 +200,7 @@ pub(crate) struct Piece {
 impl Piece {
     /// All pieces of so many bins.
     #[inline(always)]
-    pub(crate) fn of(bins: usize) -> impl Iterator<Item = Self> {
+    pub(crate) fn split(bins: usize) -> impl Iterator<Item = Self> {
         (0..bins).step_by(WIDE).map(move |first| Self::at(bins, first))
     }
 
@@ -257,7 +257,7 @@ impl Grouped {
         Self { starts, items }
     }
 
-    pub(crate) fn of(&self, key: usize) -> &[u32] {
+    pub(crate) fn entries(&self, key: usize) -> &[u32] {
         &self.items[self.starts[key] as usize..self.starts[key + 1] as usize]
     }
 }

@@ -42,7 +42,7 @@ impl Requirement {
     }
 
     /// What a modifier of this kind asks of its parameters, apart from numbers of the workspace.
-    pub(super) fn of(kind: ModifierType, bins: usize) -> Self {
+    pub(super) fn new(kind: ModifierType, bins: usize) -> Self {
         let scalar = |init, bounds, density| Self {
             kind,
             scalar: true,

@@ -19,7 +19,7 @@ impl<'a> Discovery<'a> {
         let background = stage.at(0.0, None)?;
         let t = stage.t(&background);
         let q0 = if stage.best()[stage.poi] < 0.0 { 0.0 } else { t };
-        let background = Point::of(background, &stage.data);
+        let background = Point::new(background, &stage.data);
         Ok(Self { stage, q0, background })
     }
 
@@ -30,10 +30,10 @@ impl<'a> Discovery<'a> {
         x: &[R],
     ) -> Result<(R, Vec<R>), InferenceError> {
         if self.q0 == 0.0 {
-            return Ok((R::of(0.0), vec![R::of(0.0); x.len()]));
+            return Ok((R::constant(0.0), vec![R::constant(0.0); x.len()]));
         }
         let scene = self.stage.scene(slots, x)?;
-        let slopes = self.stage.test(&scene, &self.background, R::of(0.0))?.inputs;
+        let slopes = self.stage.test(&scene, &self.background, R::constant(0.0))?.inputs;
         Ok((R::combined(self.q0, &slopes, x), slopes))
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    pub(super) fn of(fit: Fit, data: &Data) -> Self {
+    pub(super) fn new(fit: Fit, data: &Data) -> Self {
         let moving = fit.moving();
         Self { theta: fit.theta, data: data.clone(), moving, factor: RefCell::new(None) }
     }
@@ -112,7 +112,7 @@ impl Level for Along<f64> {
         point: &Point,
         held: Option<(usize, Self)>,
     ) -> Result<Vec<Self>, InferenceError> {
-        let mut theta: Vec<Self> = point.theta.iter().map(|value| Self::of(*value)).collect();
+        let mut theta: Vec<Self> = point.theta.iter().map(|value| Self::constant(*value)).collect();
         if let Some((parameter, value)) = held {
             theta[parameter].rate = value.rate;
         }
@@ -133,7 +133,7 @@ impl Level for Along<f64> {
     ) -> Result<Vec<Self>, InferenceError> {
         let of_right: Vec<f64> = right.iter().map(|value| value.at).collect();
         let solution = point.solve(surface.model, &of_right)?;
-        let along: Vec<Self> = solution.iter().map(|value| Self::of(*value)).collect();
+        let along: Vec<Self> = solution.iter().map(|value| Self::constant(*value)).collect();
         let turned = surface.map(Along::still).slopes(&Along::zip(theta, &along)).theta;
         let pairs = right.iter().zip(&turned);
         let rest: Vec<f64> = pairs.map(|(right, turned)| right.rate - turned.rate.rate).collect();

@@ -86,7 +86,7 @@ impl<'a> Found<'a> {
                 if of.q0 + smooth == 0.0 {
                     return Ok(slopes);
                 }
-                let scale = R::of(0.5) / (q0 + R::of(*smooth)).sqrt();
+                let scale = R::constant(0.5) / (q0 + R::constant(*smooth)).sqrt();
                 Ok(slopes.into_iter().map(|slope| slope * scale).collect())
             }
             Self::Width(of) => Ok(of.slopes(slots, x)?.1),
@@ -96,7 +96,7 @@ impl<'a> Found<'a> {
 }
 
 fn nll<R: Number>(model: &Model, theta: &[f64], slots: &Slots, x: &[R]) -> Vec<R> {
-    let mut theta: Vec<R> = theta.iter().map(|value| R::of(*value)).collect();
+    let mut theta: Vec<R> = theta.iter().map(|value| R::constant(*value)).collect();
     for (slot, x) in slots.slots.iter().zip(x) {
         if let Slot::Parameter(index) = *slot {
             theta[index] = *x;

@@ -64,7 +64,7 @@ impl<'a> Limit<'a> {
         let found = limit.search(level)?;
         let stages = limit.stages().map(|stage| stage.data.clone()).collect::<Vec<_>>();
         limit.points =
-            found.fits.into_iter().zip(&stages).map(|(fit, data)| Point::of(fit, data)).collect();
+            found.fits.into_iter().zip(&stages).map(|(fit, data)| Point::new(fit, data)).collect();
         (limit.mu, limit.q) = (found.mu, found.q);
         Ok(limit)
     }
@@ -159,7 +159,7 @@ impl<'a> Limit<'a> {
             tests.push(stage.test(&scene, point, mu)?);
         }
         let shares = if tests.len() == 1 {
-            vec![R::of(1.0)]
+            vec![R::constant(1.0)]
         } else {
             let moved: Vec<R> = x.iter().copied().chain([mu]).collect();
             let value = |index: usize| {
@@ -172,12 +172,12 @@ impl<'a> Limit<'a> {
         let of_mu = tests
             .iter()
             .zip(&shares)
-            .fold(R::of(0.0), |sum, (test, share)| sum + *share * test.in_mu);
+            .fold(R::constant(0.0), |sum, (test, share)| sum + *share * test.in_mu);
         let slope = |index: usize| {
             let of_input = tests
                 .iter()
                 .zip(&shares)
-                .fold(R::of(0.0), |sum, (test, share)| sum + *share * test.inputs[index]);
+                .fold(R::constant(0.0), |sum, (test, share)| sum + *share * test.inputs[index]);
             -of_input / of_mu
         };
         Ok((0..x.len()).map(slope).collect())
@@ -207,7 +207,7 @@ impl<'a> Limit<'a> {
 /// Derivatives of ln CLs in q_A and in q.
 fn exclusion<R: Number>(asimov: R, observed: R) -> [R; 2] {
     let (root, asimov_root) = (observed.sqrt(), asimov.sqrt());
-    let half = R::of(0.5);
+    let half = R::constant(0.5);
     if root.value() <= asimov_root.value() {
         // T = √q − √q_A.
         let of_other = (root - asimov_root).hazard();
@@ -217,7 +217,7 @@ fn exclusion<R: Number>(asimov: R, observed: R) -> [R; 2] {
     let place = (observed - asimov) * half / asimov_root;
     let tested = (place + asimov_root).hazard();
     let of_place = place.hazard() - tested;
-    let place_slope = -(observed / asimov + R::of(1.0)) * half;
+    let place_slope = -(observed / asimov + R::constant(1.0)) * half;
     let of_root = of_place * place_slope - tested;
     [of_root * half / asimov_root, of_place * half / asimov_root]
 }

@@ -19,7 +19,7 @@ pub(super) trait Number:
     + Neg<Output = Self>
 {
     /// A number that does not move.
-    fn of(value: f64) -> Self;
+    fn constant(value: f64) -> Self;
     fn value(self) -> f64;
     fn scaled(self, factor: f64) -> Self;
     fn ln(self) -> Self;
@@ -36,7 +36,7 @@ pub(super) trait Number:
 }
 
 impl Number for f64 {
-    fn of(value: f64) -> Self {
+    fn constant(value: f64) -> Self {
         value
     }
 
@@ -83,13 +83,13 @@ impl<T: Number> Along<T> {
     }
 
     pub(super) fn still(at: T) -> Self {
-        Self { at, rate: T::of(0.0) }
+        Self { at, rate: T::constant(0.0) }
     }
 }
 
 impl<T: Number> Number for Along<T> {
-    fn of(value: f64) -> Self {
-        Self::still(T::of(value))
+    fn constant(value: f64) -> Self {
+        Self::still(T::constant(value))
     }
 
     fn value(self) -> f64 {
@@ -234,7 +234,7 @@ mod tests {
     fn rates_of_rates_are_second_derivatives() {
         // f = √x·eˣ/(1 + ln x)·ψ(x)·hazard(x), by differences of its first derivative.
         fn f<R: Number>(x: R) -> R {
-            x.sqrt() * x.exp() / (R::of(1.0) + x.ln()) * x.polygamma(0) * x.hazard()
+            x.sqrt() * x.exp() / (R::constant(1.0) + x.ln()) * x.polygamma(0) * x.hazard()
         }
         let first = |x: f64| f(Along { at: x, rate: 1.0 }).rate;
         let one = Along { at: 1.0, rate: 0.0 };

@@ -66,7 +66,7 @@ impl<'a> Stage<'a> {
                 let data = model.observed().clone();
                 let free = profile(model, &data, not_negative)?.free()?;
                 let least = free.nll;
-                let ground = Ground::Observed { free: Point::of(free, &data) };
+                let ground = Ground::Observed { free: Point::new(free, &data) };
                 Ok(Self { model, poi, data, ground, least, not_negative })
             }
             Dataset::Asimov { mu } => {
@@ -77,7 +77,7 @@ impl<'a> Stage<'a> {
             Dataset::ProfiledAsimov { mu } => {
                 let observed = model.observed();
                 let at = profile(model, observed, false)?.lowest_at(mu)?;
-                let at = Point::of(at, observed);
+                let at = Point::new(at, observed);
                 Self::expecting(model, poi, &at.theta.clone(), Ground::Profiled { at })
             }
         }
@@ -131,7 +131,7 @@ impl<'a> Stage<'a> {
             let mut profile = profile(self.model, &self.data, self.not_negative)?;
             let lower = profile.free_from(&fit.theta)?;
             self.least = lower.nll;
-            *free = Point::of(lower, &self.data);
+            *free = Point::new(lower, &self.data);
         }
         Ok(())
     }
@@ -153,7 +153,7 @@ impl<'a> Stage<'a> {
                 Scene { surface, best, observed: None }
             }
             Ground::Asimov { theta } => {
-                let best: Vec<R> = theta.iter().map(|value| R::of(*value)).collect();
+                let best: Vec<R> = theta.iter().map(|value| R::constant(*value)).collect();
                 Scene { surface: surface.expecting(best.clone()), best, observed: None }
             }
             Ground::Profiled { at } => {

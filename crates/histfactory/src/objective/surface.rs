@@ -5,10 +5,14 @@
 //! again or, where they are expected data, through everything. Terms of the data alone are left
 //! out unless they are asked for: they cancel in every difference of two fits.
 
+mod adjoint;
+mod forward;
+
+use adjoint::Adjoint;
+use forward::Forward;
+
 use super::input::{Slot, Slots};
 use super::number::Number;
-use crate::interpolation::HistosysCode;
-use crate::model::layout::Block;
 use crate::model::{Constraint, Model};
 
 /// −log L over parameters and inputs.
@@ -51,7 +55,7 @@ pub(super) struct Slopes<R> {
 }
 
 fn all<R: Number>(values: &[f64]) -> Vec<R> {
-    values.iter().map(|value| R::of(*value)).collect()
+    values.iter().map(|value| R::constant(*value)).collect()
 }
 
 impl<'a, R: Number> Surface<'a, R> {
@@ -81,7 +85,7 @@ impl<'a, R: Number> Surface<'a, R> {
     /// Puts the inputs where they belong.
     fn place(&mut self, x: &[R]) {
         // What moves, without its value: templates are kept as sums and differences.
-        let moved = |at: usize| x[at] - R::of(x[at].value());
+        let moved = |at: usize| x[at] - R::constant(x[at].value());
         for (at, slot) in self.slots.slots.iter().enumerate() {
             match *slot {
                 Slot::Parameter(_) => {}
@@ -117,11 +121,13 @@ impl<'a, R: Number> Surface<'a, R> {
             .map(|constraint| match *constraint {
                 Constraint::Free => Term::Free,
                 Constraint::Normal { auxiliary, sigma } => {
-                    Term::Normal { auxiliary, sigma: R::of(sigma) }
+                    Term::Normal { auxiliary, sigma: R::constant(sigma) }
                 }
-                Constraint::Poisson { auxiliary, factor } => {
-                    Term::Poisson { auxiliary, factor: R::of(factor), auxiliary_follows: false }
-                }
+                Constraint::Poisson { auxiliary, factor } => Term::Poisson {
+                    auxiliary,
+                    factor: R::constant(factor),
+                    auxiliary_follows: false,
+                },
             })
             .collect();
         for (index, bin) in layout.staterrors.iter().enumerate() {
@@ -148,7 +154,7 @@ impl<'a, R: Number> Surface<'a, R> {
     fn width(&self, index: usize) -> Option<[R; 2]> {
         let bin = &self.model.layout.staterrors[index];
         let carriers = &self.model.layout.carriers[bin.carriers.clone()];
-        let (mut sum, mut squares) = (R::of(0.0), R::of(0.0));
+        let (mut sum, mut squares) = (R::constant(0.0), R::constant(0.0));
         for carrier in carriers {
             sum += self.nominal[carrier.yield_index];
             squares += self.uncertainty[carrier.uncertainty].square();
@@ -185,13 +191,13 @@ impl<'a, R: Number> Surface<'a, R> {
     }
 
     /// The same in other numbers.
-    pub(super) fn map<S: Number>(&self, of: impl Fn(R) -> S) -> Surface<'a, S> {
-        let map = |values: &[R]| values.iter().map(|value| of(*value)).collect::<Vec<S>>();
+    pub(super) fn map<S: Number>(&self, convert: impl Fn(R) -> S) -> Surface<'a, S> {
+        let map = |values: &[R]| values.iter().map(|value| convert(*value)).collect::<Vec<S>>();
         let term = |term: &Term<R>| match *term {
             Term::Free => Term::Free,
-            Term::Normal { auxiliary, sigma } => Term::Normal { auxiliary, sigma: of(sigma) },
+            Term::Normal { auxiliary, sigma } => Term::Normal { auxiliary, sigma: convert(sigma) },
             Term::Poisson { auxiliary, factor, auxiliary_follows } => {
-                Term::Poisson { auxiliary, factor: of(factor), auxiliary_follows }
+                Term::Poisson { auxiliary, factor: convert(factor), auxiliary_follows }
             }
         };
         Surface {
@@ -215,10 +221,10 @@ impl<'a, R: Number> Surface<'a, R> {
     /// With the terms of the data alone.
     pub(super) fn slopes_with(&self, theta: &[R], constants: bool) -> Slopes<R> {
         let forward = Forward::new(self, theta);
-        let one = R::of(1.0);
+        let one = R::constant(1.0);
         let pairs = || forward.rate.iter().zip(&self.counts);
         // Where data are expected and nothing is, the data follow the rate: the bin says nothing.
-        let nothing = if self.expected.is_some() { R::of(0.0) } else { one };
+        let nothing = if self.expected.is_some() { R::constant(0.0) } else { one };
         let weights: Vec<R> = pairs()
             .map(|(rate, n)| match n.value() {
                 0.0 if rate.value() == 0.0 => nothing,
@@ -252,7 +258,7 @@ impl<'a, R: Number> Surface<'a, R> {
                     let slope = distance / sigma;
                     adjoint.theta[parameter] += -slope;
                     adjoint.auxiliary[auxiliary] = slope;
-                    adjoint.width[parameter] = (R::of(1.0) - distance.square()) / sigma;
+                    adjoint.width[parameter] = (R::constant(1.0) - distance.square()) / sigma;
                 }
                 Term::Poisson { auxiliary, factor, .. } => {
                     let n = self.auxiliary[auxiliary];
@@ -260,7 +266,7 @@ impl<'a, R: Number> Surface<'a, R> {
                     adjoint.width[parameter] = value - n / factor;
                     let mut slope = -(value * factor).ln();
                     if constants {
-                        slope += (n + R::of(1.0)).polygamma(0);
+                        slope += (n + R::constant(1.0)).polygamma(0);
                     }
                     adjoint.auxiliary[auxiliary] = slope;
                 }
@@ -280,7 +286,7 @@ impl<'a, R: Number> Surface<'a, R> {
         };
         let forward = Forward::new(self, at);
         let weights = std::mem::take(&mut adjoint.counts);
-        let of_theta = std::mem::replace(&mut adjoint.theta, vec![R::of(0.0); at.len()]);
+        let of_theta = std::mem::replace(&mut adjoint.theta, vec![R::constant(0.0); at.len()]);
         adjoint.pull(self, at, &forward, &weights, true);
         let mut source = std::mem::replace(&mut adjoint.theta, of_theta);
         for (parameter, term) in self.terms.iter().enumerate() {
@@ -339,7 +345,7 @@ impl<'a, R: Number> Surface<'a, R> {
             Slot::Low(index) => even(index) - half(index),
             Slot::Uncertainty(index) => adjoint.uncertainty[index],
             Slot::Count(index) if self.expected.is_none() => adjoint.counts[index],
-            Slot::Count(_) => R::of(0.0),
+            Slot::Count(_) => R::constant(0.0),
         };
         let mut slopes: Vec<R> = self.slots.slots.iter().map(slope).collect();
         for &(at, template) in &self.slots.templates {
@@ -360,245 +366,5 @@ fn side(slot: Slot) -> Option<(usize, f64)> {
         Slot::High(index) => Some((index, 0.5)),
         Slot::Low(index) => Some((index, -0.5)),
         Slot::Parameter(_) | Slot::Nominal(_) | Slot::Uncertainty(_) | Slot::Count(_) => None,
-    }
-}
-
-/// Rates and what they are made of.
-struct Forward<R> {
-    /// x, x′, y and y′ of each histosys parameter.
-    basis: Vec<[R; 4]>,
-    /// Value and slope of each normsys factor.
-    factor: Vec<[R; 2]>,
-    product: Vec<R>,
-    shape: Vec<R>,
-    gamma: Vec<R>,
-    rate: Vec<R>,
-}
-
-impl<R: Number> Forward<R> {
-    fn new(surface: &Surface<'_, R>, theta: &[R]) -> Self {
-        let layout = &*surface.model.layout;
-        let code = layout.options.interpolation.histosys;
-        let (zero, one) = (R::of(0.0), R::of(1.0));
-        let mut basis = vec![[zero; 4]; theta.len() + 1];
-        for &parameter in &layout.histosys_parameters {
-            basis[parameter as usize] = histosys(code, theta[parameter as usize]);
-        }
-        let mut factor = vec![[one, zero]; layout.normsys_parameter.len()];
-        for (entry, &parameter) in layout.normsys_parameter.iter().enumerate() {
-            if let Some(&alpha) = theta.get(parameter as usize) {
-                factor[entry] = normsys(surface.model, entry, alpha);
-            }
-        }
-        let mut forward = Self {
-            basis,
-            factor,
-            product: Vec::with_capacity(layout.blocks.len()),
-            shape: surface.nominal.clone(),
-            gamma: vec![one; layout.yields],
-            rate: vec![zero; layout.bins],
-        };
-        for block in &layout.blocks {
-            forward.add(surface, block, theta);
-        }
-        forward
-    }
-
-    fn add(&mut self, surface: &Surface<'_, R>, block: &Block, theta: &[R]) {
-        let layout = &*surface.model.layout;
-        let mut product = R::of(1.0);
-        for &owner in &layout.free_factors[block.free_factors.clone()] {
-            product = product * theta[owner as usize];
-        }
-        for [value, _] in &self.factor[block.normsys.clone()] {
-            product = product * *value;
-        }
-        let owners = owners(surface.model, block);
-        for bin in 0..block.bin_count() {
-            let place = block.yields + bin;
-            let start = block.templates + bin * block.stride();
-            for (entry, &owner) in owners.iter().enumerate() {
-                let [x, _, y, _] = self.basis[owner as usize];
-                self.shape[place] +=
-                    x * surface.odd[start + entry] + y * surface.even[start + entry];
-            }
-            for which in 0..block.gamma_count {
-                let owner = gamma_owner(surface.model, block, which, bin);
-                self.gamma[place] = self.gamma[place] * theta[owner];
-            }
-            self.rate[block.bins.start + bin] += product * self.gamma[place] * self.shape[place];
-        }
-        self.product.push(product);
-    }
-}
-
-fn owners<'a>(model: &'a Model, block: &Block) -> &'a [u32] {
-    &model.layout.histosys_parameter[block.histosys.start..][..block.histosys_used]
-}
-
-fn gamma_owner(model: &Model, block: &Block, which: usize, bin: usize) -> usize {
-    model.layout.gamma_parameter[block.gammas + which * block.bin_count() + bin] as usize
-}
-
-/// x, x′, y, y′.
-fn histosys<R: Number>(code: HistosysCode, alpha: R) -> [R; 4] {
-    let value = alpha.value();
-    let sign = if value > 0.0 { 1.0 } else { -1.0 };
-    let (zero, one) = (R::of(0.0), R::of(1.0));
-    let line = |slope: f64, at_zero: f64| [alpha.scaled(slope) + R::of(at_zero), R::of(slope)];
-    let inside = value * value <= 1.0;
-    let [y, y_slope] = match code {
-        HistosysCode::Code0 => line(8.0 * sign, 0.0),
-        HistosysCode::Code4p if !inside => line(8.0 * sign, 0.0),
-        HistosysCode::Code4p => {
-            let square = alpha.square();
-            let inner = R::of(15.0) + square * (square.scaled(3.0) - R::of(10.0));
-            let slope = R::of(30.0) + square * (square.scaled(18.0) - R::of(40.0));
-            [square * inner, alpha * slope]
-        }
-        HistosysCode::Code2 | HistosysCode::Code2Documented | HistosysCode::Code2Root if inside => {
-            [alpha.square().scaled(8.0), alpha.scaled(16.0)]
-        }
-        HistosysCode::Code2 if value < 0.0 => line(-16.0, 0.0),
-        HistosysCode::Code2 | HistosysCode::Code2Documented => line(16.0 * sign, -16.0),
-        HistosysCode::Code2Root => line(16.0 * sign, -8.0),
-    };
-    let jumps = match code {
-        HistosysCode::Code2 => !inside && value > 0.0,
-        HistosysCode::Code2Documented => !inside,
-        HistosysCode::Code0 | HistosysCode::Code2Root | HistosysCode::Code4p => false,
-    };
-    let x = if jumps { alpha - R::of(sign) } else { alpha + zero };
-    [x, one, y, y_slope]
-}
-
-/// A factor and its slope.
-fn normsys<R: Number>(model: &Model, entry: usize, alpha: R) -> [R; 2] {
-    let numbers = &model.numbers;
-    if model.layout.options.interpolation.normsys.is_polynomial(alpha.value()) {
-        let (mut value, mut slope) = (R::of(0.0), R::of(0.0));
-        for power in numbers.coefficients(&model.layout, entry).into_iter().rev() {
-            slope = slope * alpha + value;
-            value = value * alpha + R::of(power);
-        }
-        // What stands now lacks one power of α.
-        return [R::of(1.0) + value * alpha, slope * alpha + value];
-    }
-    let slope = if alpha.value() > 0.0 { numbers.ln_hi[entry] } else { -numbers.ln_lo[entry] };
-    let value = alpha.scaled(slope).exp();
-    [value, value.scaled(slope)]
-}
-
-/// Slopes in everything, being added up.
-struct Adjoint<R> {
-    theta: Vec<R>,
-    nominal: Vec<R>,
-    odd: Vec<R>,
-    even: Vec<R>,
-    uncertainty: Vec<R>,
-    /// In σ or τ of each parameter's constraint.
-    width: Vec<R>,
-    /// In the auxiliary count that is τ.
-    following: Vec<R>,
-    counts: Vec<R>,
-    auxiliary: Vec<R>,
-    after: Vec<R>,
-}
-
-impl<R: Number> Adjoint<R> {
-    fn zero(surface: &Surface<'_, R>) -> Self {
-        let zeros = |like: usize| vec![R::of(0.0); like];
-        let parameters = surface.model.parameter_count();
-        Self {
-            theta: zeros(parameters),
-            nominal: zeros(surface.nominal.len()),
-            odd: zeros(surface.odd.len()),
-            even: zeros(surface.even.len()),
-            uncertainty: zeros(surface.uncertainty.len()),
-            width: zeros(parameters),
-            following: zeros(parameters),
-            counts: zeros(surface.counts.len()),
-            auxiliary: zeros(surface.auxiliary.len()),
-            after: Vec::new(),
-        }
-    }
-
-    /// Adds Σ_b w_b ∂ν_b.
-    fn pull(
-        &mut self,
-        surface: &Surface<'_, R>,
-        theta: &[R],
-        forward: &Forward<R>,
-        weights: &[R],
-        in_templates: bool,
-    ) {
-        let model = surface.model;
-        for (block, product) in model.layout.blocks.iter().zip(&forward.product) {
-            let mut whole = R::of(0.0);
-            let owners = owners(model, block);
-            for bin in 0..block.bin_count() {
-                let place = block.yields + bin;
-                let weight = weights[block.bins.start + bin];
-                let weighted = weight * forward.gamma[place];
-                whole += weighted * forward.shape[place];
-                let scale = weighted * *product;
-                self.nominal[place] += scale;
-                let start = block.templates + bin * block.stride();
-                for (entry, &owner) in owners.iter().enumerate() {
-                    let [x, x_slope, y, y_slope] = forward.basis[owner as usize];
-                    let (odd, even) = (surface.odd[start + entry], surface.even[start + entry]);
-                    self.theta[owner as usize] += scale * (odd * x_slope + even * y_slope);
-                    if in_templates {
-                        self.odd[start + entry] += scale * x;
-                        self.even[start + entry] += scale * y;
-                    }
-                }
-                let without = weight * *product * forward.shape[place];
-                for which in 0..block.gamma_count {
-                    let mut others = without;
-                    for other in (0..block.gamma_count).filter(|other| *other != which) {
-                        others = others * theta[gamma_owner(model, block, other, bin)];
-                    }
-                    self.theta[gamma_owner(model, block, which, bin)] += others;
-                }
-            }
-            self.pull_factors(surface, theta, forward, block, whole);
-        }
-    }
-
-    /// Slopes in the scalar factors, from products of those before and after each: no quotient
-    /// that could be 0/0.
-    fn pull_factors(
-        &mut self,
-        surface: &Surface<'_, R>,
-        theta: &[R],
-        forward: &Forward<R>,
-        block: &Block,
-        whole: R,
-    ) {
-        let layout = &*surface.model.layout;
-        let free = &layout.free_factors[block.free_factors.clone()];
-        let owned = &layout.normsys_parameter[block.normsys.clone()];
-        let factors = &forward.factor[block.normsys.clone()];
-        let values = || {
-            let free = free.iter().map(|owner| (theta[*owner as usize], R::of(1.0), *owner));
-            free.chain(
-                factors.iter().zip(owned).map(|([value, slope], owner)| (*value, *slope, *owner)),
-            )
-        };
-        let count = free.len() + factors.len();
-        self.after.clear();
-        self.after.resize(count + 1, R::of(1.0));
-        for (at, [value, _]) in factors.iter().enumerate().rev() {
-            self.after[free.len() + at] = self.after[free.len() + at + 1] * *value;
-        }
-        for (at, owner) in free.iter().enumerate().rev() {
-            self.after[at] = self.after[at + 1] * theta[*owner as usize];
-        }
-        let mut before = whole;
-        for (at, (value, slope, owner)) in values().enumerate() {
-            self.theta[owner as usize] += before * self.after[at + 1] * slope;
-            before = before * value;
-        }
     }
 }

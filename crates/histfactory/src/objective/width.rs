@@ -45,8 +45,8 @@ impl<'a> Width<'a> {
     }
 
     fn unit<R: Level>(&self) -> Vec<R> {
-        let mut unit = vec![R::of(0.0); self.stage.model.parameter_count()];
-        unit[self.stage.poi] = R::of(1.0);
+        let mut unit = vec![R::constant(0.0); self.stage.model.parameter_count()];
+        unit[self.stage.poi] = R::constant(1.0);
         unit
     }
 
@@ -71,7 +71,7 @@ impl<'a> Width<'a> {
         let pull: Vec<R> = pairs.map(|(one, two)| -(*one + *two)).collect();
         self.stage.add_pull(&scene, &pull, &mut slopes)?;
         let sigma = z[self.stage.poi].sqrt();
-        let scale = R::of(0.5) / sigma;
+        let scale = R::constant(0.5) / sigma;
         Ok((sigma, slopes.into_iter().map(|slope| slope * scale).collect()))
     }
 }

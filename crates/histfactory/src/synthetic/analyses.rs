@@ -62,13 +62,13 @@ pub fn combination_of_analyses(parameters: usize, seed: u64) -> Workspace {
     let mut configured = vec![luminosity(0.02, None), bounded("mu", -10.0, 20.0)];
     for index in 0..count {
         for (_, _, factor, _) in SAMPLES {
-            configured.extend(factor.map(|factor| bounded(&of(index, factor), 0.0, 10.0)));
+            configured.extend(factor.map(|factor| bounded(&qualified(index, factor), 0.0, 10.0)));
         }
     }
     workspace(channels, "mu", configured, 1.0, &mut dice)
 }
 
-fn of(analysis: usize, name: &str) -> String {
+fn qualified(analysis: usize, name: &str) -> String {
     format!("a{analysis:02}_{name}")
 }
 
@@ -94,11 +94,11 @@ fn analysis(
     let with_shapesys: usize = CHANNELS[..2].iter().map(|(_, bins, _)| bins).sum();
     let factors = SAMPLES.iter().filter(|(_, _, factor, _)| factor.is_some()).count();
     let own = parameters.saturating_sub(bins + with_shapesys + factors);
-    let own = numbered(&of(index, "syst"), own);
+    let own = numbered(&qualified(index, "syst"), own);
     let taking_part: Vec<&Systematic> = shared.iter().filter(|_| dice.chance(TAKES_PART)).collect();
     let mut channels = Vec::new();
     for (number, (channel, bins, has_signal)) in CHANNELS.into_iter().enumerate() {
-        let channel = of(index, channel);
+        let channel = qualified(index, channel);
         let mut samples = Vec::new();
         for (name, typical, factor, per_bin) in SAMPLES {
             let is_signal = name == "signal";
@@ -108,7 +108,7 @@ fn analysis(
             let nominal = yields(bins, typical * dice.between(0.4, 1.6), 0.8, dice);
             let mut modifiers = vec![lumi(), staterror(&channel, &nominal, dice)];
             modifiers.extend(is_signal.then(|| normfactor("mu")));
-            modifiers.extend(factor.map(|factor| normfactor(&of(index, factor))));
+            modifiers.extend(factor.map(|factor| normfactor(&qualified(index, factor))));
             if per_bin && number < 2 {
                 modifiers.push(shapesys(&channel, &nominal, dice));
             }

@@ -4,8 +4,7 @@
 
 use rayon::prelude::*;
 
-use crate::fit::{DIFFERENT, Fit, FitError, FitOptions, Fitter, Search, Shared};
-use crate::inference::{InferenceError, TestKind, TestOptions};
+use crate::fit::{Fit, FitError, FitOptions, Fitter, Shared};
 use crate::model::{Data, Model};
 
 /// Toys that one thread takes at a time.
@@ -31,20 +30,6 @@ pub struct ToyFit {
     pub fit: Fit,
 }
 
-/// A test of a hypothesis with distributions of toys.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToyTest {
-    pub observed: f64,
-    /// Of toys with the tested value, and with that of the alternative.
-    pub tested: Vec<f64>,
-    pub alternative: Vec<f64>,
-    /// Toys whose fits did not converge; they are in neither list.
-    pub failed: u64,
-    pub clsb: f64,
-    pub clb: f64,
-    pub cls: f64,
-}
-
 impl Model {
     /// Draws toys at `theta` and fits each, started where it was drawn. A toy's fit does not depend on the
     /// others, to the last bit.
@@ -57,7 +42,7 @@ impl Model {
         self.toy_fits_with(theta, toys, options, &|_| {})
     }
 
-    /// The same, telling how many toys were done each time some are.
+    /// The same; `done` is called with the number of toys each time some are finished.
     pub fn toy_fits_with(
         &self,
         theta: &[f64],
@@ -76,7 +61,7 @@ impl Model {
     /// Fits each toy and does something with the fit; results in the order of the toys.
     ///
     /// The first step of all toys has the same matrix, and is taken for several at a time.
-    fn for_toys<T: Send>(
+    pub(super) fn for_toys<T: Send>(
         &self,
         theta: &[f64],
         toys: &ToyOptions,
@@ -120,116 +105,4 @@ impl Model {
             .collect::<Result<_, _>>()?;
         Ok(results.into_iter().flatten().collect())
     }
-
-    /// Tests a value of the parameter of interest with toys drawn at the fits to the data with that
-    /// value and with that of the alternative (zero, or one for discovery).
-    pub fn toy_test(
-        &self,
-        data: &Data,
-        mu: f64,
-        kind: TestKind,
-        toys: &ToyOptions,
-        done: &(dyn Fn(u64) + Sync),
-    ) -> Result<ToyTest, InferenceError> {
-        self.toy_test_with(data, mu, kind, toys, Search::default(), done)
-    }
-
-    /// The same with another search for the lowest of several minima.
-    pub fn toy_test_with(
-        &self,
-        data: &Data,
-        mu: f64,
-        kind: TestKind,
-        toys: &ToyOptions,
-        search: Search,
-        done: &(dyn Fn(u64) + Sync),
-    ) -> Result<ToyTest, InferenceError> {
-        let mu = kind.tested(mu);
-        let options = TestOptions { search, ..TestOptions::default() };
-        let observed = self.test_statistic_with(data, kind, mu, &options)?;
-        let mut profile = kind.profile(self, data, &options)?.near(&observed.free.theta);
-        let alternative = profile.lowest_at(kind.alternative())?;
-        let distribution = |theta: &[f64], seed: u64| {
-            let toys = ToyOptions { seed, ..*toys };
-            self.toy_statistics_with(theta, mu, kind, &toys, search, done)
-        };
-        let tested = distribution(&observed.conditional.theta, toys.seed)?;
-        let other = distribution(&alternative.theta, toys.seed ^ 0x5DEE_CE66_D1CE_4E5B)?;
-        let failed = [&tested, &other].map(|values| values.iter().filter(|q| q.is_none()).count());
-        let tested: Vec<f64> = tested.into_iter().flatten().collect();
-        let other: Vec<f64> = other.into_iter().flatten().collect();
-        let above = |values: &[f64]| {
-            let above = values.iter().filter(|value| **value >= observed.value).count();
-            fraction(above, values.len())
-        };
-        let (tail, rest) = (above(&tested), above(&other));
-        let cls = match kind {
-            TestKind::Q0 => tail,
-            TestKind::Q | TestKind::QTilde | TestKind::T if rest > 0.0 => tail / rest,
-            TestKind::Q | TestKind::QTilde | TestKind::T => 0.0,
-        };
-        Ok(ToyTest {
-            observed: observed.value,
-            failed: (failed[0] + failed[1]) as u64,
-            clsb: tail,
-            clb: rest,
-            cls,
-            tested,
-            alternative: other,
-        })
-    }
-
-    /// The test statistic of each toy drawn at `theta`; `None` where a fit did not converge.
-    pub fn toy_statistics(
-        &self,
-        theta: &[f64],
-        mu: f64,
-        kind: TestKind,
-        toys: &ToyOptions,
-        done: &(dyn Fn(u64) + Sync),
-    ) -> Result<Vec<Option<f64>>, InferenceError> {
-        self.toy_statistics_with(theta, mu, kind, toys, Search::default(), done)
-    }
-
-    /// The same with another search for the lowest of several minima.
-    pub fn toy_statistics_with(
-        &self,
-        theta: &[f64],
-        mu: f64,
-        kind: TestKind,
-        toys: &ToyOptions,
-        search: Search,
-        done: &(dyn Fn(u64) + Sync),
-    ) -> Result<Vec<Option<f64>>, InferenceError> {
-        let poi = self.needed_poi()?;
-        let mut free = FitOptions::default().searching(search).from(theta);
-        if kind == TestKind::QTilde {
-            let [low, high] = self.bounds()[poi];
-            free = free.bounding(poi, [low.max(0.0), high.max(0.0)]);
-        }
-        let each = |fitter: &mut Fitter<'_>, _: u64, best: Result<Fit, FitError>| {
-            let mut best = best.ok()?.require().ok()?;
-            let fixed = FitOptions::default().searching(search).fixing(poi, mu);
-            let mut conditional =
-                fitter.fit_toy(&fixed.clone().from(&best.theta)).ok()?.require().ok()?;
-            if conditional.may_have_others() || best.may_have_others() {
-                // As in a test of observed data: another start, and each fit knows of the other.
-                let far = fitter.fit_toy(&fixed.from(theta)).ok().filter(Fit::converged);
-                conditional = far.into_iter().fold(conditional, Fit::or_lower);
-                let near = fitter.fit_toy(&free.clone().from(&conditional.theta));
-                best = near.ok().filter(Fit::converged).into_iter().fold(best, Fit::or_lower);
-            } else if conditional.nll < best.nll - DIFFERENT {
-                best =
-                    fitter.fit_toy(&free.clone().from(&conditional.theta)).ok()?.require().ok()?;
-            }
-            let t = (2.0 * (conditional.nll - best.nll)).max(0.0);
-            Some(kind.one_sided(t, mu, best.theta[poi]))
-        };
-        Ok(self.for_toys(theta, toys, &free, done, each)?)
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of toys")]
-fn fraction(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

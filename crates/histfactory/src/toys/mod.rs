@@ -3,9 +3,12 @@
 mod batch;
 mod fits;
 mod random;
+mod starts;
+mod statistics;
 
 pub use batch::BatchEvaluator;
-pub use fits::{ToyFit, ToyOptions, ToyTest};
+pub use fits::{ToyFit, ToyOptions};
+pub use statistics::ToyTest;
 
 use crate::model::{Constraint, Data, EvaluationError, Model};
 use random::Stream;

@@ -22,7 +22,7 @@ enum Demand {
 }
 
 impl Demand {
-    fn of(modifier: &Modifier, bins: usize) -> Self {
+    fn new(modifier: &Modifier, bins: usize) -> Self {
         match modifier.kind() {
             ModifierType::Histosys | ModifierType::Normsys => Self::Alpha,
             ModifierType::Lumi => Self::Lumi,
@@ -57,7 +57,7 @@ pub(super) fn check(channels: &[Channel], problems: &mut Vec<Problem>) {
                     samples.entry(&sample.name).or_default().insert(&channel.name);
                 }
                 let bins = channel.bins();
-                let demand = Demand::of(modifier, bins);
+                let demand = Demand::new(modifier, bins);
                 let Some(first) = firsts.get(modifier.name.as_str()) else {
                     let (channel, sample) = (channel.name.as_str(), sample.name.as_str());
                     let kind = modifier.kind();
