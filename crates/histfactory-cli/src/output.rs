@@ -52,7 +52,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
     std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
-/// Writes a plot and says so.
+/// Writes a plot and reports its path.
 pub(crate) fn plot(path: &Path, svg: &str, printer: &mut Printer) -> Result<(), Error> {
     write(path, svg)?;
     printer.aside(&format!("plot: {}", path.display()));

@@ -1,4 +1,4 @@
-//! Errors of the core as Python exceptions, with their own words and their hints.
+//! Errors of the core as Python exceptions, with their messages and hints.
 
 use histfactory::inference::InferenceError;
 use histfactory::workspace::WorkspaceError as CoreWorkspaceError;

@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use crate::arrays::{matrix, vector};
 use crate::error::Result;
 
-/// A minimum of −log L, with what speaks for its being one.
+/// A minimum of −log L, with the fit's diagnostics.
 #[pyclass(frozen, module = "histfactory")]
 pub(crate) struct Fit {
     #[pyo3(get)]

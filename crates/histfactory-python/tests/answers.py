@@ -139,8 +139,8 @@ def main(front: str) -> None:
 
         jax.config.update("jax_enable_x64", True)
     evaluate = {"torch": in_torch, "jax": in_jax}[front]
-    told = {"losses": answers(evaluate), "histograms": histograms(front)}
-    json.dump(told, sys.stdout)
+    result = {"losses": answers(evaluate), "histograms": histograms(front)}
+    json.dump(result, sys.stdout)
 
 
 if __name__ == "__main__":

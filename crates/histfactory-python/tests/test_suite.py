@@ -48,14 +48,14 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def refusals(document: dict[str, Any]) -> list[tuple[str, str, Any, Any]]:
-    """The arms that were given up, and the samples that do not count, each with its reasons."""
-    told = []
+    """The arms that were stopped and the rejected samples, each with its reasons."""
+    found = []
     for case in document["cases"]:
         for arm in case["arms"]:
             reasons = [sample["reasons"] for sample in samples(arm) if not sample["valid"]]
             if arm.get("stopped") or reasons:
-                told.append((case["name"], arm["name"], arm.get("stopped"), reasons))
-    return told
+                found.append((case["name"], arm["name"], arm.get("stopped"), reasons))
+    return found
 
 
 def arms(document: dict[str, Any], name: str) -> dict[str, Any]:

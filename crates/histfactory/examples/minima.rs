@@ -52,7 +52,9 @@ fn main() -> Result<(), Failure> {
             row.unwrap_or_else(|error| json!({"name": name, "error": error.to_string()}))
         })
         .collect();
-    rows.iter().for_each(|row| println!("{row}"));
+    for row in &rows {
+        println!("{row}");
+    }
     Ok(())
 }
 
@@ -84,12 +86,11 @@ impl Lowest<'_> {
     fn nll(&self, data: &Data, mu: Option<f64>, from: &[f64]) -> Result<(f64, bool), Failure> {
         let search = Search::Global { starts: self.starts, seed: 7 };
         let mut options = FitOptions::default().searching(search).from(from);
-        options = match mu {
-            Some(mu) => options.fixing(self.poi, mu),
-            None => {
-                let [low, high] = self.model.bounds()[self.poi];
-                options.bounding(self.poi, [low.max(0.0), high])
-            }
+        options = if let Some(mu) = mu {
+            options.fixing(self.poi, mu)
+        } else {
+            let [low, high] = self.model.bounds()[self.poi];
+            options.bounding(self.poi, [low.max(0.0), high])
         };
         let fit = Fitter::new(self.model, data)?.fit(&options)?.require()?;
         Ok((fit.nll, !fit.other_minima.is_empty()))

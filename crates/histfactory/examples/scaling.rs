@@ -90,7 +90,7 @@ fn figures(parameters: usize) -> Result<Value, Failure> {
     Ok(Value::Object(row))
 }
 
-/// The most memory that the process has had, where the system tells.
+/// The peak memory of the process, where the system reports it.
 fn peak_megabytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -114,7 +114,7 @@ fn mean_micros(call: &mut dyn FnMut() -> Result<(), Failure>) -> Result<f64, Fai
     }
 }
 
-/// Microseconds that this thread has had a processor, where the system tells, else since the beginning:
+/// Microseconds that this thread has had a processor, where the system reports it, else since the beginning:
 /// other programs then count.
 fn on_processor(begin: Instant) -> f64 {
     let status = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

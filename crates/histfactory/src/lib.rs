@@ -13,7 +13,7 @@
 //! let model = Model::new(&workspace, &ModelOptions::default())?;
 //! let data = model.observed();
 //!
-//! // A fit says how good it is.
+//! // A fit carries its diagnostics.
 //! let fit = model.fit(data, &FitOptions::default().with_covariance())?;
 //! assert!(fit.converged() && fit.kkt < 1e-9);
 //! let sigma = fit.covariance.as_ref().map(|covariance| covariance.sigma(0));

@@ -6,6 +6,7 @@ mod shared;
 
 use histfactory::fit::{Outcome, Search};
 use histfactory::inference::{LimitOptions, Note, TestKind, TestOptions, WhyNoLimit};
+use histfactory::synthetic::{Limits, any};
 use histfactory::toys::ToyOptions;
 use histfactory::{FitOptions, Model, ModelOptions, Workspace};
 use serde_json::{Value, json};
@@ -119,6 +120,32 @@ fn statistics_of_toys_use_the_lowest_minima() {
         let found = found.unwrap();
         assert!((found - exact.value).abs() < 1e-7, "{number}: {found} {}", exact.value);
     }
+}
+
+/// A signal can take the place of a background whose normalisation is free: the minima lie at ends of ranges,
+/// far from where the toys are drawn.
+#[test]
+fn statistics_of_toys_reach_minima_at_the_ends_of_ranges() {
+    let mut positive = 0;
+    for seed in [600_031, 600_066, 600_068, 600_079] {
+        let model = Model::new(&any(seed, Limits::default()), &ModelOptions::default()).unwrap();
+        let poi = model.poi().unwrap();
+        let theta = model.q0(model.observed()).unwrap().conditional.theta;
+        let toys = ToyOptions { count: 20, seed: 11 };
+        let found = model.toy_statistics(&theta, 0.0, TestKind::Q0, &toys, &|_| {}).unwrap();
+        for (number, found) in (0..).zip(found) {
+            let data = model.toy(&theta, toys.seed, number).unwrap();
+            let search = Search::Global { starts: 30, seed: 8 };
+            let options = FitOptions::default().searching(search).from(&theta);
+            let free = model.fit(&data, &options).unwrap();
+            let background = model.fit(&data, &options.fixing(poi, 0.0)).unwrap();
+            let lowest = 2.0 * (background.nll - free.nll);
+            let found = found.unwrap();
+            assert!(found > lowest - 1e-6, "{seed} {number}: {found} {lowest}");
+            positive += usize::from(found > 1.0);
+        }
+    }
+    assert!(positive > 4, "{positive}");
 }
 
 /// The statistic of a signal that its own uncertainty absorbs levels off: bands that it does not reach have no limit.

@@ -135,8 +135,8 @@ fn used(text: &[u8]) -> Option<bool> {
     if let Ok(fit) = model.fit(model.observed(), &options) {
         assert!(fit.nll.is_finite() && fit.theta.iter().all(|value| value.is_finite()));
         let slopes = fit.gradient.iter().zip(&fit.free).filter(|(_, free)| **free);
-        let told = slopes.into_iter().all(|(slope, _)| !slope.is_nan());
-        assert!(!fit.converged() || fit.kkt.is_finite() && told, "{}", workspace.to_json());
+        let are_numbers = slopes.into_iter().all(|(slope, _)| !slope.is_nan());
+        assert!(!fit.converged() || fit.kkt.is_finite() && are_numbers, "{}", workspace.to_json());
     }
     Some(true)
 }

@@ -61,7 +61,7 @@ fn a_tiny_signal_has_finite_slopes() {
     }
 }
 
-/// A bin in which nothing is expected says nothing, whatever the other bins do.
+/// A bin in which nothing is expected contributes nothing, whatever the other bins do.
 #[test]
 fn an_empty_bin_has_no_slope() {
     let model = model([50.0, 40.0, 0.0]);

@@ -204,9 +204,9 @@ fn of_the_points_of_a_batch_without_a_value_the_first_is_told() {
     assert!(batch.nll(&points[1..], &toys).is_err());
     points[count * 70] = f64::INFINITY;
     points[count * 170 + 1] = f64::INFINITY;
-    let told = batch.nll(&points, &toys).unwrap_err();
-    assert_eq!(told, batch.nll(&points[count * 64..count * 128], &toys[64..128]).unwrap_err());
-    assert_eq!(told, batch.nll_and_gradient(&points, &toys).unwrap_err());
+    let reported = batch.nll(&points, &toys).unwrap_err();
+    assert_eq!(reported, batch.nll(&points[count * 64..count * 128], &toys[64..128]).unwrap_err());
+    assert_eq!(reported, batch.nll_and_gradient(&points, &toys).unwrap_err());
 }
 
 #[test]

@@ -326,7 +326,7 @@ fn code4_is_not_the_smoothing_of_combine() {
     }
 }
 
-/// What we are held against is 0.7.6; later versions mend code2 and guard q̃ against 0/0.
+/// The reference is pyhf 0.7.6; later versions fix code2 and guard q̃ against 0/0.
 #[test]
 fn where_versions_of_pyhf_differ_the_released_one_is_the_default_and_the_other_has_a_name() {
     let workspace = workspace(

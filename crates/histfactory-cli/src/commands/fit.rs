@@ -1,4 +1,4 @@
-//! `histfactory fit`: the most likely parameters, with what speaks for them.
+//! `histfactory fit`: the maximum-likelihood parameters, with the fit's diagnostics.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -84,7 +84,7 @@ fn summary(measurement: &Measurement) -> (&str, &str, Vec<&str>) {
     (&measurement.name, &config.poi, parameters)
 }
 
-/// In pyhf's words.
+/// With pyhf's terms.
 fn constraint(kinds: &BTreeSet<ModifierType>) -> &'static str {
     match kinds.first() {
         Some(ModifierType::Normfactor | ModifierType::Shapefactor) | None => "unconstrained",

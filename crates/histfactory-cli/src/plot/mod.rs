@@ -14,7 +14,7 @@ pub(crate) use pulls::{Pull, pulls};
 pub(crate) use ranking::{Impact, ranking};
 pub(crate) use scan::scan;
 
-/// Colours that people who cannot tell red from green can tell apart.
+/// Colours that people with red-green colour blindness can distinguish.
 pub(crate) mod colour {
     pub(crate) use firstlight_plot::palette::{FAINT, GRID, INK};
 

@@ -62,8 +62,8 @@ fn fit_names_what_a_kink_holds() {
         assert_eq!(document["mle_parameters"][name][0], 0.0);
         assert_eq!(document["uncertainties"][name][0], Value::Null);
     }
-    let told = sandbox.run(&command).stdout;
-    assert_eq!(told.matches("at a kink of its interpolation").count(), held.len());
+    let printed = sandbox.run(&command).stdout;
+    assert_eq!(printed.matches("at a kink of its interpolation").count(), held.len());
 }
 
 #[test]

@@ -57,8 +57,8 @@ fn a_fit_shows_a_flat_direction() {
     let document = sandbox.document(&["fit", "model.json"]);
     assert!((document["flat"]["k2"].as_f64().unwrap() + 0.5).abs() < 1e-6, "{document}");
     let text = sandbox.run(&["fit", "model.json"]).stdout;
-    let words = "note: the data do not determine the combination +1.000 k1 -0.500 k2";
-    assert!(text.contains(words), "{text}");
+    let expected = "note: the data do not determine the combination +1.000 k1 -0.500 k2";
+    assert!(text.contains(expected), "{text}");
 }
 
 #[test]
@@ -77,8 +77,11 @@ fn a_fit_shows_empty_bins_at_the_border_and_a_negative_background() {
     write(&sandbox, &[sample("signal", &[5.0, 0.5], &["mu"]), one], &[3.0, 60.0]);
     for command in ["fit", "cls", "significance", "upper-limit"] {
         let document = sandbox.document(&[command, "model.json"]);
-        let told = texts(&document["notes"]).join("\n");
-        assert!(told.contains("the background is negative in the bins [0]"), "{command}: {told}");
+        let printed = texts(&document["notes"]).join("\n");
+        assert!(
+            printed.contains("the background is negative in the bins [0]"),
+            "{command}: {printed}"
+        );
     }
 }
 
@@ -121,8 +124,8 @@ fn an_active_bound_is_reported_and_can_be_extended() {
     write(&sandbox, &samples, &[60.0, 50.0]);
     for command in ["significance", "cls", "upper-limit", "fit"] {
         let text = sandbox.run(&[command, "model.json"]).stdout;
-        let words = "note: the best fit is at the upper bound of the parameter of interest, 10";
-        assert!(text.contains(words), "{command}: {text}");
+        let expected = "note: the best fit is at the upper bound of the parameter of interest, 10";
+        assert!(text.contains(expected), "{command}: {text}");
     }
     let bounded = sandbox.document(&["significance", "model.json"]);
     let extended = sandbox.document(&["significance", "model.json", "--extend-bound"]);
@@ -137,6 +140,6 @@ fn an_active_bound_is_reported_and_can_be_extended() {
     let command = ["cls", "model.json", "--test-poi", &tested, "--extend-bound"];
     let cls = sandbox.document(&command);
     assert!((cls["CLs_obs"].as_f64().unwrap() - 0.05).abs() < 1e-8, "{cls}");
-    let told = sandbox.run(&command).stderr;
-    assert!(told.contains("is above the upper bound of `mu`, 10"), "{told}");
+    let printed = sandbox.run(&command).stderr;
+    assert!(printed.contains("is above the upper bound of `mu`, 10"), "{printed}");
 }

@@ -111,9 +111,9 @@ fn a_model_that_can_never_explain_the_data_has_no_fit() {
 fn a_tested_value_outside_of_its_bounds_is_refused() {
     let sandbox = Sandbox::new();
     for (command, value) in [("cls", "-1"), ("toys", "-1"), ("toys", "1000")] {
-        let told = refused(&sandbox, 2, &[command, "small.json", "--test-poi", value]);
-        let words = format!("--test-poi {value} lies outside of the bounds of `mu`");
-        assert!(told.contains(&words), "{told}");
+        let printed = refused(&sandbox, 2, &[command, "small.json", "--test-poi", value]);
+        let expected = format!("--test-poi {value} lies outside of the bounds of `mu`");
+        assert!(printed.contains(&expected), "{printed}");
     }
 }
 
@@ -127,9 +127,9 @@ fn negative_expected_rates_are_reported_with_their_channel_and_bin() {
     }
     sandbox.file("negative.json", &workspace.to_string());
     let finished = sandbox.run(&["fit", "negative.json"]);
-    let words =
+    let expected =
         "warning: channel `SR`: the expected rate at the initial parameters is negative in bin 0";
-    assert!(finished.stderr.contains(words), "{}", finished.stderr);
+    assert!(finished.stderr.contains(expected), "{}", finished.stderr);
 }
 
 #[test]

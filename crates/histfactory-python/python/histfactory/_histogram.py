@@ -11,7 +11,7 @@ from torch import Tensor, nn
 Flow = Literal["drop", "merge", "keep"]
 
 # On which side of an edge an event lies is a number from -1, above it, to 1, below it: erf of the
-# distance. There is a row for each edge; `whole` says that bins reach to infinity at both ends.
+# distance. There is a row for each edge; `whole`: bins reach to infinity at both ends.
 
 
 def _contents(sides: Tensor, weights: Tensor | None, whole: bool) -> Tensor:
@@ -77,7 +77,7 @@ class SoftHistogram(nn.Module):
     normal distribution function and h the bandwidth. What leaves one bin enters the next, whatever
     their widths, and as h goes to zero the contents become those of the plain histogram.
 
-    ``flow`` says what becomes of events beyond the edges: ``"drop"`` leaves them out, ``"merge"``
+    ``flow`` sets what happens to events beyond the edges: ``"drop"`` leaves them out, ``"merge"``
     adds them to the first and the last bin, ``"keep"`` gives them bins of their own at both ends.
     """
 

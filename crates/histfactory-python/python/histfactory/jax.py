@@ -182,7 +182,7 @@ class SignificanceLoss:
     given themselves.
 
     A row of a batch without a value is NaN and has no slope: leave it out with
-    ``jax.numpy.nanmean``. :meth:`status` says why. A single row without a value raises.
+    ``jax.numpy.nanmean``. :meth:`status` gives the reason. A single row without a value raises.
     """
 
     def __init__(
@@ -270,7 +270,7 @@ class SoftHistogram:
     normal distribution function and h the bandwidth. What leaves one bin enters the next, whatever
     their widths, and as h goes to zero the contents become those of the plain histogram.
 
-    ``flow`` says what becomes of events beyond the edges: ``"drop"`` leaves them out, ``"merge"``
+    ``flow`` sets what happens to events beyond the edges: ``"drop"`` leaves them out, ``"merge"``
     adds them to the first and the last bin, ``"keep"`` gives them bins of their own at both ends.
 
     A bandwidth that is to change without compiling anew is given with each call: ``bandwidth=``.

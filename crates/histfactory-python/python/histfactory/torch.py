@@ -105,8 +105,8 @@ class _Plain(torch.autograd.Function):
         value, gradient = _value_and_slopes(loss.objective, rows)
         ctx.loss, ctx.kind = loss, kind
         ctx.save_for_backward(torch.from_numpy(gradient), *tensors)
-        told = torch.from_numpy(value)
-        return kind.given(told.neg_() if loss.minus else told)
+        result = torch.from_numpy(value)
+        return kind.given(result.neg_() if loss.minus else result)
 
     @staticmethod
     def backward(ctx: Any, outer: Tensor) -> Any:
@@ -283,7 +283,7 @@ class SignificanceLoss(nn.Module):
     given themselves.
 
     A row of a batch without a value is NaN and has no slope: leave it out with
-    ``torch.nanmean``. :meth:`status` says why. A single row without a value raises.
+    ``torch.nanmean``. :meth:`status` gives the reason. A single row without a value raises.
     """
 
     def __init__(

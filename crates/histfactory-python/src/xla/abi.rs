@@ -65,7 +65,7 @@ pub(super) struct Metadata {
     pub(super) state_type: TypeId,
 }
 
-/// What XLA says to be the size of its metadata.
+/// The size of its metadata that XLA reports.
 pub(super) const METADATA_SIZE: usize = offset_of!(Metadata, traits) + size_of::<u32>();
 
 #[repr(C)]

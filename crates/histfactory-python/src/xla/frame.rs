@@ -58,7 +58,7 @@ impl<'a> Frame<'a> {
         if extension.is_null() || unsafe { (*extension).kind } != abi::METADATA {
             return Ok(false);
         }
-        // SAFETY: the kind says what follows the base, and the size that it is all there.
+        // SAFETY: the kind determines what follows the base, and the size covers all of it.
         let metadata = unsafe {
             if (*extension).struct_size < size_of::<abi::MetadataExtension>() {
                 return Err("XLA's question for metadata is too short".to_owned());
@@ -118,7 +118,7 @@ impl<'a> Frame<'a> {
         let missing = || format!("there is no attribute `{name}`");
         for index in 0..usize::try_from(attributes.size).map_err(|_| missing())? {
             // SAFETY: the three arrays have `size` entries, each name is `len` bytes, and the type
-            // says what an entry points to.
+            // determines what an entry points to.
             unsafe {
                 let span = &**attributes.names.add(index);
                 if std::slice::from_raw_parts(span.data, span.len) != name.as_bytes() {
@@ -229,7 +229,7 @@ fn buffer<'a>(
     if i64::try_from(index).is_ok_and(|index| index >= buffers.size) {
         return Err(format!("there is no {what} {index}"));
     }
-    // SAFETY: both arrays have `size` entries; the type says what an entry points to.
+    // SAFETY: both arrays have `size` entries; the type determines what an entry points to.
     let buffer = unsafe {
         if *buffers.types.add(index) != abi::BUFFER {
             return Err(format!("{what} {index} is no array"));

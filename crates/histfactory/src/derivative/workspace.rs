@@ -10,7 +10,7 @@ use crate::model::{Constraint, Data, EvaluationError, Model};
 /// How a quantity changes with every number of the workspace.
 ///
 /// Nominal yields, templates, normsys factors and absolute uncertainties are varied one at a time,
-/// all other numbers of the workspace staying as they are but for what [`Convention`] says; widths
+/// all other numbers of the workspace staying as they are except as [`Convention`] defines; widths
 /// of constraints follow. Whether the data follow is said by what returns the gradient.
 #[derive(Debug, Clone)]
 pub struct WorkspaceGradient {

@@ -51,7 +51,7 @@ pub(super) struct Factor {
 
 impl Factor {
     /// Calls back with what the whole inverse is made of, if there is one front.
-    fn with_inverse<T>(&self, read: impl FnOnce(&Inverse<'_>) -> T) -> Option<T> {
+    fn with_inverse<'a, T>(&'a self, read: fn(&Inverse<'a>) -> T) -> Option<T> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let inverse = Inverse::new(self, std::mem::take(&mut spare))?;
         let found = read(&inverse);
@@ -88,7 +88,7 @@ impl Covariance {
 
     pub fn matrix(&self) -> &Matrix {
         self.matrix.get_or_init(|| {
-            if let Some(matrix) = self.factor.with_inverse(|inverse| inverse.matrix()) {
+            if let Some(matrix) = self.factor.with_inverse(Inverse::matrix) {
                 return matrix;
             }
             let count = self.factor.moving.len();
@@ -111,8 +111,7 @@ impl Covariance {
                     .iter_mut()
                     .enumerate()
                     .for_each(|(at, value)| *value = matrix.get(at, at));
-            } else if let Some(variances) = self.factor.with_inverse(|inverse| inverse.variances())
-            {
+            } else if let Some(variances) = self.factor.with_inverse(Inverse::variances) {
                 return variances;
             } else {
                 self.factor.columns(&self.factor.moving(), |lane, column, units| {
@@ -123,8 +122,8 @@ impl Covariance {
         })
     }
 
-    /// The standard deviation of a parameter: zero if it is fixed, NaN if it is free and the curvature
-    /// says nothing of it, because a bound or a kink holds it or because nothing depends on it.
+    /// The standard deviation of a parameter: zero if it is fixed, NaN if it is free without a
+    /// curvature, because a bound or a kink holds it or because nothing depends on it.
     pub fn sigma(&self, parameter: usize) -> f64 {
         self.sigma_of(parameter, self.variances()[parameter])
     }

@@ -41,7 +41,7 @@ impl<'a> Inverse<'a> {
             }
             parameters.clone().zip(start..).for_each(|(parameter, at)| columns[parameter] = at);
         }
-        let mut eliminated = Rows {
+        let mut eliminated = LocalRows {
             factor,
             stride: dense.stride,
             rows: vec![0.0; elimination.local.len() * dense.stride],
@@ -50,11 +50,13 @@ impl<'a> Inverse<'a> {
         for (row, &bin) in front.bins.iter().enumerate() {
             eliminated.add(row, bin as usize, |parameter| columns[parameter] - dense.stride);
         }
-        let Rows { mut rows, blocks, .. } = eliminated;
+        let LocalRows { mut rows, blocks, .. } = eliminated;
         let unused: Vec<usize> = (0..front.own).filter(|at| !factor.system.used[*at]).collect();
         let stride = dense.stride.max(1);
         for row in rows.chunks_exact_mut(stride) {
-            unused.iter().for_each(|at| row[*at] = 0.0);
+            for &at in &unused {
+                row[at] = 0.0;
+            }
         }
         let rows: Vec<&[f64]> = rows.chunks_exact(stride).collect();
         Some(Self { factor, root: Root::new(dense, &rows, memory), columns, blocks })
@@ -74,9 +76,8 @@ impl<'a> Inverse<'a> {
         for row in self.root.values.chunks_exact(self.root.stride.max(1)) {
             squares.iter_mut().zip(row).for_each(|(sum, value)| *sum += value * value);
         }
-        let variance = |(parameter, column): (usize, &usize)| match self.is_used(parameter) {
-            true => squares[*column],
-            false => 0.0,
+        let variance = |(parameter, column): (usize, &usize)| {
+            if self.is_used(parameter) { squares[*column] } else { 0.0 }
         };
         let mut variances: Vec<f64> = self.columns.iter().enumerate().map(variance).collect();
         for &(one, two, value) in &self.blocks {
@@ -123,14 +124,14 @@ impl<'a> Inverse<'a> {
 }
 
 /// −R and B⁻¹ while they are built.
-struct Rows<'a> {
+struct LocalRows<'a> {
     factor: &'a Factor,
     stride: usize,
     rows: Vec<f64>,
     blocks: Vec<(usize, usize, f64)>,
 }
 
-impl Rows<'_> {
+impl LocalRows<'_> {
     /// Adds the local parameters of a bin; `number` gives the number of a parameter's row.
     fn add(&mut self, row: usize, bin: usize, number: impl Fn(usize) -> usize) {
         let (system, part) = (&self.factor.system, &self.factor.curvature.parts[0]);

@@ -11,7 +11,7 @@ use crate::kernel::{Aligned, Curvature, Simd, WithSimd, dispatch_wide};
 use crate::linalg::{Symmetric, axpy, dot, product, solve};
 use crate::model::layout::Layout;
 
-/// A constraint below this part of what the data say of a parameter belongs to the border: D⁻¹
+/// A parameter belongs to the border if its constraint is below this part of the data's information: D⁻¹
 /// would cost as many digits.
 const WEAK: f64 = 1e-6;
 

@@ -22,7 +22,7 @@ use crate::model::{Data, EvaluationError, Model};
 const MOST_DAMPING: f64 = 1e10;
 /// Steps towards rates without a likelihood that a fit may try before it keeps off them otherwise.
 const MOST_BLOCKED: usize = 8;
-/// A gradient above this is never taken for rounding before a fit has used its iterations.
+/// A gradient above this is never treated as rounding before a fit has used its iterations.
 const AT_MOST_ROUNDING: f64 = 1.0;
 
 /// Fits of one model, with memory that is used again.
@@ -298,7 +298,7 @@ impl<'a> Fitter<'a> {
         Some(step)
     }
 
-    /// Nothing if bounds have a say.
+    /// `None` if a bound holds other parameters, or would be crossed.
     pub(super) fn secant_direction(&mut self, state: &State) -> Option<Vec<f64>> {
         if self.factored != state.moving {
             return None;

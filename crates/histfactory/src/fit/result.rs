@@ -4,7 +4,7 @@ use super::Covariance;
 use super::ridges::DIFFERENT;
 use crate::model::EvaluationError;
 
-/// A minimum of −log L, with what speaks for its being one.
+/// A minimum of −log L, with the fit's diagnostics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
     pub theta: Vec<f64>,
@@ -13,8 +13,8 @@ pub struct Fit {
     pub gradient: Vec<f64>,
     /// The largest component of the gradient that a permitted move could follow downhill.
     pub kkt: f64,
-    /// The estimated vertical distance to the minimum, ½ gᵀH⁻¹g, with the latest factor and what the steps
-    /// since have told of the curvature. That of a toy may be a factor of the expected information.
+    /// The estimated vertical distance to the minimum, ½ gᵀH⁻¹g, with the latest factor and the secants of
+    /// the steps since. For a toy it may be a factor of the expected information.
     pub edm: f64,
     pub iterations: usize,
     pub evaluations: usize,

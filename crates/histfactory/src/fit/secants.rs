@@ -1,4 +1,4 @@
-//! What the latest steps tell of the curvature, for more steps with a factor that is held.
+//! Corrections to a held factor from the changes of the gradient over the latest steps.
 //!
 //! With a step s and the change y of the gradient over it the inverse B⁻¹ that a factor gives becomes
 //! (1 − s yᵀ/sᵀy) B⁻¹ (1 − y sᵀ/sᵀy) + s sᵀ/sᵀy, for each pair, the oldest first: BFGS with the

@@ -73,7 +73,7 @@ impl Model {
         self.ranking_with(data, &|| {})
     }
 
-    /// The same, telling of each parameter that is done.
+    /// The same; `done` is called after each parameter.
     pub fn ranking_with(
         &self,
         data: &Data,

@@ -35,7 +35,7 @@ pub struct TestStatistic {
     pub notes: Vec<Note>,
 }
 
-/// How the fits of a test are made.
+/// Settings of the fits of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TestOptions {
     /// How fits look for the lowest of several minima.
@@ -130,7 +130,7 @@ impl<'a> Profile<'a> {
         self.inside_bound(fit)
     }
 
-    /// The best fit, given a fit with a fixed value. If that one is lower, the best fit is made again from
+    /// The best fit, given a fit with a fixed value. If that one is lower, the best fit is repeated from
     /// there.
     pub(crate) fn lowered(&mut self, free: Fit, conditional: &Fit) -> Result<Fit, InferenceError> {
         if conditional.nll < free.nll - DIFFERENT {
@@ -262,8 +262,8 @@ impl<'a> Profile<'a> {
     }
 }
 
-/// The values of a path, in parts of the whole way: there, beyond and back. Where it says so the search
-/// for other minima is repeated.
+/// The values of a path, in parts of the whole way: there, beyond and back. The flag repeats the search
+/// for other minima.
 const PATH: [(f64, bool); 11] = [
     (0.0625, false),
     (0.125, false),

@@ -90,7 +90,7 @@ pub(crate) struct Block {
     pub(crate) shapes: usize,
     pub(crate) free_factors: Range<usize>,
     pub(crate) normsys: Range<usize>,
-    /// Entries, padded; of what the workspace says, the templates of a bin are adjacent.
+    /// Entries, padded. In the workspace's own numbers the templates of a bin are adjacent.
     pub(crate) histosys: Range<usize>,
     pub(crate) histosys_used: usize,
     pub(crate) templates: usize,

@@ -21,7 +21,7 @@ pub(crate) struct Numbers {
     pub(crate) auxiliary: Vec<f64>,
     pub(crate) constraints: Vec<Constraint>,
     pub(crate) fixed: Vec<bool>,
-    /// Derived, as the layout says: nominal yields, S = (hi − lo)/2 and A = (hi + lo − 2·nominal)/16.
+    /// Derived, in the order of the layout: nominal yields, S = (hi − lo)/2 and A = (hi + lo − 2·nominal)/16.
     pub(crate) stream: Aligned,
     /// For each vector of factors.
     pub(crate) polynomial: Vec<Powers>,

@@ -26,7 +26,7 @@ pub(super) enum Density {
 
 /// A parameter set as the model has it.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each says whether one setting was given")]
+#[expect(clippy::struct_excessive_bools, reason = "each records whether one setting was given")]
 pub(super) struct Settled {
     pub(super) name: String,
     pub(super) requirement: Requirement,
@@ -56,7 +56,7 @@ impl Requirement {
                 let density = Density::Normal { auxiliary: vec![0.0], sigmas: None };
                 scalar(0.0, [-5.0, 5.0], density)
             }
-            // The measurement must say the rest.
+            // The measurement must give the rest.
             ModifierType::Lumi => Self {
                 kind,
                 scalar: true,

@@ -64,7 +64,7 @@ impl Point {
 
 /// Numbers in which a gradient can be written: alone, or moving along a direction of the inputs.
 pub(super) trait Level: Number {
-    /// The minimum as the inputs move; `held` says how a parameter that was held moves.
+    /// The minimum as the inputs move; `held` gives the motion of a parameter that was held.
     fn follow(
         surface: &Surface<'_, Self>,
         point: &Point,

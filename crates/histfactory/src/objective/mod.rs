@@ -68,7 +68,7 @@ pub struct Objective {
 }
 
 impl Objective {
-    /// Looks up the inputs. The convention says what happens to templates that are no inputs when
+    /// Looks up the inputs. The convention defines what happens to templates that are not inputs when
     /// their nominal yields change.
     pub fn new(
         model: &Model,

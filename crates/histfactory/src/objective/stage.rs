@@ -108,7 +108,7 @@ impl<'a> Stage<'a> {
     }
 
     /// The fit with the parameter of interest at a value, the lowest that a test of it finds. Where it is
-    /// below the best fit to observed data, that one is made again.
+    /// below the best fit to observed data, that one is repeated.
     pub(super) fn at(&mut self, mu: f64, start: Option<&[f64]>) -> Result<Fit, InferenceError> {
         let mut profile = Profile::new(self.model, &self.data)?;
         let best = self.best();

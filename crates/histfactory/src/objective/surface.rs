@@ -223,7 +223,7 @@ impl<'a, R: Number> Surface<'a, R> {
         let forward = Forward::new(self, theta);
         let one = R::constant(1.0);
         let pairs = || forward.rate.iter().zip(&self.counts);
-        // Where data are expected and nothing is, the data follow the rate: the bin says nothing.
+        // Where data are expected and nothing is, the data follow the rate: the bin contributes nothing.
         let nothing = if self.expected.is_some() { R::constant(0.0) } else { one };
         let weights: Vec<R> = pairs()
             .map(|(rate, n)| match n.value() {

@@ -26,7 +26,7 @@ impl<'a> BatchEvaluator<'a> {
 
     /// −log L of each data set at the point of the same number; `points` holds the points one
     /// after the other. Each is what [`Model::nll`] gives, to the last bit. NaN never comes out: a
-    /// point without a value is an error, and of several the first is told.
+    /// point without a value is an error; of several, the first is reported.
     pub fn nll(&mut self, points: &[f64], data: &[Data]) -> Result<Vec<f64>, EvaluationError> {
         let blocks = self.each(points, data, |evaluator, point, nlls: &mut Vec<f64>| {
             nlls.push(evaluator.nll(point)?);

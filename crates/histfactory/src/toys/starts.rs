@@ -84,7 +84,7 @@ impl Starts {
     }
 
     /// The fit that starts from the best one at an end of the range.
-    pub(super) fn from_end(
+    pub(super) fn fit_from_end(
         &self,
         fitter: &mut Fitter<'_>,
         best: &Fit,

@@ -131,7 +131,7 @@ impl Model {
             let mut conditional =
                 fitter.fit_toy(&fixed.clone().from(&best.theta)).ok()?.require().ok()?;
             for &end in &starts.ends {
-                let other = starts.from_end(fitter, &best, end);
+                let other = starts.fit_from_end(fitter, &best, end);
                 best = other.into_iter().fold(best, Fit::or_lower);
             }
             let several = conditional.may_have_others() || best.may_have_others();

@@ -28,7 +28,7 @@ impl Workspace {
     /// # Ok::<(), histfactory::workspace::WorkspaceError>(())
     /// ```
     ///
-    /// What is wrong is told with its channel, sample and modifier:
+    /// Errors name the channel, sample and modifier:
     ///
     /// ```
     /// # use histfactory::Workspace;

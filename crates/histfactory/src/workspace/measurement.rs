@@ -7,7 +7,7 @@ use super::nearest::nearest;
 use super::validate::duplicates;
 use super::{Effect, Fixed, Measurement, ParameterConfig, Workspace};
 
-/// What a kind of parameter can be told, and of which length.
+/// The settings that a kind of parameter accepts, and their lengths.
 #[derive(Default, Clone, Copy)]
 struct Parameter {
     components: usize,

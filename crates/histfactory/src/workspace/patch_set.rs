@@ -28,7 +28,7 @@ pub struct PatchSetMetadata {
     pub references: BTreeMap<String, String>,
 }
 
-/// A patch, its name and its values: numbers or words, one for each label.
+/// A patch, its name and its values: numbers or strings, one for each label.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PatchSetEntry {
     pub name: String,

@@ -1,4 +1,4 @@
-//! What the schema cannot say: lengths, names, finite numbers, observations.
+//! Checks that the schema cannot express: lengths, names, finite numbers, observations.
 
 use std::collections::HashSet;
 
@@ -132,7 +132,7 @@ fn check_modifier(
     }
 }
 
-/// The place is only made where there is something to say about it.
+/// The place is only formatted for a finding.
 fn finite(data: &[f64], key: &str, place: &impl Fn() -> Place, problems: &mut Vec<Problem>) {
     if let Some(index) = data.iter().position(|value| !value.is_finite()) {
         let what = format!("entry {index} of `{key}` is {}", data[index]);
@@ -140,7 +140,7 @@ fn finite(data: &[f64], key: &str, place: &impl Fn() -> Place, problems: &mut Ve
     }
 }
 
-/// Names that come more than once, each told once.
+/// Names that occur more than once, each reported once.
 pub(super) fn duplicates<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
     let mut seen = HashSet::new();
     let mut twice = Vec::new();

@@ -271,7 +271,7 @@ pub(super) fn inverse(nodes: &[Node], wanted: f64) -> Option<f64> {
     let distance = |node: &Node| (node.x - wanted).abs();
     sorted.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
     let first = *sorted.first()?;
-    // Two that are close to each other have the same to say, and their difference is rounding.
+    // Two that are close to each other add nothing, and their difference is rounding.
     let mut nearest: Vec<Node> = Vec::new();
     for node in sorted {
         let is_apart = |other: &Node| (other.x - node.x).abs() > APART * (1.0 + wanted);
