@@ -2,8 +2,8 @@
 //!
 //! A large signal can take the place of a background whose normalisation is free, and a weak one can be best
 //! at either end of its range. The minima are then far apart, and no start near the toy's own point leads from
-//! one to the other. Whether a model needs more starts is decided once for all toys of a call, from the data that are expected where
-//! the toys are drawn and from the fits to the observed data.
+//! one to the other. Whether a model needs more starts is decided once for all toys of a call, from the data
+//! expected where the toys are drawn and from the fits to the observed data.
 
 use crate::fit::{Fit, FitOptions, Fitter, Search};
 use crate::inference::{InferenceError, TestKind};
