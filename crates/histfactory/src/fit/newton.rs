@@ -168,7 +168,7 @@ impl<'a> Fitter<'a> {
                     // Closer first, so that the last step does not leave the point of the Hessian.
                     self.held_step(&mut state, &mut damping, kkt);
                     self.collect(&state, Information::Exact);
-                    self.step(&mut state, &mut damping, kkt);
+                    factorised = self.step(&mut state, &mut damping, kkt).is_some();
                     iterations += 1;
                     continue;
                 }
@@ -273,6 +273,7 @@ impl<'a> Fitter<'a> {
             *damping = (*damping * 10.0).max(1e-6);
             if *damping > MOST_DAMPING {
                 self.factored.fill(false);
+                self.exact = None;
                 return false;
             }
         }
