@@ -1,6 +1,7 @@
 //! Results in words: numbers with units, verdicts, findings, and the tables of pages.
 
 pub mod answer;
+pub mod arrays;
 pub(crate) mod diagnosis;
 pub mod findings;
 pub mod format;
