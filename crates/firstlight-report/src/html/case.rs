@@ -16,14 +16,6 @@ pub(super) fn case(of: &Case<'_>) -> Markup {
     html! {
         section aria-labelledby=(id) {
             h2 id=(id) { (name(&of.of.name)) @if !of.about.is_empty() { span class="about" { (of.about) } } }
-            @if !of.arrays.is_empty() {
-                p class="soft" {
-                    @for (index, (arms, words)) in of.arrays.iter().enumerate() {
-                        @if index > 0 { br; }
-                        (name(arms)) ": " (words)
-                    }
-                }
-            }
             @if let Some(commands) = card::commands(of.of) { (commands) }
             (card::card(id, of))
             (ledger::ledgers(id, of))

@@ -37,7 +37,7 @@ pub struct Case<'a> {
     pub findings: Vec<Told>,
     pub memory: Vec<MemoryOf<'a>>,
     /// The command that measures this case again.
-    pub rerun: String,
+    pub rerun: Vec<String>,
     /// How the arms are drawn.
     pub cast: Rc<Cast>,
 }

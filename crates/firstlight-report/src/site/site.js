@@ -94,7 +94,6 @@
       const line = body.insertRow();
       const head = document.createElement('th');
       head.scope = 'row';
-      head.className = 'name';
       head.textContent = row.key[0];
       line.append(head);
       cell(line, row.key[1], 'name');

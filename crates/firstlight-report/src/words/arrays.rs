@@ -20,7 +20,7 @@ pub fn arrays(case: &CaseResult) -> Vec<(String, String)> {
     groups.into_iter().map(|(words, arms)| (arms.join(", "), words)).collect()
 }
 
-/// `124M parameters (float32); inputs: 1.02k numbers in 2 arrays (int32); result: float32`.
+/// `124M parameters (float32); inputs: 1.02k numbers in 2 arrays (int32); results: float32`.
 fn words(arm: &ArmResult) -> Option<String> {
     let counted = |output: &&Output| !output.parameters.is_empty() || !output.inputs.is_empty();
     let counts = outputs(arm).find(counted);
@@ -38,7 +38,7 @@ fn words(arm: &ArmResult) -> Option<String> {
     let result = outputs(arm).find(|output| !output.leaves.is_empty());
     if let Some(output) = result {
         let types: BTreeSet<&str> = output.leaves.iter().map(|leaf| leaf.dtype.as_str()).collect();
-        parts.push(format!("result: {}", Vec::from_iter(types).join(", ")));
+        parts.push(format!("results: {}", Vec::from_iter(types).join(", ")));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }
@@ -69,7 +69,8 @@ mod tests {
 
     #[test]
     fn small_numbers_are_exact_and_large_ones_have_three_digits() {
-        let counted = |dtype: &str, elements| ArrayCount { dtype: dtype.to_owned(), arrays: 1, elements };
+        let counted =
+            |dtype: &str, elements| ArrayCount { dtype: dtype.to_owned(), arrays: 1, elements };
         assert_eq!(elements(&[counted("float32", 1_020)]), "1020");
         assert_eq!(elements(&[counted("float32", 124_000_000), counted("int32", 439_808)]), "124M");
         assert_eq!(types(&[counted("bfloat16", 1), counted("float32", 1)]), "bfloat16, float32");

@@ -7,6 +7,7 @@ pub mod findings;
 pub mod format;
 pub(crate) mod headline;
 pub mod machine;
+pub(crate) mod recording;
 pub(crate) mod regime;
 pub(crate) mod row;
 pub(crate) mod slug;
