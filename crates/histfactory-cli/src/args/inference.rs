@@ -85,7 +85,7 @@ Examples:
 pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// Also tell the value of the objective function, twice the negative log-likelihood
+    /// Also print the value of the objective function, twice the negative log-likelihood
     #[arg(long)]
     pub(crate) value: bool,
     /// Hold a parameter at a value; may be given more than once

@@ -161,7 +161,7 @@ pub(crate) struct PatchsetExtractArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Tell whether a patch set was made for a workspace
+/// Check whether a patch set was made for a workspace
 #[derive(Debug, clap::Args)]
 pub(crate) struct PatchsetVerifyArgs {
     pub(crate) background_only: PathBuf,
