@@ -21,7 +21,15 @@ pub(super) fn card(id: &str, case: &Case<'_>) -> Markup {
                     ul { @for one in rest { li { bdi { (sentence(one)) } } } }
                 }
                 p class="note" { "Reproduce: " (command(&case.rerun)) }
-                @for (arms, words) in &case.arrays { p class="note" { "Arrays of " (name(arms)) ": " (words) "." } }
+                @if !case.arrays.is_empty() {
+                    p class="note" {
+                        "Arrays: "
+                        @for (index, (arms, words)) in case.arrays.iter().enumerate() {
+                            @if index > 0 { " · " }
+                            (name(arms)) ", " (words)
+                        }
+                    }
+                }
                 @if !case.findings.is_empty() {
                     p class="soft" {
                         a href={ "#" (id) "-findings" } {
