@@ -91,7 +91,7 @@ class Workload:
     result what is compared with other arms. ``warmup`` is called once before the warm regime's
     window instead of ``step``, by workloads that must show their own warm-up. ``baseline`` is the
     same work without what is to be priced. It is called right after each measured call, waits for
-    its own result, and what a call takes beyond it is told as the overhead.
+    its own result, and what a call takes beyond it is reported as overhead.
     """
 
     __slots__ = ("args", "baseline", "check", "kwargs", "output", "step", "sync", "warmup")

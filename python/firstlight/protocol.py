@@ -157,6 +157,7 @@ _LEAF = _record(
         _record(nan=_integer, positive=_integer, negative=_integer, digest=_text)
     ),
 )
+_ARRAYS = _list_of(_record(dtype=_text, arrays=_integer, elements=_integer))
 MESSAGES: dict[str, Check] = {
     "hello": _record(
         protocol=_VERSION,
@@ -204,6 +205,8 @@ MESSAGES: dict[str, Check] = {
         digest_=_optional(_text),
         leaves_=_list_of(_LEAF),
         unread_=_integer,
+        parameters_=_ARRAYS,
+        inputs_=_ARRAYS,
     ),
     "failed": _record(at=_integer, error=_text, traceback=_text),
     "bye": _record(at=_integer),

@@ -98,6 +98,7 @@ class _Session:
     def __init__(self, channel: "Channel") -> None:
         self.channel = channel
         self.workload: "firstlight.Workload | None" = None
+        self.has_counted = False
 
     def answer(self, request: "dict[str, Any]") -> None:
         kind = request["type"]
@@ -150,7 +151,7 @@ class _Session:
     def warm_up(self, count: int, within: "int | None") -> None:
         """The workload's own warm-up, or the requested number of calls."""
         # Now, so that importing them falls into nobody's window.
-        _imports.unwatched(["firstlight._outputs", "firstlight._window"])
+        _imports.unwatched(["firstlight._arrays", "firstlight._outputs", "firstlight._window"])
         channel, workload = self.channel, self.ready()
         channel.keeps_programs = True
         channel.begin("warm-up")
@@ -274,9 +275,16 @@ class _Session:
         except Exception as problem:
             verdict, error = "failed", "output: " + describe(problem)
             digest, leaves, unread = None, [], 0
-        self.channel.send(
-            "output", check=verdict, error=error, digest=digest, leaves=leaves, unread=unread
-        )
+        described = {"check": verdict, "error": error, "digest": digest, "leaves": leaves}
+        self.channel.send("output", **described, unread=unread, **self.counts())
+
+    def counts(self) -> "dict[str, Any]":
+        """Arrays that the step uses, by element type: with the first answer of a process only."""
+        if self.has_counted:
+            return {}
+        self.has_counted = True
+        [arrays] = _imports.unwatched(["firstlight._arrays"])
+        return arrays.count(self.ready())  # type: ignore[no-any-return]
 
 
 def _deadline(within: "int | None") -> int:

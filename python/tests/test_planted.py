@@ -338,7 +338,7 @@ def test_programs_that_differ_from_process_to_process_are_revealed(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("body", "state"), [("grow", "no-steady-state"), ("flat", None)])
-def test_calls_that_never_settle_are_told(tmp_path: Path, body: str, state: str | None) -> None:
+def test_calls_that_never_settle_are_reported(tmp_path: Path, body: str, state: str | None) -> None:
     workload = f"""
 import firstlight, time
 

@@ -156,7 +156,7 @@ def test_every_call_is_drawn_and_the_compilation_is_marked(
     browser.open(page)
     drawn = browser.run(
         "[...document.querySelectorAll('svg.series .dots')]"
-        ".map(path => path.getAttribute('d').split('M').length - 1)"
+        ".map(path => path.getAttribute('d').split('h0').length - 1)"
     )
     [calls] = {
         sample["window"]["calls"]

@@ -296,3 +296,74 @@ def test_a_mark_outside_firstlight_does_nothing() -> None:
 def test_the_runner_is_not_started_by_hand() -> None:
     with pytest.raises(SystemExit, match="started by `firstlight run`"):
         runner.main()
+
+
+ARRAYS = """
+import functools
+import numpy
+import firstlight
+
+class Arm:
+    def __init__(self):
+        self.table = numpy.zeros((10, 3))
+
+    def step(self, weights, scale, rows):
+        return weights["w"].sum() * scale + self.table.sum()
+
+def setup(case):
+    weights = {"w": numpy.zeros((4, 5), "float32"), "b": numpy.zeros(5, "float32")}
+    tied = [weights["w"]]
+    inner = functools.partial(Arm().step, rows=numpy.arange(7, dtype="int32"))
+    def step(weights, scale):
+        return inner(weights, scale) + len(tied)
+    return firstlight.Workload(step, (weights,), {"scale": 2})
+"""
+
+
+def outputs(messages: list[Any]) -> list[dict[str, Any]]:
+    return [message for message in messages if message["type"] == "output"]
+
+
+def test_arrays_of_arguments_closures_and_the_suites_own_objects_are_counted_once(
+    tmp_path: Path,
+) -> None:
+    again = {"type": "iterate", "count": 2}
+    _, messages = serve(tmp_path, ARRAYS, [prepare(tmp_path), FIRST, again, FINISH])
+    first, second = outputs(messages)
+    assert first["inputs"] == [
+        {"dtype": "float32", "arrays": 2, "elements": 25},
+        {"dtype": "float64", "arrays": 1, "elements": 30},
+        {"dtype": "int32", "arrays": 1, "elements": 7},
+    ]
+    assert "parameters" not in first, "NumPy does not distinguish them"
+    assert "inputs" not in second, "one report per process"
+
+
+def test_a_step_that_reaches_too_much_has_no_count(tmp_path: Path) -> None:
+    endless = ARRAYS.replace("tied = [", "tied = [[] for _ in range(30_000)] + [")
+    _, messages = serve(tmp_path, endless, [prepare(tmp_path), FIRST, FINISH])
+    [output] = outputs(messages)
+    assert "inputs" not in output
+    assert output["leaves"], "the result is described nevertheless"
+
+
+def test_jax_pytrees_and_what_a_jitted_function_closes_over_are_counted(tmp_path: Path) -> None:
+    jitted = """
+import jax, jax.numpy as jnp
+import firstlight
+
+def setup(case):
+    inputs = jnp.ones((8, 3), jnp.bfloat16)
+    @jax.jit
+    def step(weights, key):
+        return (inputs @ weights[0]["w"]).sum()
+    weights = [{"w": jnp.ones((3, 2))}]
+    return firstlight.Workload(step, (weights, jax.random.key(1)), sync=jax.block_until_ready)
+"""
+    _, messages = serve(tmp_path, jitted, [prepare(tmp_path), FIRST, FINISH])
+    [output] = outputs(messages)
+    assert output["inputs"] == [
+        {"dtype": "bfloat16", "arrays": 1, "elements": 24},
+        {"dtype": "float32", "arrays": 1, "elements": 6},
+        {"dtype": "key<fry>", "arrays": 1, "elements": 1},
+    ]

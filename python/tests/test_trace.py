@@ -5,9 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pages
 import pytest
-from browser import Browser
 from conftest import ROOT, start
 from test_suite import validate
 
@@ -220,58 +218,3 @@ def test_one_arm_of_a_suite_is_recorded_by_its_name(tmp_path: Path) -> None:
     [arm] = document["arms"]
     assert len(arm["trace"]["steps"]) >= 6
     assert "preprocess" in (tmp_path / "page.html").read_text()
-
-
-@pytest.fixture(scope="module")
-def difference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """The page of two recordings, and the document behind it."""
-    folder = tmp_path_factory.mktemp("difference")
-    recordings = ROOT / "fixtures" / "traces"
-    both = [
-        str(recordings / "jax-cpu-filter-jit.xplane.pb.gz"),
-        "--against",
-        str(recordings / "jax-cpu-manual-python.xplane.pb.gz"),
-    ]
-    finished = start(folder, "trace", *both, "--html", "page.html", "--format", "json")
-    assert finished.returncode == 0, finished.stderr
-    return folder / "page.html", json.loads(finished.stdout)
-
-
-@pytest.mark.parametrize("width", [320, 1280])
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_page_of_a_comparison_is_like_the_others(
-    browser: Browser, difference: tuple[Path, Any], width: int, dark: bool
-) -> None:
-    page, _ = difference
-    browser.open(page, width=width, dark=dark)
-    assert browser.complaints() == []
-    assert browser.requests() == [page.resolve().as_uri()]
-    pages.assert_fits(browser)
-    pages.assert_in_order(browser)
-    pages.assert_named(browser)
-    pages.assert_stands_out(browser)
-
-
-def test_the_drawn_waterfall_ends_where_the_second_recording_does(
-    browser: Browser, difference: tuple[Path, Any]
-) -> None:
-    page, document = difference
-    browser.open(page)
-    drawn = browser.run(
-        "[...document.querySelectorAll('svg.waterfall')].map(chart => {"
-        "const wide = chart.getBoundingClientRect(), bar = chart.querySelector('.part');"
-        "const box = bar.getBBox();"
-        "const end = chart.querySelector('.estimate').x1.baseVal.value;"
-        "return [box.x / wide.width, (box.x + box.width) / wide.width, end / wide.width]; })"
-    )
-    assert len(drawn) == len(document["waterfall"]) + 2
-    wall = document["wall"]
-    ends = [fall["from-ns"] + fall["by-ns"] for fall in document["waterfall"]]
-    most = max(wall["first-ns"], wall["second-ns"], *ends)
-    told = [wall["first-ns"], *ends, wall["second-ns"]]
-    for (_, _, end), expected in zip(drawn, told):
-        assert end == pytest.approx(expected / most, abs=1e-3)
-    # Each bar begins where the one above it ends.
-    for (low, high, _), (_, _, before) in zip(drawn[1:-1], drawn):
-        assert min(abs(low - before), abs(high - before)) < 2e-3
-    assert ends[-1] == pytest.approx(wall["second-ns"], abs=1)

@@ -1,4 +1,4 @@
-"""The page of a recording in a browser: the answer, the steps, and the way around in them."""
+"""Pages of recordings in a browser: the answer, the steps, the way around, two side by side."""
 
 import json
 from pathlib import Path
@@ -14,22 +14,44 @@ STEPS = 8
 PLANTED = 5
 
 
-@pytest.fixture(scope="module")
-def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """The page of a recording with a planted recompilation, and the document behind it."""
-    folder = tmp_path_factory.mktemp("traced")
-    recording = str(ROOT / "fixtures" / "traces" / "jax-gpu.xplane.pb.gz")
-    finished = start(folder, "trace", recording, "--html", "page.html", "--format", "json")
+RECORDINGS = {
+    "one": ("jax-gpu",),
+    "two": ("jax-cpu-filter-jit", "jax-cpu-manual-python"),
+}
+
+
+def drawn(folder: Path, *names: str) -> tuple[Path, Any]:
+    """The page of one recording or of two, and the document behind it."""
+    files = [str(ROOT / "fixtures" / "traces" / f"{name}.xplane.pb.gz") for name in names]
+    both = [files[0], *(part for other in files[1:] for part in ("--against", other))]
+    finished = start(folder, "trace", *both, "--html", "page.html", "--format", "json")
     assert finished.returncode == 0, finished.stderr
     return folder / "page.html", json.loads(finished.stdout)
 
 
+@pytest.fixture(scope="module")
+def all_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Any]]:
+    return {kind: drawn(tmp_path_factory.mktemp(kind), *RECORDINGS[kind]) for kind in RECORDINGS}
+
+
+@pytest.fixture(scope="module")
+def traced(all_pages: dict[str, tuple[Path, Any]]) -> tuple[Path, Any]:
+    """A recording with a planted recompilation."""
+    return all_pages["one"]
+
+
+@pytest.fixture(scope="module")
+def difference(all_pages: dict[str, tuple[Path, Any]]) -> tuple[Path, Any]:
+    return all_pages["two"]
+
+
 @pytest.mark.parametrize("width", [320, 1280])
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_page_of_a_recording_is_like_the_others(
-    browser: Browser, traced: tuple[Path, Any], width: int, dark: bool
+@pytest.mark.parametrize("kind", RECORDINGS)
+def test_pages_of_recordings_are_like_the_others(
+    browser: Browser, all_pages: dict[str, tuple[Path, Any]], kind: str, width: int, dark: bool
 ) -> None:
-    page, _ = traced
+    page, _ = all_pages[kind]
     browser.open(page, width=width, dark=dark)
     assert browser.complaints() == []
     assert browser.requests() == [page.resolve().as_uri()]
@@ -37,6 +59,15 @@ def test_the_page_of_a_recording_is_like_the_others(
     pages.assert_in_order(browser)
     pages.assert_named(browser)
     pages.assert_stands_out(browser)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("kind", RECORDINGS)
+def test_axe_finds_nothing_on_the_pages_of_recordings(
+    browser: Browser, all_pages: dict[str, tuple[Path, Any]], kind: str, dark: bool, axe: str
+) -> None:
+    browser.open(all_pages[kind][0], dark=dark)
+    pages.assert_accessible(browser, axe)
 
 
 def test_the_answer_is_the_title(browser: Browser, traced: tuple[Path, Any]) -> None:
@@ -217,3 +248,28 @@ def test_memory_is_drawn_up_to_its_peak_and_listed_by_program(
         sum(program["memory"].values()) for program in document["programs"] if program["memory"]
     ]
     assert sorted(totals) == pytest.approx(sorted(expected), rel=KEY)
+
+
+def test_the_drawn_waterfall_ends_where_the_second_recording_does(
+    browser: Browser, difference: tuple[Path, Any]
+) -> None:
+    page, document = difference
+    browser.open(page)
+    drawn = browser.run(
+        "[...document.querySelectorAll('svg.waterfall')].map(chart => {"
+        "const wide = chart.getBoundingClientRect(), bar = chart.querySelector('.part');"
+        "const box = bar.getBBox();"
+        "const end = chart.querySelector('.estimate').x1.baseVal.value;"
+        "return [box.x / wide.width, (box.x + box.width) / wide.width, end / wide.width]; })"
+    )
+    assert len(drawn) == len(document["waterfall"]) + 2
+    wall = document["wall"]
+    ends = [fall["from-ns"] + fall["by-ns"] for fall in document["waterfall"]]
+    most = max(wall["first-ns"], wall["second-ns"], *ends)
+    told = [wall["first-ns"], *ends, wall["second-ns"]]
+    for (_, _, end), expected in zip(drawn, told):
+        assert end == pytest.approx(expected / most, abs=1e-3)
+    # Each bar begins where the one above it ends.
+    for (low, high, _), (_, _, before) in zip(drawn[1:-1], drawn):
+        assert min(abs(low - before), abs(high - before)) < 2e-3
+    assert ends[-1] == pytest.approx(wall["second-ns"], abs=1)

@@ -124,7 +124,9 @@ fn command_line(program: &str, interface: clap::Command) -> String {
 }
 
 fn exit_codes() -> String {
-    let mut text = format!("# Exit codes\n\n{MADE}| code | meaning |\n|---|---|\n");
+    let mut text = format!(
+        "# Exit codes\n\n{MADE}*Exit codes of firstlight.*\n\n| code | meaning |\n|---|---|\n"
+    );
     for exit in Exit::ALL {
         writeln!(text, "| {} | {} |", exit.code(), exit.meaning()).expect("a string");
     }
@@ -136,7 +138,7 @@ fn findings() -> String {
     text.push_str(
         "A finding is a rule's complaint about a sample or a run. Names never change. As a reason, a\n\
          finding makes a sample invalid: the sample is kept but excluded from the statistics. As a notice,\n\
-         it stands next to the numbers.\n\n| finding | why it matters | what to do |\n|---|---|---|\n",
+         it stands next to the numbers.\n\n*Every finding.*\n\n| finding | why it matters | what to do |\n|---|---|---|\n",
     );
     for finding in Finding::ALL {
         let advice = finding.advice().unwrap_or("");
@@ -149,7 +151,7 @@ fn rules() -> String {
     let mut text = format!("# Rules\n\n{MADE}");
     text.push_str(
         "`firstlight verify` checks a snapshot against these rules. Names never change. Each rule passes,\n\
-         warns, fails or is not checked, with its evidence.\n\n| rule | requirement |\n|---|---|\n",
+         warns, fails or is not checked, with its evidence.\n\n*Every rule.*\n\n| rule | requirement |\n|---|---|\n",
     );
     for rule in Rule::ALL {
         writeln!(text, "| `{rule}` | {} |", rule.meaning()).expect("a string");
@@ -161,7 +163,7 @@ fn health_checks() -> String {
     let mut text = format!("# Health checks\n\n{MADE}");
     text.push_str(
         "`firstlight doctor` runs these checks. Names never change. The checks of NVIDIA devices\n\
-         need `nvidia-smi` on the path.\n\n| check | why it matters |\n|---|---|\n",
+         need `nvidia-smi` on the path.\n\n*Every check.*\n\n| check | why it matters |\n|---|---|\n",
     );
     for check in CheckName::ALL {
         writeln!(text, "| `{check}` | {} |", check.why()).expect("a string");
@@ -170,7 +172,9 @@ fn health_checks() -> String {
 }
 
 fn environment_variables() -> String {
-    let mut text = format!("# Environment variables\n\n{MADE}| variable | meaning |\n|---|---|\n");
+    let mut text = format!(
+        "# Environment variables\n\n{MADE}*Variables that firstlight reads or sets.*\n\n| variable | meaning |\n|---|---|\n"
+    );
     for (name, meaning) in variables::ALL {
         writeln!(text, "| `{name}` | {meaning} |").expect("a string");
     }

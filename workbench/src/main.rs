@@ -4,6 +4,7 @@
 
 mod bench;
 mod book;
+mod captions;
 mod checklist;
 mod generate;
 mod layering;

@@ -29,7 +29,10 @@ fn filled(text: &str, matrix: &str) -> Result<String> {
 
 fn matrix() -> Result<String> {
     let titles = FRAMEWORKS.map(|(_, title)| title).join(" | ");
-    let mut table = format!("| Python | {titles} |\n|{}\n", "---|".repeat(FRAMEWORKS.len() + 1));
+    let mut table = format!(
+        "*Versions that the adapter tests run with.*\n\n| Python | {titles} |\n|{}\n",
+        "---|".repeat(FRAMEWORKS.len() + 1)
+    );
     for (lane, python) in [(OLDEST, OLDEST_PYTHON), (NEWEST, NEWEST_PYTHON), (TORCH, OLDEST_PYTHON)]
     {
         let lock = read(lane)?;

@@ -17,6 +17,7 @@ pub(crate) fn page() -> String {
         `cargo xtask sanitize` runs the tests of these crates under AddressSanitizer. Miri is not run: \
         it cannot start processes, register signal handlers or call into Python, which is what these \
         places are for.\n\n\
+        *Every place with unsafe code.*\n\n\
         | crate | file | reason |\n|---|---|---|\n"
         .to_owned();
     let crates = root().join("crates");

@@ -311,7 +311,7 @@ impl<'a> Start<'a> {
         let line = self.line(Finding::LargestPhase, doing(phase).to_owned(), ns, 0.0)?;
         let part = self.largest_part(phase).filter(|(_, own)| *own >= WORTH_A_LINE * self.whole);
         let cause = part.map(|(name, own)| {
-            format!("most of it {name}, {:.0} % of the time", own / self.whole * 100.0)
+            format!("largest part {name}, {:.0} % of the total", own / self.whole * 100.0)
         });
         Some(Diagnosis { cause, ..line })
     }

@@ -147,9 +147,7 @@ fn channel_closed(raw: &RawSample) -> Option<Reason> {
             matches!(message, Message::Hello(_) | Message::Bye(_)) || is_exec(message)
         });
     let silent = raw.outcome == Outcome::Completed && matches!(last, Some(Message::Hello(_)));
-    silent.then(|| {
-        Reason::new(Finding::ChannelClosed, "the process ended without a word: no `bye` was read")
-    })
+    silent.then(|| Reason::new(Finding::ChannelClosed, "the process ended without sending `bye`"))
 }
 
 /// The last line that a failed process wrote to its error stream.

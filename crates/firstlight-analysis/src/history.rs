@@ -21,6 +21,7 @@ pub fn figures(document: &RunDocument) -> Vec<CaseFigures> {
         parameters: case.parameters.clone(),
         margin: case.margin,
         headline: String::new(),
+        arrays: Vec::new(),
         figures: all(case)
             .map(|(arm, of)| figure(document, arm, of, &failed, case.margin))
             .collect(),
@@ -140,6 +141,7 @@ mod tests {
                 parameters: BTreeMap::new(),
                 margin: 0.05,
                 headline: String::new(),
+                arrays: Vec::new(),
                 figures: vec![figure],
             }],
         }

@@ -338,7 +338,7 @@ pub(crate) fn notices(raw: &RawSample, window: &Window) -> Vec<Reason> {
     let mut notices = Vec::new();
     if window.steady.is_none() {
         let text = match window.segments.len() {
-            0 => format!("{} calls are too few to tell", window.calls),
+            0 => format!("{} calls are too few to decide", window.calls),
             1 => format!("{} calls that climb or fall all through", window.calls),
             n => format!("{} calls in {n} stretches of different level", window.calls),
         };

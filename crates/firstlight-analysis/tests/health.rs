@@ -232,5 +232,5 @@ fn a_device_that_got_hot_or_other_work_meanwhile_is_told_with_its_number() {
     let text = change(|state| {
         second(state).processes = Some(vec![GpuProcess { pid: 42, memory_bytes: None }]);
     });
-    assert_eq!(text, "GPU 1 got other work meanwhile: process 42");
+    assert_eq!(text, "GPU 1 ran another process meanwhile: 42");
 }

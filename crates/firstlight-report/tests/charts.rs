@@ -187,7 +187,8 @@ fn a_point_chart_as_svg() {
 #[test]
 fn a_forest_row_and_a_break_even_as_svg() {
     let page = page(&run(), Around::default());
-    let pictures = [charts(&page, "forest")[0], charts(&page, "beside break-even")[0]].join("\n");
+    let pictures =
+        [charts(&page, "forest")[0], charts(&page, "beside labelled break-even")[0]].join("\n");
     insta::assert_snapshot!(pictures.replace("><", ">\n<"));
 }
 

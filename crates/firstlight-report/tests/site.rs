@@ -34,6 +34,7 @@ fn snapshot(number: usize) -> Published {
         parameters: BTreeMap::new(),
         margin: 0.05,
         headline: "jax pays off against numpy after 370 calls (95 % CI 270–535)".to_owned(),
+        arrays: Vec::new(),
         figures: ["jax", "numpy", "torch", "numba"]
             .into_iter()
             .flat_map(|arm| [Regime::ColdClean, Regime::Warm].map(|regime| figure(arm, regime)))

@@ -230,7 +230,15 @@ impl<W: Workload> Session<'_, W> {
         let values = self.workload.as_mut().and_then(|workload| workload.values(output));
         let leaves: Vec<Leaf> = values.map(|values| output::leaf(&values)).into_iter().collect();
         let digest = leaves.first().and_then(|leaf| leaf.digest.clone());
-        self.channel.send(&Message::Output(Output { check, error, digest, leaves, unread: 0 }));
+        self.channel.send(&Message::Output(Output {
+            check,
+            error,
+            digest,
+            leaves,
+            unread: 0,
+            parameters: Vec::new(),
+            inputs: Vec::new(),
+        }));
     }
 }
 

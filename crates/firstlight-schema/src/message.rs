@@ -429,6 +429,23 @@ pub struct Output {
     /// Leaves that are not listed, because they cannot be read or are too many.
     #[serde(default, skip_serializing_if = "is_none_unread")]
     pub unread: u64,
+    /// Parameters of the models that the step uses, where a framework tells them apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<ArrayCount>,
+    /// Other arrays that the step uses: its arguments, and what its functions close over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<ArrayCount>,
+}
+
+/// Arrays of one element type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct ArrayCount {
+    /// The library's own name of the type, such as `float32`.
+    pub dtype: String,
+    pub arrays: u64,
+    /// Of all of them together.
+    pub elements: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]

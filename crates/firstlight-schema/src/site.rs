@@ -89,6 +89,9 @@ pub struct CaseFigures {
     /// Its most important answer.
     #[serde(default)]
     pub headline: String,
+    /// Sizes and element types of what it computes with, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrays: Vec<String>,
     pub figures: Vec<Figure>,
 }
 

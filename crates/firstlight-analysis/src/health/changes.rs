@@ -88,7 +88,6 @@ fn gpu_shared(before: Option<&GpuState>, after: &GpuState) -> Option<String> {
         .flatten()
         .filter(|process| known.iter().all(|old| old.pid != process.pid));
     let pids: Vec<String> = new.map(|process| process.pid.to_string()).collect();
-    (!pids.is_empty()).then(|| {
-        format!("GPU {} got other work meanwhile: process {}", after.index, pids.join(", "))
-    })
+    (!pids.is_empty())
+        .then(|| format!("GPU {} ran another process meanwhile: {}", after.index, pids.join(", ")))
 }

@@ -59,7 +59,11 @@ pub fn minimum_samples(document: &RunDocument) -> RuleResult {
             }
         }
     }
-    judged(Rule::MinimumSamples, &few, format!("{sets} sets of samples, each large enough"))
+    judged(
+        Rule::MinimumSamples,
+        &few,
+        format!("{sets} sets of samples, each with enough processes"),
+    )
 }
 
 pub fn correctness(document: &RunDocument) -> RuleResult {

@@ -4,6 +4,8 @@ use firstlight_schema::machine_state::GpuState;
 use firstlight_schema::snapshot::Origin;
 use serde_json::json;
 
+use super::sizes::Sizes;
+
 /// Nobody is named by name: whoever publishes knows who measured.
 const AUTHORS: &str = "the people who made this measurement";
 
@@ -11,11 +13,12 @@ fn title(origin: &Origin) -> String {
     format!("Measurements of the suite {} with firstlight", origin.suite)
 }
 
-fn described(origin: &Origin) -> String {
+fn described(origin: &Origin, sizes: &Sizes) -> String {
     let cpu = origin.machine.cpu.as_deref().unwrap_or("an unknown processor");
-    let gpus = gpus(origin.before.gpus.as_deref().unwrap_or_default());
+    let gpus = gpus(origin.before.gpus.as_deref().unwrap_or_default(), cuda(origin));
+    let sizes = sizes.words();
     format!(
-        "Raw readings, results and conditions of the benchmark suite {} (files {}) on {cpu}{gpus}, \
+        "Raw readings, results and conditions of the benchmark suite {} (files {}) on {cpu}{gpus}{sizes}, \
          measured by firstlight {}. `firstlight verify` recomputes every number.",
         origin.suite,
         origin.suite_digest.get(..12).unwrap_or(&origin.suite_digest),
@@ -23,12 +26,21 @@ fn described(origin: &Origin) -> String {
     )
 }
 
-/// ` with NVIDIA H200 (driver 580.159.04)`; nothing without a GPU. The same kind is named once.
-fn gpus(all: &[GpuState]) -> String {
+/// From the packages of CUDA's run time, which frameworks install beside themselves.
+fn cuda(origin: &Origin) -> Option<&str> {
+    let mut packages = origin.environment.packages.iter();
+    let (_, version) = packages.find(|(name, _)| name.starts_with("nvidia-cuda-runtime"))?;
+    Some(version)
+}
+
+/// ` with NVIDIA H200 (driver 580.159.04, CUDA 12.9.79)`; nothing without a GPU. The same kind is named
+/// once.
+fn gpus(all: &[GpuState], cuda: Option<&str>) -> String {
+    let cuda = cuda.map(|version| format!(", CUDA {version}")).unwrap_or_default();
     let mut kinds: Vec<String> = all
         .iter()
         .map(|gpu| match &gpu.driver {
-            Some(driver) => format!("{} (driver {driver})", gpu.name),
+            Some(driver) => format!("{} (driver {driver}{cuda})", gpu.name),
             None => gpu.name.clone(),
         })
         .collect();
@@ -45,23 +57,23 @@ fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a string is JSON")
 }
 
-pub(super) fn cff(origin: &Origin) -> String {
+pub(super) fn cff(origin: &Origin, sizes: &Sizes) -> String {
     format!(
         "cff-version: 1.2.0\nmessage: {}\ntype: dataset\ntitle: {}\nabstract: {}\nauthors:\n  \
          - name: {}\ndate-released: {}\nkeywords:\n  - benchmark\n  - firstlight\n",
         quoted("If you use these measurements, please cite them as below."),
         quoted(&title(origin)),
-        quoted(&described(origin)),
+        quoted(&described(origin, sizes)),
         quoted(AUTHORS),
         quoted(day(origin)),
     )
 }
 
-pub(super) fn zenodo(origin: &Origin) -> String {
+pub(super) fn zenodo(origin: &Origin, sizes: &Sizes) -> String {
     let document = json!({
         "upload_type": "dataset",
         "title": title(origin),
-        "description": described(origin),
+        "description": described(origin, sizes),
         "creators": [{ "name": AUTHORS }],
         "publication_date": day(origin),
         "keywords": ["benchmark", "firstlight"],
@@ -77,7 +89,7 @@ mod tests {
     use super::gpus;
 
     #[test]
-    fn a_citation_names_each_kind_of_gpu_once_with_its_driver() {
+    fn a_citation_names_each_kind_of_gpu_once_with_driver_and_cuda() {
         let gpu = |index: u32| -> GpuState {
             serde_json::from_value(json!({
                 "index": index, "name": "NVIDIA H200", "driver": "580.159.04",
@@ -87,7 +99,10 @@ mod tests {
             }))
             .unwrap()
         };
-        assert_eq!(gpus(&[gpu(0), gpu(1)]), " with NVIDIA H200 (driver 580.159.04)");
-        assert_eq!(gpus(&[]), "");
+        let both = [gpu(0), gpu(1)];
+        assert_eq!(gpus(&both, None), " with NVIDIA H200 (driver 580.159.04)");
+        let known = " with NVIDIA H200 (driver 580.159.04, CUDA 12.9.79)";
+        assert_eq!(gpus(&both, Some("12.9.79")), known);
+        assert_eq!(gpus(&[], None), "");
     }
 }

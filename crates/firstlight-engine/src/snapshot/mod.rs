@@ -9,6 +9,7 @@ mod newer;
 mod reader;
 mod schemas;
 mod signature;
+mod sizes;
 mod stamp;
 mod variables;
 mod writer;

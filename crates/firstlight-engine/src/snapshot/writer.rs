@@ -2,13 +2,13 @@
 //! the manifest, which is written last and as a whole, makes the folder a snapshot.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufReader};
 use std::path::Path;
 
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::snapshot::{
-    CITATION, FileEntry, MANIFEST, Manifest, ORIGIN, Origin, Recomputed, SCHEMAS, SUITE, Sealed,
-    VALIDATION, ZENODO, is_inventoried,
+    CITATION, FileEntry, MANIFEST, Manifest, ORIGIN, Origin, RAW, Recomputed, SCHEMAS, SUITE,
+    Sealed, VALIDATION, ZENODO, is_inventoried,
 };
 use firstlight_schema::validation;
 use firstlight_schema::version::Build;
@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::files::{Files, LARGE, check_name};
 use super::inventory::locks;
+use super::sizes::Sizes;
 use super::{citation, identify};
 use crate::EngineError;
 use crate::privacy::Identity;
@@ -77,8 +78,10 @@ pub fn seal(
     for (name, content) in schemas() {
         write_below(folder, &name, content)?;
     }
-    write_whole(&folder.join(CITATION), &citation::cff(&origin))?;
-    write_whole(&folder.join(ZENODO), &citation::zenodo(&origin))?;
+    let raw = File::open(folder.join(RAW)).map_err(EngineError::file("read", folder.join(RAW)))?;
+    let sizes = Sizes::read(BufReader::new(raw));
+    write_whole(&folder.join(CITATION), &citation::cff(&origin, &sizes))?;
+    write_whole(&folder.join(ZENODO), &citation::zenodo(&origin, &sizes))?;
     let files = Files::read_small(folder)?;
     let mut manifest = vouch(&files, origin, after, None, sealed_by);
     manifest.privacy = Some(Identity::here().found(&files, folder, &LARGE)?);

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use firstlight_schema::comparison::Comparison;
 use firstlight_schema::run::{CaseResult, RunDocument};
 
+use crate::words::arrays::arrays;
 use crate::words::findings::{Place, Told, of_the_case, of_the_machine};
 use crate::words::format::is_invisible;
 use crate::words::machine::machine;
@@ -27,6 +28,7 @@ pub fn markdown(document: &RunDocument) -> String {
         break_evens(&mut text, case);
     }
     findings(&mut text, &all_findings(document));
+    sizes(&mut text, document);
     conditions(&mut text, document);
     text
 }
@@ -127,6 +129,19 @@ fn conditions(text: &mut String, document: &RunDocument) {
             plain(&document.firstlight.version),
         ),
     );
+}
+
+/// Sizes and element types of each case.
+fn sizes(text: &mut String, document: &RunDocument) {
+    let all = document.cases.iter().flat_map(|case| {
+        arrays(case).into_iter().map(move |(arms, words)| (&case.name, arms, words))
+    });
+    for (index, (case, arms, words)) in all.enumerate() {
+        if index == 0 {
+            text.push('\n');
+        }
+        line(text, &format!("- arrays, {}, {}: {}", plain(case), plain(&arms), plain(&words)));
+    }
 }
 
 fn line(text: &mut String, line: &str) {

@@ -20,7 +20,16 @@ pub(super) fn card(id: &str, case: &Case<'_>) -> Markup {
                 @if !rest.is_empty() {
                     ul { @for one in rest { li { bdi { (sentence(one)) } } } }
                 }
-                p class="note" { "Reproduce: " code { (case.rerun) } }
+                p class="note" { "Reproduce: " (command(&case.rerun)) }
+                @if !case.arrays.is_empty() {
+                    p class="note" {
+                        "Arrays: "
+                        @for (index, (arms, words)) in case.arrays.iter().enumerate() {
+                            @if index > 0 { " · " }
+                            (name(arms)) ", " (words)
+                        }
+                    }
+                }
                 @if !case.findings.is_empty() {
                     p class="soft" {
                         a href={ "#" (id) "-findings" } {
@@ -30,6 +39,18 @@ pub(super) fn card(id: &str, case: &Case<'_>) -> Markup {
                 }
             }
             @if let Some(picture) = picture(id, case) { (picture) }
+        }
+    }
+}
+
+/// A command that breaks between its words only: an option is not cut at its hyphens.
+fn command(words: &[String]) -> Markup {
+    html! {
+        code {
+            @for (index, word) in words.iter().enumerate() {
+                @if index > 0 { " " }
+                span class="whole" { (word) }
+            }
         }
     }
 }

@@ -36,7 +36,7 @@ fn numbers(of: &MemoryOf<'_>, most: u64) -> Markup {
         Head::Text("of the most"),
     ];
     if with_devices {
-        heads.push(Head::Text("devices, as the framework tells"));
+        heads.push(Head::Text("devices, as reported by the framework"));
     }
     let rows: Vec<Vec<Cell>> = of.phases.iter().map(|row| cells(row, most, with_devices)).collect();
     let caption = format!("Resident memory of {} in the regime {}", of.arm, of.regime);

@@ -71,15 +71,36 @@ fn heading(head: &Head<'_>) -> Markup {
 /// The first cell names its row.
 fn cell(index: usize, of: &Cell) -> Markup {
     match of {
-        Cell::Text(text) if index == 0 => html! { th scope="row" class="name" { (text) } },
+        Cell::Text(text) if index == 0 => html! { th scope="row" { (text) } },
         Cell::Text(text) => html! { td class="name" { (text) } },
         Cell::Word(text) => html! { td class="word" { (text) } },
         Cell::Number(text, key) => {
-            // Five digits sort as well as seventeen.
-            let key = key.map_or_else(String::new, |key| format!("{key:.4e}"));
-            html! { td class="n" data-key=(key) { (text) } }
+            html! { td data-key=(key.map_or_else(String::new, sort_key)) { (text) } }
         }
         Cell::Long(text) => html! { td class="long" { (text) } },
         Cell::Bar(bar) => html! { td class="bar-cell" { (bar) } },
+    }
+}
+
+/// Five digits sort as well as seventeen.
+fn sort_key(value: f64) -> String {
+    let key = format!("{value:.4e}");
+    match key.split_once('e') {
+        Some((digits, power)) if digits.contains('.') => {
+            let digits = digits.trim_end_matches('0').trim_end_matches('.');
+            if power == "0" { digits.to_owned() } else { format!("{digits}e{power}") }
+        }
+        _ => key,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sort_key;
+
+    #[test]
+    fn a_key_is_the_number_in_five_digits() {
+        let keys = [7.0, -7.5, 12_345.678, 0.0, 2.5e9, f64::INFINITY].map(sort_key);
+        assert_eq!(keys, ["7", "-7.5", "1.2346e4", "0", "2.5e9", "inf"]);
     }
 }

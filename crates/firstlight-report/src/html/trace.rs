@@ -10,6 +10,7 @@ use super::trace_steps::{steps, timeline};
 use super::trace_tables::{compilations, events, host, programs};
 use super::{STYLE, frame_with, name};
 use crate::words::format::{bytes, count, duration};
+use crate::words::recording::versions;
 use crate::words::trace::{Answer, answer, median_step};
 
 /// The rules and the script of every page, and those of this one.
@@ -52,8 +53,7 @@ pub fn trace_page(document: &TraceDocument) -> String {
 
 fn header(document: &TraceDocument, answer: &Answer) -> Markup {
     let of = &document.recording;
-    let versions: Vec<String> =
-        of.versions.iter().map(|version| format!("{} {}", version.name, version.version)).collect();
+    let versions = versions(of);
     let steady = median_step(document).filter(|_| answer.step.is_some());
     html! {
         header {

@@ -9,6 +9,7 @@ use super::table::{Cell, Head, Order, table};
 use super::{frame, name};
 use crate::svg::Fall;
 use crate::words::format::{bytes, count, difference, duration};
+use crate::words::recording::versions;
 use crate::words::trace::sides;
 
 /// Frames beyond these differ by next to nothing.
@@ -73,7 +74,7 @@ fn side(of: &ComparedTrace) -> Markup {
         (name(&recording.file)) ": " (recording.format.name()) ", " (bytes(recording.bytes)) ", "
         (count(of.steps.into(), "step")) ", " (of.steady_steps) " of them steady"
         @for device in &recording.devices { ", " bdi { (device) } }
-        @for version in &recording.versions { ", " bdi { (version.name) " " (version.version) } }
+        @for version in versions(recording) { ", " bdi { (version) } }
         @if let Some(levels) = recording.tracer {
             ", tracer levels: host " (levels.host) ", device " (levels.device) ", Python " (levels.python)
         }

@@ -82,7 +82,7 @@ pub(super) fn control(of: &AgainResult) -> Markup {
                 Some(true) => "passed: no difference between two copies of ",
                 Some(false) => { strong { "failed" } ": a difference between two copies of " },
             }
-            (name(&of.arm)) " in " (name(&of.case)) " (" (ratios.join(", ")) ")."
+            (name(&of.arm)) " in " (name(&of.case)) " (ratio of their times: " (ratios.join(", ")) ")."
         }
     }
 }

@@ -13,6 +13,7 @@ use super::memory::MemoryOf;
 use super::points::Points;
 use super::rerun::rerun;
 use super::series::WarmArm;
+use crate::words::arrays::arrays;
 use crate::words::findings::{Told, of_the_case};
 use crate::words::regime::label;
 use crate::words::row::{Row, about};
@@ -24,6 +25,8 @@ pub struct Case<'a> {
     pub anchor: String,
     /// Parameters and work in words.
     pub about: String,
+    /// Sizes and element types, by arms.
+    pub arrays: Vec<(String, String)>,
     pub rows: Vec<Row<'a>>,
     pub ledgers: Vec<Ledger<'a>>,
     /// By regime: its arms can be compared on one axis.
@@ -34,7 +37,7 @@ pub struct Case<'a> {
     pub findings: Vec<Told>,
     pub memory: Vec<MemoryOf<'a>>,
     /// The command that measures this case again.
-    pub rerun: String,
+    pub rerun: Vec<String>,
     /// How the arms are drawn.
     pub cast: Rc<Cast>,
 }
@@ -65,6 +68,7 @@ impl<'a> Case<'a> {
             of,
             anchor,
             about: about(of),
+            arrays: arrays(of),
             rows: all().map(|(arm, regime)| Row::new(arm, regime)).collect(),
             ledgers: all().filter_map(Ledger::new).collect(),
             points: points(of),

@@ -2,34 +2,34 @@
 
 use firstlight_schema::run::{CaseResult, RunDocument};
 
-pub(super) fn rerun(document: &RunDocument, case: &CaseResult) -> String {
+/// Its words, as a POSIX shell reads them.
+pub(super) fn rerun(document: &RunDocument, case: &CaseResult) -> Vec<String> {
     let commands: Option<Vec<_>> = case.arms.iter().map(|arm| arm.command.as_deref()).collect();
     if let Some(commands) = commands.filter(|all| !all.is_empty()) {
         return cold(document, case, &commands);
     }
-    format!(
-        "firstlight run {} --case {} --processes {} --seed {}",
-        quoted(&document.suite),
-        quoted(&case.name),
-        document.options.processes,
-        document.seed
-    )
+    let (suite, name) = (quoted(&document.suite), quoted(&case.name));
+    let (processes, seed) = (document.options.processes.to_string(), document.seed.to_string());
+    ["firstlight", "run", &suite, "--case", &name, "--processes", &processes, "--seed", &seed]
+        .map(str::to_owned)
+        .into()
 }
 
 /// The command line of `firstlight cold`, whose arms are commands.
-fn cold(document: &RunDocument, case: &CaseResult, commands: &[&[String]]) -> String {
-    let words = |command: &[String]| {
-        let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
-        words.join(" ")
-    };
-    let runs = document.options.processes;
+fn cold(document: &RunDocument, case: &CaseResult, commands: &[&[String]]) -> Vec<String> {
+    let words = |command: &[String]| command.iter().map(|word| quoted(word)).collect::<Vec<_>>();
+    let runs = document.options.processes.to_string();
+    let mut line: Vec<String> = ["firstlight", "cold", "--runs", &runs].map(str::to_owned).into();
     if let [only] = commands {
-        return format!("firstlight cold --runs {runs} -- {}", words(only));
+        line.push("--".to_owned());
+        line.extend(words(only));
+        return line;
     }
-    let arms = case.arms.iter().zip(commands).map(|(arm, command)| {
-        format!(" --arm {}", quoted(&format!("{}={}", arm.name, words(command))))
-    });
-    format!("firstlight cold --runs {runs}{}", arms.collect::<String>())
+    for (arm, command) in case.arms.iter().zip(commands) {
+        line.push("--arm".to_owned());
+        line.push(quoted(&format!("{}={}", arm.name, words(command).join(" "))));
+    }
+    line
 }
 
 /// A word as a POSIX shell reads it back.

@@ -42,7 +42,7 @@ impl Standing {
             Self::Slower => "slower",
             Self::Faster => "faster",
             Self::Unchanged => "no change",
-            Self::First => "nothing earlier",
+            Self::First => "no comparison",
         }
     }
 

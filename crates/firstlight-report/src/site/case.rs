@@ -34,6 +34,7 @@ pub(super) fn page(all: &Site<'_>, suite: &str, case: &str) -> String {
         header {
             h1 { (name(case)) }
             p class="soft" { "A case of " (name(suite)) ", through time" }
+            @for line in sizes(&timeline) { p class="soft" { (name(line)) } }
         }
         nav aria-label="Contents" {
             ul {
@@ -53,6 +54,12 @@ pub(super) fn page(all: &Site<'_>, suite: &str, case: &str) -> String {
         (all.footer())
     };
     frame(&format!("{case}, {suite}"), &body)
+}
+
+/// Sizes and element types in the newest snapshot that has them.
+fn sizes<'a>(timeline: &Timeline<'a>) -> &'a [String] {
+    let known = timeline.entries.iter().rev().map(|entry| entry.case.arrays.as_slice());
+    known.into_iter().find(|lines| !lines.is_empty()).unwrap_or_default()
 }
 
 fn history(timeline: &Timeline<'_>, breaks: &[Break], cast: &Cast) -> Markup {

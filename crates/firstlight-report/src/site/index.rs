@@ -22,7 +22,7 @@ pub(super) fn page(site: &Site<'_>) -> String {
     let suites: BTreeSet<&str> = site.snapshots.iter().map(|one| one.suite.as_str()).collect();
     let body = html! {
         header {
-            h1 { (verdict(site)) }
+            h1 { (verdict(site)) @if let Some(since) = since(site) { " since " time { (since) } } }
             p class="soft" {
                 (count(site.snapshots.len() as u64, "snapshot")) " of " (count(suites.len() as u64, "suite"))
                 @if !site.refused.is_empty() { ", " (site.refused.len()) " refused" }
@@ -56,12 +56,16 @@ pub(super) fn page(site: &Site<'_>) -> String {
 
 fn verdict(site: &Site<'_>) -> String {
     let found = site.regressions().count() as u64;
-    let Some(first) = site.snapshots.first() else { return "No snapshots".to_owned() };
-    let since = first.created.get(..10).unwrap_or_default();
     match found {
-        0 => format!("No regressions since {since}"),
-        _ => format!("{} since {since}", count(found, "regression")),
+        _ if site.snapshots.is_empty() => "No snapshots".to_owned(),
+        0 => "No regressions".to_owned(),
+        _ => count(found, "regression"),
     }
+}
+
+/// The day of the oldest snapshot.
+fn since<'a>(site: &Site<'a>) -> Option<&'a str> {
+    site.snapshots.first()?.created.get(..10)
 }
 
 /// Hidden until the script that makes it work is there.
@@ -78,8 +82,8 @@ fn filter(site: &Site<'_>, cards: &[Card]) -> Markup {
         ("arms", "Arm", arms),
         ("machine", "Machine", of(machine)),
         ("gpu", "GPU", of(|one| one.gpu.clone().unwrap_or_else(|| "none".to_owned()))),
-        ("verdict", "Since the last one", verdicts),
-        ("date", "From", days),
+        ("verdict", "Change", verdicts),
+        ("date", "Since", days),
     ];
     html! {
         form id="filter" class="filter" hidden {

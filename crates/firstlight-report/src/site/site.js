@@ -44,7 +44,8 @@
   const [before, after, all] = ['before', 'after', 'all'].map((name) => form.elements[name]);
   for (const select of [before, after]) {
     [...snapshots].reverse().forEach(([id, name, suite, machine, when]) => {
-      select.append(new Option(`${name}: ${suite}, ${machine}, ${when}`, id));
+      const what = name.startsWith(suite) ? name : `${name} (${suite})`;
+      select.append(new Option(`${what}, ${when}, ${machine}`, id));
     });
   }
   // Student's t for 95 %, from the normal quantile by the expansion of Cornish and Fisher.
@@ -94,7 +95,6 @@
       const line = body.insertRow();
       const head = document.createElement('th');
       head.scope = 'row';
-      head.className = 'name';
       head.textContent = row.key[0];
       line.append(head);
       cell(line, row.key[1], 'name');

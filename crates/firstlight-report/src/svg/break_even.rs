@@ -4,6 +4,7 @@ use firstlight_schema::comparison::{BreakEven, Total};
 use maud::{Markup, html};
 
 use super::frame::{AXIS, Picture, TITLE, below, beside, line, pc, px, stretched, titles, up};
+use super::totals::apart;
 use crate::words::format::{calls, duration};
 use crate::words::verdict::answer;
 use firstlight_plot::scale::{Scale, real};
@@ -29,12 +30,12 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
     let last = curve.last()?;
     let ends = [(&of.arm, last.arm_ns), (&of.against, last.against_ns)];
     let ends = ends.map(|(name, ns)| (name, up(y.at(ns), PLOT)));
-    let above = ends[0].1 <= ends[1].1;
+    let places = apart(&ends.map(|(_, end)| end), PLOT);
     let title = format!("Total time of {} and {} against calls, {}", of.arm, of.against, of.cold);
     let picture =
         Picture { id, title: &title, description: &answer(of), height: PLOT + AXIS + TITLE };
     Some(picture.draw(
-        "beside break-even",
+        "beside labelled break-even",
         &html! {
             (band(of, &x))
             (below(&x.numbers(5), &x, PLOT))
@@ -46,12 +47,8 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
                 path class={ "curve " (classes[1]) } d=(path(|total| total.against_ns)) {}
                 path class={ "curve " (classes[0]) } d=(path(|total| total.arm_ns)) {}
             }))
-            @for (index, (name, end)) in ends.iter().enumerate() {
-                // The upper label stands above its curve's end, the lower one below.
-                @let shift = if above == (index == 0) { -5.0 } else { 13.0 };
-                text class={ "end " (classes[index]) } x="99.5%" y=(px(end + shift)) text-anchor="end" {
-                    (name)
-                }
+            @for (index, ((name, _), place)) in ends.iter().zip(places).enumerate() {
+                text class={ "end " (classes[index]) } x="100%" dx="6" y=(px(place + 4.0)) { (name) }
             }
             (titles("calls", "total time from the start", PLOT))
             @for total in of.curve.iter().step_by(of.curve.len().div_ceil(TOLD)) {

@@ -24,7 +24,7 @@ pub(super) struct Picture<'a> {
 
 impl Picture<'_> {
     pub(super) fn draw(&self, class: &str, body: &Markup) -> Markup {
-        let (title, description) = (format!("{}-t", self.id), format!("{}-d", self.id));
+        let [title, description] = ["t", "d"].map(|part| short(self.id) + part);
         html! {
             svg class={ "chart " (class) } role="img" width="100%" height=(px(self.height))
                 aria-labelledby=(title) aria-describedby=(description) {
@@ -34,6 +34,19 @@ impl Picture<'_> {
             }
         }
     }
+}
+
+/// A short stand-in for a long identifier: every picture repeats its own four times. FNV-1a (Fowler, Noll
+/// and Vo), of which forty bits are enough for the pictures of a page.
+fn short(id: &str) -> String {
+    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let digit = |place: u32| {
+        char::from(b"abcdefghijkmnopqrstuvwxyz2345678"[(hash >> (5 * place) & 31) as usize])
+    };
+    // A letter first, as identifiers want it.
+    std::iter::once('p').chain((0..8).map(digit)).collect()
 }
 
 /// A part in which x goes from 0 to [`WIDTH`], however wide it is drawn.
@@ -93,7 +106,8 @@ pub(super) fn up(place: f64, height: f64) -> f64 {
 }
 
 pub(super) fn pc(place: f64) -> String {
-    format!("{:.2}%", place * 100.0)
+    let text = format!("{:.2}", place * 100.0);
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 pub(super) fn px(value: f64) -> String {
@@ -103,19 +117,99 @@ pub(super) fn px(value: f64) -> String {
 
 /// A line through points of a stretched part.
 pub(super) fn line(points: impl Iterator<Item = (f64, f64)>) -> String {
-    let mut path = String::new();
-    for (x, y) in points {
-        let letter = if path.is_empty() { 'M' } else { 'L' };
-        write!(path, "{letter}{:.1} {y:.1}", x * WIDTH).expect("writing to a string");
-    }
-    path
+    let mut pen = Pen::default();
+    points.for_each(|(x, y)| pen.line_to(x * WIDTH, y));
+    pen.path
 }
 
 /// Points of a stretched part that are round at any width: lines without a length.
 pub(super) fn dots(points: impl Iterator<Item = (f64, f64)>) -> String {
-    let mut path = String::new();
-    for (x, y) in points {
-        write!(path, "M{:.1} {y:.1}h0", x * WIDTH).expect("writing to a string");
+    let mut pen = Pen::default();
+    points.for_each(|(x, y)| pen.dot(x * WIDTH, y));
+    pen.path
+}
+
+/// A path in tenths of a unit, each point as its distance from the one before: pages hold many points, and
+/// most of them are close to their neighbours. Distances are those of rounded places, so that errors do
+/// not add up.
+#[derive(Debug, Default)]
+struct Pen {
+    path: String,
+    at: (i64, i64),
+    points: usize,
+}
+
+impl Pen {
+    fn line_to(&mut self, x: f64, y: f64) {
+        // From the third pair on no letter is needed.
+        match self.points {
+            0 => self.path.push('M'),
+            1 => self.path.push('l'),
+            _ => {}
+        }
+        self.points += 1;
+        self.pair(x, y);
     }
-    path
+
+    fn dot(&mut self, x: f64, y: f64) {
+        self.path.push('m');
+        self.pair(x, y);
+        self.path.push_str("h0");
+    }
+
+    fn pair(&mut self, x: f64, y: f64) {
+        let to = (tenths(x), tenths(y));
+        self.number(to.0 - self.at.0);
+        self.number(to.1 - self.at.1);
+        self.at = to;
+    }
+
+    /// Without needless zeros; a minus sign separates as well as a space.
+    fn number(&mut self, tenths: i64) {
+        let after_digit = self.path.ends_with(|last: char| last.is_ascii_digit());
+        if after_digit && tenths >= 0 {
+            self.path.push(' ');
+        }
+        let sign = if tenths < 0 { "-" } else { "" };
+        let (whole, rest) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);
+        let written = match (whole, rest) {
+            (whole, 0) => write!(self.path, "{sign}{whole}"),
+            (0, rest) => write!(self.path, "{sign}.{rest}"),
+            (whole, rest) => write!(self.path, "{sign}{whole}.{rest}"),
+        };
+        written.expect("writing to a string");
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "places in a picture are small")]
+fn tenths(value: f64) -> i64 {
+    (value * 10.0).round() as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{dots, line, pc};
+
+    #[test]
+    fn a_path_has_no_needless_character_and_its_errors_do_not_add_up() {
+        let points = [(0.0, 1.0), (0.0005, 0.96), (0.001, 0.96), (0.5, 20.0)];
+        assert_eq!(line(points.into_iter()), "M0 1l.5 0 .5 0 499 19");
+        let steps = (0..1000).map(|n| (f64::from(n) / 3000.0, f64::from(n) / 30.0));
+        let drawn = line(steps);
+        let numbers = drawn[1..].replace('l', " ").replace('-', " -");
+        let sum: f64 =
+            numbers.split_whitespace().step_by(2).map(|x| x.parse::<f64>().unwrap()).sum();
+        assert!((sum - 333.0).abs() < 1e-6, "{sum}");
+    }
+
+    #[test]
+    fn dots_follow_each_other() {
+        assert_eq!(dots([(0.001, 2.0), (0.002, 1.5)].into_iter()), "m1 2h0m1-.5h0");
+        assert_eq!(dots(std::iter::empty()), "");
+    }
+
+    #[test]
+    fn a_place_has_two_digits_at_most() {
+        assert_eq!([pc(0.0), pc(0.5), pc(0.123_45), pc(1.0)], ["0%", "50%", "12.35%", "100%"]);
+    }
 }

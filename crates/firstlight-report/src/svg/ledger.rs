@@ -12,7 +12,7 @@ const HEIGHT: f64 = 30.0;
 /// A part narrower than this share of the width has no letter.
 const ROOM_FOR_A_LETTER: f64 = 0.018;
 /// The share of the width that a character takes on a narrow screen.
-const ROOM_FOR_A_CHARACTER: f64 = 0.0105;
+pub(super) const ROOM_FOR_A_CHARACTER: f64 = 0.0105;
 
 /// The bar of one arm and regime; the whole width stands for `longest`.
 pub(crate) fn ledger_bar(id: &str, of: &Ledger<'_>, longest: f64) -> Markup {

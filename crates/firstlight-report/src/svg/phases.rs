@@ -42,8 +42,8 @@ impl Kind {
     /// Its class, its colours on a light page, on a dark one, and in a terminal.
     const fn look(self) -> (&'static str, Pair, Pair, (AnsiColor, AnsiColor)) {
         use AnsiColor::{
-            Black, Blue, BrightBlack, BrightCyan, BrightWhite, BrightYellow, Cyan, Green, Magenta,
-            White, Yellow,
+            Black, Blue, BrightBlack, BrightBlue, BrightCyan, BrightWhite, BrightYellow, Cyan,
+            Green, Magenta, White, Yellow,
         };
         match self {
             Self::Outside => {
@@ -72,7 +72,9 @@ impl Kind {
                 ("p-cache", ("#a8457d", "#fff"), ("#e08abb", "#2b0a1d"), (BrightCyan, Black))
             }
             Self::Run => ("p-run", ("#00795a", "#fff"), ("#3fc795", "#04170f"), (Green, Black)),
-            Self::Exit => ("p-exit", ("#4a4e69", "#fff"), ("#b8b5d6", "#14131f"), (Black, White)),
+            Self::Exit => {
+                ("p-exit", ("#4a4e69", "#fff"), ("#b8b5d6", "#14131f"), (BrightBlue, Black))
+            }
             Self::Unattributed => (
                 "p-unattributed",
                 ("#eaeef2", "#1b1f24"),

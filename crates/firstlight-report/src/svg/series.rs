@@ -1,11 +1,9 @@
 //! The calls of one warm process in order: its levels, its steady part, and what disturbed it.
 
-use std::fmt::Write as _;
-
 use maud::{Markup, html};
 
 use super::frame::{
-    AXIS, Picture, TITLE, WIDTH, below, beside, dots, line, pc, px, stretched, titles, up,
+    AXIS, Picture, TITLE, below, beside, dots, line, pc, px, stretched, titles, up,
 };
 use crate::model::{Column, Drawn, Series, WarmArm};
 use crate::words::format::duration;
@@ -83,15 +81,12 @@ fn calls(of: &Series<'_>, scale: &Scale) -> Markup {
 
 /// From the shortest to the longest call of each column.
 fn envelope(columns: &[Column], y: impl Fn(f64) -> f64) -> String {
-    let mut path = String::new();
     let n = real(columns.len());
-    for (column, one) in columns.iter().enumerate() {
-        let x = (real(column) + 0.5) / n * WIDTH;
-        let letter = if column == 0 { 'M' } else { 'L' };
-        write!(path, "{letter}{x:.1} {:.1}V{:.1}", y(one.low), y(one.high))
-            .expect("writing to a string");
-    }
-    path
+    let ends = columns.iter().enumerate().flat_map(|(column, one)| {
+        let x = (real(column) + 0.5) / n;
+        [(x, y(one.low)), (x, y(one.high))]
+    });
+    line(ends)
 }
 
 /// The means of the stretches of one level.

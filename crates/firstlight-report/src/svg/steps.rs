@@ -4,6 +4,7 @@ use firstlight_schema::trace::{Bucket, Part, Step};
 use maud::{Markup, html};
 
 use super::frame::{Picture, pc, px};
+use super::ledger::ROOM_FOR_A_CHARACTER;
 use crate::words::format::{duration, share};
 
 const HEIGHT: f64 = 20.0;
@@ -24,9 +25,26 @@ pub(crate) fn step_bar(id: &str, step: &Step, longest: f64) -> Markup {
                         " from " (duration(stretch.start_ns.as_f64()))
                     }
                 }
+                @if let Some(words) = inside(stretch.part, stretch.duration_ns.as_f64() / longest) {
+                    text class={ "letter " (part_class(stretch.part)) } y="14.5" text-anchor="middle"
+                        x=(pc((stretch.start_ns.as_f64() + stretch.duration_ns.as_f64() / 2.0) / longest)) {
+                        (words)
+                    }
+                }
             }
         },
     )
+}
+
+/// The name of a part, or of its bucket, where there is room for it.
+fn inside(part: Part, width: f64) -> Option<String> {
+    let bucket = part.bucket().to_string();
+    let names = [format!("{bucket}, {part}"), bucket];
+    let room = |text: &str| super::real(text.chars().count() + 2) * ROOM_FOR_A_CHARACTER;
+    names
+        .into_iter()
+        .skip(usize::from(part.name() == part.bucket().name()))
+        .find(|name| room(name) < width)
 }
 
 fn in_words(step: &Step) -> String {

@@ -51,7 +51,8 @@ pub(crate) fn step_columns(id: &str, steps: &[Step], marked: Option<usize>) -> M
                 }
             }
             @if drawn.len() <= MOST_LENGTHS || shown {
-                text class="tick" x=(pc(x + slot / 2.0)) text-anchor="middle"
+                text class=(if shown { "tick length marked" } else { "tick length" })
+                    x=(pc(x + slot / 2.0)) text-anchor="middle"
                     y=(px(ABOVE + COLUMNS - tall(step, longest) - 4.0)) {
                     (duration(step.duration_ns.as_f64()))
                 }

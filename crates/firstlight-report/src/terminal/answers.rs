@@ -66,7 +66,7 @@ pub(super) fn planted(page: &mut Page, case: &CaseResult) {
     page.gap();
     let found = if of.refused { "refused" } else { "NOT NOTICED" };
     page.sentence(&format!(
-        "{BOLD}planted mistake, {found}{BOLD:#}: {} does what {} does, wrongly",
+        "{BOLD}planted mistake, {found}{BOLD:#}: {} is {} with a mistake",
         case.name, of.of
     ));
     for row in &of.rows {

@@ -1,12 +1,14 @@
 //! The usual minimum: mean ± standard deviation, range, n, hardware, versions, configuration.
 
-use firstlight_schema::run::{Imported, RunDocument};
+use firstlight_schema::run::{CaseResult, Imported, RunDocument};
 use firstlight_schema::suite::Regime;
 use firstlight_schema::warm::Spread;
 
 use super::page::{BOLD, Page};
 use super::rows::title;
+use crate::words::arrays::arrays;
 use crate::words::format::{bytes, duration};
+use crate::words::machine::gpus;
 
 /// Packages whose versions decide how fast compiled code is.
 const TELLING: [&str; 12] = [
@@ -54,6 +56,7 @@ pub(super) fn facts(page: &mut Page, document: &RunDocument) {
         machine.memory_bytes.map_or_else(unknown, bytes),
         machine.kernel.as_ref().map_or_else(unknown, |kernel| format!("Linux {kernel}")),
     ];
+    let hardware: Vec<String> = hardware.into_iter().chain(gpus(document)).collect();
     let packages = &document.environment.packages;
     let versions: Vec<String> = document
         .environment
@@ -66,11 +69,25 @@ pub(super) fn facts(page: &mut Page, document: &RunDocument) {
     if !versions.is_empty() {
         rows.push(("versions", versions.join(", ")));
     }
+    let sizes = sizes(document);
+    if !sizes.is_empty() {
+        rows.push(("arrays", sizes));
+    }
     match &document.imported {
         Some(imported) => rows.extend(origin(imported)),
         None => rows.extend(configuration(document)),
     }
     page.facts(&rows);
+}
+
+/// Sizes and element types of every case.
+fn sizes(document: &RunDocument) -> String {
+    let of_case = |case: &CaseResult| {
+        let lines = arrays(case).into_iter().map(|(arms, words)| format!("{arms}: {words}"));
+        let lines = lines.collect::<Vec<_>>().join("; ");
+        (!lines.is_empty()).then(|| format!("{}, {lines}", case.name))
+    };
+    document.cases.iter().filter_map(of_case).collect::<Vec<_>>().join(". ")
 }
 
 /// Of another tool's file.

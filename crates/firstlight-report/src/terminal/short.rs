@@ -292,8 +292,8 @@ fn bars(page: &mut Page, case: &CaseResult) {
             Some((arm.name.as_str(), cold.summary.as_ref()?))
         })
         .filter(|(_, summary)| !headline(summary).0.is_empty())
-        .take(SHOWN_BARS)
         .collect();
+    let (rows, more) = rows.split_at(rows.len().min(SHOWN_BARS));
     let longest = rows.iter().map(|(_, summary)| headline(summary).1).fold(0.0, f64::max);
     let margin = rows.iter().map(|(name, _)| fit(name, 16).chars().count()).max().unwrap_or(0);
     let room = page.width().saturating_sub(margin + 4);
@@ -311,6 +311,9 @@ fn bars(page: &mut Page, case: &CaseResult) {
                 seen.push(entry);
             }
         }
+    }
+    if !more.is_empty() {
+        page.line(&format!("  {}", count(more.len() as u64, "more arm")));
     }
     let legend: Vec<String> =
         seen.iter().map(|(letter, phase)| format!("{letter} {phase}")).collect();

@@ -159,10 +159,11 @@ pub(super) fn letter(bucket: Bucket) -> char {
 
 fn style(bucket: Bucket) -> Style {
     let color = match bucket {
-        Bucket::Compile => AnsiColor::Red,
+        // As in a ledger; red is for errors.
+        Bucket::Compile => AnsiColor::Magenta,
         Bucket::Callback => AnsiColor::Cyan,
         Bucket::Execute => AnsiColor::Green,
-        Bucket::Transfer => AnsiColor::Magenta,
+        Bucket::Transfer => AnsiColor::BrightCyan,
         Bucket::Dispatch => AnsiColor::Blue,
         Bucket::Wait => AnsiColor::BrightBlack,
         Bucket::Host => AnsiColor::Yellow,

@@ -1,11 +1,13 @@
 //! Results in words: numbers with units, verdicts, findings, and the tables of pages.
 
 pub mod answer;
+pub mod arrays;
 pub(crate) mod diagnosis;
 pub mod findings;
 pub mod format;
 pub(crate) mod headline;
 pub mod machine;
+pub(crate) mod recording;
 pub(crate) mod regime;
 pub(crate) mod row;
 pub(crate) mod slug;

@@ -213,7 +213,8 @@ fn settle(lines: &mut [Line], first: i64) -> u64 {
 }
 
 fn told_endless(events: u64) -> Option<Notice> {
-    let text = format!("{events} events lie a century away or last as long; cut there");
+    let text =
+        format!("{events} events start or end more than a century away; their times were cut");
     (events > 0).then_some(Notice { name: NoticeName::NoTime, text })
 }
 

@@ -11,6 +11,7 @@ use firstlight_engine::store::write_changed;
 use firstlight_report::html::{Around, Seal, page};
 use firstlight_report::site::{HOME, snapshot_path};
 use firstlight_report::words::answer::answers;
+use firstlight_report::words::arrays::arrays;
 use firstlight_report::words::machine::gpus;
 use firstlight_schema::run::RunDocument;
 use firstlight_schema::site::{Published, Source, Standing};
@@ -76,6 +77,8 @@ fn verified(path: &Path, name: &str) -> Result<(Published, RunDocument), String>
     let mut cases = figures(&document);
     for (figures, case) in cases.iter_mut().zip(&document.cases) {
         figures.headline = answers(case).into_iter().next().unwrap_or_default();
+        let sizes = arrays(case).into_iter();
+        figures.arrays = sizes.map(|(arms, words)| format!("{arms}: {words}")).collect();
     }
     let published = Published {
         id,

@@ -67,7 +67,7 @@ fn counted(seen: &[Seen]) -> String {
         (Seen::Grows, "the overhead grows"),
         (Seen::Falls, "the overhead falls"),
         (Seen::Nothing, "no change of the overhead was seen"),
-        (Seen::Unknown, "nothing can be told"),
+        (Seen::Unknown, "inconclusive"),
     ];
     let said: Vec<String> = words
         .into_iter()
@@ -102,7 +102,7 @@ fn description(line: &SweepLine, parameter: &str) -> String {
             signed(slope),
             duration(interval.high.max(0.0) * across)
         ),
-        _ => format!("too few processes tell of `{parameter}`"),
+        _ => format!("too few processes vary `{parameter}`"),
     }
 }
 
@@ -152,13 +152,13 @@ mod tests {
         assert_eq!(
             dependence(&structure, &computation),
             [
-                "With `leaves`: the overhead grows in 1 of 2 arms, nothing can be told in 1 of 2 arms.",
+                "With `leaves`: the overhead grows in 1 of 2 arms, inconclusive in 1 of 2 arms.",
                 "With `batch`: the overhead falls in 1 of 2 arms, \
                  no change of the overhead was seen in 1 of 2 arms.",
                 "**a**: one more of `leaves` adds 2.00 µs (1.00 µs to 3.00 µs), which is 200 µs from \
                  10 to 110; no change with `batch` was seen: 5 ns (−10 ns to 20 ns) for one more, so from \
                  10 to 110 more than 2.00 µs is excluded.",
-                "**b**: too few processes tell of `leaves`; one more of `batch` takes 3 ns away, \
+                "**b**: too few processes vary `leaves`; one more of `batch` takes 3 ns away, \
                  which is 300 ns from 10 to 110.",
             ]
         );
