@@ -1,5 +1,7 @@
 //! Verdicts: one arm against another in one regime, against a margin.
 
+use std::collections::BTreeMap;
+
 use firstlight_schema::comparison::{Comparison, Verdict};
 use firstlight_schema::estimate::{Estimate, Interval};
 use firstlight_schema::run::RegimeResult;
@@ -37,13 +39,10 @@ pub fn values(samples: &[Sample], regime: Regime) -> Vec<(u32, f64)> {
 
 /// Times of two arms that were taken in the same round: of `against`, then of `arm`.
 pub fn pairs(against: &[(u32, f64)], arm: &[(u32, f64)]) -> Vec<(f64, f64)> {
-    against
-        .iter()
-        .filter_map(|&(round, first)| {
-            let (_, second) = arm.iter().find(|&&(other, _)| other == round)?;
-            Some((first, *second))
-        })
-        .collect()
+    // The first value of a round counts, so later ones are put in first.
+    let arm: BTreeMap<u32, f64> = arm.iter().rev().copied().collect();
+    let pair = |&(round, first): &(u32, f64)| Some((first, *arm.get(&round)?));
+    against.iter().filter_map(pair).collect()
 }
 
 /// Who is compared with whom, and where.

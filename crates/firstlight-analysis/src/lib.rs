@@ -28,6 +28,7 @@ pub mod regime;
 pub mod replication;
 pub mod results;
 pub mod rules;
+pub mod shards;
 pub mod stats;
 pub mod steady;
 pub mod stopping;

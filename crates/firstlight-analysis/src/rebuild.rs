@@ -1,8 +1,11 @@
 //! From raw records to results. A run and whoever checks one go through here, so that what is
 //! published is what follows from the raw readings, and nothing else.
 
+use std::collections::BTreeSet;
+
 use firstlight_schema::cache::{CachePolicy, Layer, Policy};
 use firstlight_schema::comparison::PlantedResult;
+use firstlight_schema::finding::Reason;
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::reading::{Outcome, RawRecord, RawSample, SampleRole, Subject};
@@ -33,15 +36,26 @@ pub fn rebuild(
     records: Vec<RawRecord>,
 ) -> RunDocument {
     let mut document = begin(origin, suite);
+    add_cases(&mut document, suite, records, &[]);
+    conclude(&mut document, suite);
+    end(&mut document, after);
+    document
+}
+
+/// Every case from its records. `shards` are the numbers of their first processes: an arm that fails in
+/// one shard has a fresh start in the next.
+pub(crate) fn add_cases(
+    document: &mut RunDocument,
+    suite: &SuiteFile,
+    records: Vec<RawRecord>,
+    shards: &[u32],
+) {
     let mut left = records;
     for case in &suite.cases {
         let (of_case, others) = left.into_iter().partition(|record| is_of(record, case));
         left = others;
-        document.cases.extend(case_result(suite, case, of_case));
+        document.cases.extend(case_of_shards(suite, case, of_case, shards));
     }
-    conclude(&mut document, suite);
-    end(&mut document, after);
-    document
 }
 
 /// The document of a run that has not measured anything yet.
@@ -62,6 +76,7 @@ pub fn begin(origin: &Origin, suite: &SuiteFile) -> RunDocument {
         seed: suite.sampling.seed,
         options: options(suite),
         segments: origin.segments.iter().map(|segment| segment.first).collect(),
+        nodes: Vec::new(),
         complete: false,
         cases: Vec::new(),
         control: None,
@@ -114,6 +129,15 @@ pub fn case_result(
     case: &CaseFile,
     records: Vec<RawRecord>,
 ) -> Option<CaseResult> {
+    case_of_shards(suite, case, records, &[])
+}
+
+fn case_of_shards(
+    suite: &SuiteFile,
+    case: &CaseFile,
+    records: Vec<RawRecord>,
+    shards: &[u32],
+) -> Option<CaseResult> {
     if records.is_empty() {
         return None;
     }
@@ -133,7 +157,8 @@ pub fn case_result(
             .into_iter()
             .partition(|record: &RawRecord| record.subject.as_ref().is_some_and(mine));
         left = others;
-        arms.push(arm_result(suite, case, name, of_arm, work.as_ref()));
+        let stopped = stopped(suite, name, &of_arm, shards);
+        arms.push(arm_result(suite, case, name, (of_arm, stopped), work.as_ref()));
     }
     let again = control.and_then(|_| arms.pop());
     Some(CaseResult {
@@ -159,18 +184,27 @@ pub fn case_result(
     })
 }
 
+/// Why the arm was abandoned, if it was, in the first shard that abandoned it.
+fn stopped(suite: &SuiteFile, arm: &str, records: &[RawRecord], shards: &[u32]) -> Option<Reason> {
+    let mut give_up = GiveUp::default();
+    let mut shard = 0;
+    records.iter().find_map(|record| {
+        let now = shards.partition_point(|&first| first <= record.sample.number);
+        if std::mem::replace(&mut shard, now) != now {
+            give_up = GiveUp::default();
+        }
+        let regime = record.subject.as_ref().and_then(|subject| subject.regime);
+        give_up.after(&record.sample, regime, Terms::new(suite, arm, regime))
+    })
+}
+
 fn arm_result(
     suite: &SuiteFile,
     case: &CaseFile,
     name: &str,
-    records: Vec<RawRecord>,
+    (records, stopped): (Vec<RawRecord>, Option<Reason>),
     work: Option<&Work>,
 ) -> ArmResult {
-    let mut give_up = GiveUp::default();
-    let stopped = records.iter().find_map(|record| {
-        let regime = record.subject.as_ref().and_then(|subject| subject.regime);
-        give_up.after(&record.sample, regime, Terms::new(suite, name, regime))
-    });
     let (priming, mut left): (Vec<_>, Vec<_>) =
         records.into_iter().partition(|record| record.sample.role == SampleRole::Priming);
     let mut regimes = Vec::new();
@@ -243,9 +277,12 @@ pub fn sample(record: RawRecord, regime: Regime, suite: &SuiteFile) -> Sample {
 /// Whether every arm has all requested samples or was abandoned.
 fn is_complete(document: &RunDocument, suite: &SuiteFile) -> bool {
     let arms = || document.cases.iter().flat_map(|case| case.arms.iter().chain(&case.again));
+    let parts = document.nodes.iter().flat_map(|node| &node.parts);
+    let shards = parts.map(|part| &part.shard).collect::<BTreeSet<_>>().len().max(1);
     let enough = |arm: &ArmResult| {
         let of = |regime: &firstlight_schema::run::RegimeResult| {
-            regime.samples.len() >= usize::try_from(suite.least(regime.regime)).unwrap_or(0)
+            let least = usize::try_from(suite.least(regime.regime)).unwrap_or(0);
+            regime.samples.len() >= least * shards
         };
         arm.stopped.is_some() || arm.regimes.iter().all(of)
     };

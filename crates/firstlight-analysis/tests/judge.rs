@@ -84,6 +84,7 @@ fn document(cases: Vec<CaseResult>) -> RunDocument {
         control: None,
         sweeps: Vec::new(),
         segments: Vec::new(),
+        nodes: Vec::new(),
         imported: None,
     }
 }

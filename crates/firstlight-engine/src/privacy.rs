@@ -9,12 +9,20 @@ use firstlight_schema::snapshot::{Privacy, RAW, SCHEMAS};
 use firstlight_schema::variables;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
 
 use crate::EngineError;
 use crate::secrets::REDACTED;
 use crate::snapshot::Files;
+use crate::store::hex;
 
 const TEMPORARY: &str = "(tmp)";
+
+/// A name that tells machines apart without naming them.
+pub fn pseudonym(name: &str) -> String {
+    const DIGITS: usize = 12;
+    format!("node-{}", &hex(&Sha256::digest(name))[..DIGITS])
+}
 
 /// Whether something was taken out of this word, so that it cannot be started.
 pub fn is_redacted(word: &str) -> bool {

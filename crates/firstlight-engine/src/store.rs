@@ -132,6 +132,11 @@ pub fn read_run(path: &Path) -> Result<RunDocument, EngineError> {
     read_document(Shape::Run, &content, version).map(with_notice).map_err(not)
 }
 
+/// The folder below `parent` that a new run of this name gets.
+pub fn unused_folder(parent: &Path, name: &str) -> PathBuf {
+    unused(parent, name)
+}
+
 fn unused(parent: &Path, name: &str) -> PathBuf {
     let stamp: String = utc().chars().take(19).filter(char::is_ascii_alphanumeric).collect();
     let name = folder_name(name);

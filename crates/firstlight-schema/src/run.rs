@@ -48,6 +48,9 @@ pub struct RunDocument {
     /// Of a resumed run: the number of the first process of each later segment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<u32>,
+    /// Of a merged result: the machines, and which processes each of them measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeRecord>,
     /// Whether all asked samples were taken.
     pub complete: bool,
     pub cases: Vec<CaseResult>,
@@ -57,6 +60,28 @@ pub struct RunDocument {
     /// Where another tool measured and firstlight only read its file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+}
+
+/// A machine of a merged result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct NodeRecord {
+    pub name: String,
+    pub machine: Machine,
+    /// Its state before its first process.
+    pub before: MachineState,
+    pub parts: Vec<NodePart>,
+}
+
+/// Processes that one node measured without interruption.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct NodePart {
+    /// The identifier of the shard.
+    pub shard: String,
+    /// The number of its first process in the merged result.
+    pub first: u32,
+    pub processes: u32,
 }
 
 fn yes() -> bool {

@@ -20,6 +20,8 @@ pub const RESULT: &str = "result.json";
 pub const RAW: &str = "raw.jsonl";
 /// What recording cost the arms of a suite that says `trace = true`.
 pub const TRACE: &str = "trace.json";
+/// Of a merged snapshot: the manifest of each shard, one per line.
+pub const SHARDS: &str = "shards.jsonl";
 pub const SUITE: &str = "suite/";
 pub const SCHEMAS: &str = "schemas/";
 pub const CITATION: &str = "CITATION.cff";
@@ -113,12 +115,28 @@ pub struct Origin {
     /// Identifies the boot of the machine; clocks of different boots are not comparable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot: Option<String>,
+    /// The name of the machine, if the run was asked to record one. Merged results tell nodes apart by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
     /// Files of the suite that were changed while it was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suite_changes: Vec<String>,
     /// The parts of a resumed run after the first one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<Segment>,
+    /// The snapshots that were merged into this one, in the order of their readings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<ShardEntry>,
+}
+
+/// A snapshot whose raw readings are part of a merged one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ShardEntry {
+    /// The identifier of the shard.
+    pub id: String,
+    /// How many processes it has.
+    pub processes: u32,
 }
 
 /// A part of a run that was measured without interruption.
@@ -130,12 +148,20 @@ pub struct Segment {
     /// UTC.
     pub started: String,
     pub boot: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
     pub firstlight: Harness,
     pub machine: Machine,
     pub before: MachineState,
 }
 
 impl Origin {
+    /// The name of the machine on which a process was measured, if one was recorded.
+    pub fn node_of(&self, process: u32) -> Option<&str> {
+        let segment = self.segments.iter().rev().find(|segment| segment.first <= process);
+        segment.map_or(self.node.as_deref(), |segment| segment.node.as_deref())
+    }
+
     /// The start of the machine in which a process was measured.
     pub fn boot_of(&self, process: u32) -> Option<&str> {
         let segment = self.segments.iter().rev().find(|segment| segment.first <= process);

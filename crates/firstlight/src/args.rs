@@ -1,6 +1,7 @@
 //! The command line: every command, flag and help text.
 
 mod exchange;
+mod merge;
 mod trace;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use firstlight_schema::cache::Policy;
 use firstlight_schema::suite::{Regime, Scalar};
 
 pub(crate) use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
+pub(crate) use merge::MergeArgs;
 pub(crate) use trace::{TraceArgs, TraceExport};
 
 /// Measures code that is compiled while it runs (JAX, torch.compile, Numba): how long until the
@@ -43,6 +45,7 @@ Examples:
   firstlight verify runs/today.tar.zst
   firstlight export runs/today --to csv --output today.csv
   firstlight import hyperfine.json
+  firstlight merge shards/*
   firstlight publish snapshots
   firstlight trace profile/
 
@@ -101,6 +104,7 @@ pub(crate) enum Command {
     Export(ExportArgs),
     Import(ImportArgs),
     List(ListArgs),
+    Merge(MergeArgs),
     New(NewArgs),
     Run(RunArgs),
     Show(ShowArgs),
@@ -329,6 +333,9 @@ pub(crate) struct RunArgs {
     /// Seed for the order of the processes [default: from the suite]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
+    /// Record this name of the machine, by which `firstlight merge` tells nodes apart
+    #[arg(long, value_name = "NAME", value_parser = node)]
+    pub(crate) node: Option<String>,
     /// Also write the JSON document to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) export_json: Option<PathBuf>,
@@ -339,6 +346,16 @@ pub(crate) struct RunArgs {
     /// Write raw readings and the result to this new folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// A name on one line.
+fn node(text: &str) -> Result<String, String> {
+    const LONGEST: usize = 100;
+    let plain = !text.trim().is_empty() && !text.chars().any(char::is_control);
+    if plain && text.len() <= LONGEST {
+        return Ok(text.to_owned());
+    }
+    Err(format!("expected a name of 1 to {LONGEST} bytes on one line"))
 }
 
 fn regime(text: &str) -> Result<Regime, String> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use firstlight_analysis::import::ImportError;
 use firstlight_engine::EngineError;
+use firstlight_engine::snapshot::is_sealed;
 use firstlight_schema::exit_code::Exit;
 use firstlight_trace::TraceError;
 use thiserror::Error;
@@ -21,6 +22,15 @@ pub(crate) enum Error {
     Resume { folder: PathBuf, differences: Vec<String>, allowed: bool },
     #[error("`{}` is already complete", folder.display())]
     Complete { folder: PathBuf },
+    #[error("cannot merge `{}`: {why}", shard.display())]
+    Merge { shard: PathBuf, why: String },
+    #[error(
+        "cannot merge: `{key}` differs: `{}` has {}, `{}` has {}",
+        first.0.display(), first.1, other.0.display(), other.1
+    )]
+    ShardsDiffer { key: String, first: (PathBuf, String), other: (PathBuf, String) },
+    #[error("cannot merge `{}`: it changed after it was sealed: {place}", shard.display())]
+    Tampered { shard: PathBuf, place: String },
     #[error(transparent)]
     Engine(#[from] EngineError),
     #[error("cannot import `{}`: {error}", path.display())]
@@ -52,6 +62,21 @@ impl Error {
             ),
             Self::Resume { allowed: false, .. } => Some("start a new run of the suite".to_owned()),
             Self::Complete { .. } => Some("nothing is left to measure; `firstlight show` prints the result".to_owned()),
+            Self::Merge { shard, .. } if shard.is_dir() && !is_sealed(shard) => Some(format!(
+                "`firstlight snapshot {}` seals what it has",
+                shard.display()
+            )),
+            Self::Tampered { shard, .. } => Some(format!(
+                "`firstlight verify {}` shows what is wrong; nothing was written",
+                shard.display()
+            )),
+            Self::Merge { .. } => Some("merge without it; nothing was written".to_owned()),
+            Self::ShardsDiffer { key, .. } if key.starts_with("hardware.") => Some(
+                "shards need the same hardware in the keys of `[launch] same` in suite.toml".to_owned(),
+            ),
+            Self::ShardsDiffer { .. } => Some(
+                "shards need the same suite, arms, settings, firstlight and environment".to_owned(),
+            ),
             Self::Limits { .. } => Some(
                 "raise it, or set `verdicts = false` under `[comparison]` to measure without verdicts"
                     .to_owned(),
@@ -80,14 +105,16 @@ impl Error {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Engine(EngineError::Interrupted) => Exit::Interrupted,
-            Self::Engine(EngineError::Snapshot { .. }) | Self::Unsound { .. } => {
-                Exit::VerificationFailed
-            }
+            Self::Engine(EngineError::Snapshot { .. })
+            | Self::Unsound { .. }
+            | Self::Tampered { .. } => Exit::VerificationFailed,
             Self::Usage(_)
             | Self::Limits { .. }
             | Self::Io { .. }
             | Self::Resume { .. }
             | Self::Complete { .. }
+            | Self::Merge { .. }
+            | Self::ShardsDiffer { .. }
             | Self::Import { .. }
             | Self::Trace(_)
             | Self::Engine(_) => Exit::Usage,

@@ -8,6 +8,7 @@ mod error;
 mod escaping;
 mod guide;
 mod harness;
+mod merging;
 mod opening;
 mod output;
 mod printer;
@@ -33,8 +34,8 @@ use error::Error;
 use printer::Printer;
 use settings::{
     ColdSettings, CompareSettings, DoctorSettings, ExportSettings, ImportSettings, ListSettings,
-    NewSettings, PublishSettings, ReportSettings, RunSettings, ShowSettings, SnapshotSettings,
-    TraceSettings, VerifySettings, WarmSettings,
+    MergeSettings, NewSettings, PublishSettings, ReportSettings, RunSettings, ShowSettings,
+    SnapshotSettings, TraceSettings, VerifySettings, WarmSettings,
 };
 
 /// Runs the program with the given arguments, the first of which is its name.
@@ -97,6 +98,9 @@ fn run(args: Args, typed: &[String], printer: &mut Printer) -> Result<Exit, Erro
             commands::trace(&TraceSettings::resolve(trace, args.format)?, printer)
         }
         Command::List(ListArgs {}) => commands::list(&ListSettings::resolve(args.format), printer),
+        Command::Merge(merge) => {
+            commands::merge(&MergeSettings::resolve(merge, args.format, typed), printer)
+        }
         Command::New(new) => commands::new(&NewSettings::resolve(new), printer),
         Command::Warm(warm) => {
             commands::warm(&WarmSettings::resolve(warm, args.format, typed)?, printer)

@@ -67,6 +67,7 @@ pub fn document(foreign: &Foreign, origin: Origin) -> RunDocument {
         seed: SEED,
         options: options(),
         segments: Vec::new(),
+        nodes: Vec::new(),
         complete: true,
         cases: foreign.cases.iter().map(|case| case_result(case, foreign)).collect(),
         control: None,

@@ -184,8 +184,10 @@ fn origin() -> Origin {
             packages: BTreeMap::new(),
         },
         boot: None,
+        node: None,
         suite_changes: Vec::new(),
         segments: Vec::new(),
+        shards: Vec::new(),
     }
 }
 

@@ -8,6 +8,7 @@ mod limits;
 mod newer;
 mod reader;
 mod schemas;
+mod shards;
 mod signature;
 mod sizes;
 mod stamp;
@@ -24,10 +25,11 @@ pub use reader::{
     LARGEST_LIST, check_version, is_newer, raw_lines, read_manifest, read_result, read_suite,
 };
 pub use schemas::{Shape, check_shape};
+pub use shards::{MOST_SHARDS, check_shards, read_shards, slices};
 pub use signature::{NO_SIGNATURE, check_signature, sign};
 pub use stamp::stamp;
 pub use variables::variables;
 pub use writer::{
-    begin, binary_digest, copy, describe, entries, is_sealed, json, read_origin, seal, unseal,
-    vouch, write_origin, write_validation,
+    Assembly, begin, binary_digest, copy, describe, entries, is_sealed, json, read_origin, seal,
+    unseal, vouch, write_origin, write_validation,
 };

@@ -3,19 +3,21 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::snapshot::{
-    CITATION, FileEntry, MANIFEST, Manifest, ORIGIN, Origin, RAW, Recomputed, SCHEMAS, SUITE,
+    CITATION, FileEntry, MANIFEST, Manifest, ORIGIN, Origin, Privacy, RAW, Recomputed, SCHEMAS, SUITE,
     Sealed, VALIDATION, ZENODO, is_inventoried,
 };
 use firstlight_schema::validation;
 use firstlight_schema::version::Build;
 use sha2::{Digest, Sha256};
+use tempfile::TempDir;
 
 use super::files::{Files, LARGE, check_name};
 use super::inventory::locks;
+use super::shards::read_shards;
 use super::sizes::Sizes;
 use super::{citation, identify};
 use crate::EngineError;
@@ -84,7 +86,8 @@ pub fn seal(
     write_whole(&folder.join(ZENODO), &citation::zenodo(&origin, &sizes))?;
     let files = Files::read_small(folder)?;
     let mut manifest = vouch(&files, origin, after, None, sealed_by);
-    manifest.privacy = Some(Identity::here().found(&files, folder, &LARGE)?);
+    let privacy = Identity::here().found(&files, folder, &LARGE)?;
+    manifest.privacy = Some(with_shards(privacy, &read_shards(&files, folder)?));
     for name in LARGE {
         manifest.files.push(entry(folder, name)?);
     }
@@ -95,6 +98,16 @@ pub fn seal(
     fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
     sync(folder)?;
     Ok(manifest)
+}
+
+/// Only the machine that sealed a shard can recognise its own names in it.
+fn with_shards(mut found: Privacy, shards: &[Manifest]) -> Privacy {
+    for of in shards.iter().filter_map(|shard| shard.privacy) {
+        found.host_name |= of.host_name;
+        found.user_name |= of.user_name;
+        found.home_folder |= of.home_folder;
+    }
+    found
 }
 
 /// The schemas of this firstlight's documents, with their places in a snapshot.
@@ -168,20 +181,55 @@ pub fn write_validation(folder: &Path, json: &str) -> Result<(), EngineError> {
 
 /// Copies a snapshot's files into a new folder, which appears as a whole or not at all.
 pub fn copy(files: &Files, target: &Path) -> Result<(), EngineError> {
-    if target.exists() {
-        let source = io::Error::from(io::ErrorKind::AlreadyExists);
-        return Err(EngineError::file("make", target)(source));
-    }
-    let parent = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
-    let fresh = folder_below(parent).map_err(EngineError::file("write to", parent))?;
+    let assembly = Assembly::new(target)?;
     for (path, content) in files.iter() {
-        write_below(fresh.path(), path, content)?;
+        assembly.put(path, content)?;
     }
-    sync(fresh.path())?;
-    fs::rename(fresh.path(), target).map_err(EngineError::file("make", target))?;
-    let _ = fresh.keep();
-    sync(parent)
+    assembly.finish().map(|_| ())
+}
+
+/// A run's folder that is put together from parts. It appears under its name as a whole or not at all.
+#[derive(Debug)]
+pub struct Assembly {
+    fresh: TempDir,
+    target: PathBuf,
+}
+
+impl Assembly {
+    /// A hidden folder next to the target, which must not exist.
+    pub fn new(target: &Path) -> Result<Self, EngineError> {
+        if target.exists() {
+            let source = io::Error::from(io::ErrorKind::AlreadyExists);
+            return Err(EngineError::file("make", target)(source));
+        }
+        let parent = parent_of(target);
+        fs::create_dir_all(parent).map_err(EngineError::file("make", parent))?;
+        let fresh = folder_below(parent).map_err(EngineError::file("write to", parent))?;
+        Ok(Self { fresh, target: target.to_owned() })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.fresh.path()
+    }
+
+    /// Writes a file below the folder.
+    pub fn put(&self, name: &str, content: &[u8]) -> Result<(), EngineError> {
+        write_below(self.path(), name, content)
+    }
+
+    /// Gives the folder its name.
+    pub fn finish(self) -> Result<PathBuf, EngineError> {
+        sync(self.path())?;
+        fs::rename(self.path(), &self.target).map_err(EngineError::file("make", &self.target))?;
+        let _ = self.fresh.keep();
+        sync(parent_of(&self.target))?;
+        Ok(self.target)
+    }
+}
+
+fn parent_of(target: &Path) -> &Path {
+    let parent = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
 }
 
 fn write_below(folder: &Path, name: &str, content: &[u8]) -> Result<(), EngineError> {

@@ -208,6 +208,7 @@ pub(crate) fn run() -> RunDocument {
         control: None,
         sweeps: Vec::new(),
         segments: Vec::new(),
+        nodes: Vec::new(),
         imported: None,
         cases: vec![CaseResult {
             name: "mlp".to_owned(),

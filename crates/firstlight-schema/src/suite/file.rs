@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use super::error::{SuiteError, nearest};
+use super::launch::LaunchFile;
 use super::measure::{ComparisonFile, SweepFile, WarmFile, WorkFile};
 use super::profile::{PlantedFile, ProfileFile};
 use super::regime::Regime;
@@ -48,6 +49,8 @@ pub struct SuiteFile {
     pub comparison: ComparisonFile,
     #[serde(default)]
     pub cache: CacheFile,
+    #[serde(default)]
+    pub launch: LaunchFile,
     /// Default parameters of every case.
     #[serde(default)]
     pub parameters: BTreeMap<String, Scalar>,
@@ -361,6 +364,9 @@ impl SuiteFile {
         }
         if self.regimes.contains(&Regime::Fresh) {
             return whole("`regimes` has `fresh`, which is only for imported results");
+        }
+        if self.launch.slurm.nodes == 0 {
+            return whole("`launch.slurm.nodes` is 0");
         }
         if self.sampling.processes == 0 {
             return whole("`sampling.processes` is 0");

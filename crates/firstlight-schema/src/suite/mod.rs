@@ -5,6 +5,7 @@ mod conversion;
 mod defaults;
 mod error;
 mod file;
+mod launch;
 mod measure;
 mod profile;
 mod regime;
@@ -18,6 +19,7 @@ pub use file::{
     ArmFile, CacheFile, CaseFile, EnvironmentFile, ExtraFile, Program, Provisioned, SamplingFile,
     SuiteFile, SweepPoint,
 };
+pub use launch::{HardwareKey, LaunchFile, SlurmFile};
 pub use measure::{Agreement, ComparisonFile, SweepFile, Takes, WarmFile, WorkFile};
 pub use profile::{PlantedFile, ProfileFile};
 pub use regime::Regime;

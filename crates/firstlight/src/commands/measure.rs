@@ -166,8 +166,10 @@ pub(super) fn origin(
         before: doctor::examine(),
         environment,
         boot: machine::boot_id(),
+        node: None,
         suite_changes: Vec::new(),
         segments: Vec::new(),
+        shards: Vec::new(),
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) struct Further<'a> {
     pub(super) python: Option<&'a Path>,
     pub(super) limit: Option<Duration>,
     pub(super) report: Report,
+    /// The name of this machine; that of the last segment if none is given.
+    pub(super) node: Option<&'a str>,
     pub(super) destination: &'a Destination,
 }
 
@@ -48,6 +50,13 @@ pub(super) fn resume(
     let found = opening::unsealed(folder)?.without_interrupted();
     let mut origin = found.origin;
     let suite = suites::read_packed(&folder.join("suite"), found.suite)?;
+    if !origin.shards.is_empty() {
+        return Err(Error::Resume {
+            folder: folder.clone(),
+            differences: vec!["it was merged from shards".to_owned()],
+            allowed: false,
+        });
+    }
     if suite.digest != origin.suite_digest {
         return Err(Error::Resume {
             folder: folder.clone(),
@@ -83,7 +92,9 @@ pub(super) fn resume(
         suite.file.name,
         found.records.len()
     ));
+    let last = origin.node_of(u32::MAX).map(str::to_owned);
     origin.segments.push(Segment {
+        node: further.node.map(str::to_owned).or(last),
         first: u32::try_from(found.records.len()).unwrap_or(u32::MAX).saturating_add(1),
         started: now_utc(),
         boot: machine::boot_id(),

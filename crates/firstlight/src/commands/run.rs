@@ -29,6 +29,7 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
                 python: settings.python.as_deref(),
                 limit: settings.limit,
                 report: settings.report,
+                node: settings.node.as_deref(),
                 destination,
             };
             return resume(asked, &further, printer);
@@ -58,7 +59,8 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
         environment.python.as_deref().unwrap_or("not needed"),
     ));
     printer.aside(&packing::describe(&suite.files));
-    let origin = origin(&suite, &settings.argv, &settings.choice, environment);
+    let mut origin = origin(&suite, &settings.argv, &settings.choice, environment);
+    origin.node.clone_from(&settings.node);
     snapshot::begin(store.path(), &origin, &suite)?;
     let job = Job {
         suite: &suite,

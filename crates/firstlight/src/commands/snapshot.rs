@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use firstlight_analysis::rebuild::rebuild;
+use firstlight_analysis::shards;
 use firstlight_engine::snapshot::{
     Files, copy, describe, identify, is_sealed, json as manifest_json, pack, raw_lines,
-    read_manifest, read_result, read_suite, sign, vouch,
+    read_manifest, read_result, read_shards, read_suite, sign, vouch,
 };
 use firstlight_engine::store::{now_utc, write_whole};
 use firstlight_schema::exit_code::Exit;
@@ -62,7 +63,10 @@ fn recomputed(mut files: Files, path: &Path) -> Result<Files, Error> {
         let place = places.first().map(ToString::to_string).unwrap_or_default();
         Error::Usage(format!("`{}` cannot be recomputed: {place}", path.display()))
     })?;
-    let document = rebuild(&manifest.origin, &suite, manifest.after.clone(), records);
+    let shards = read_shards(&files, path)?;
+    let document = shards::rebuild(&manifest, &shards, &suite, records).ok_or_else(|| {
+        Error::Usage(format!("`{}` cannot be recomputed: not all shards are there", path.display()))
+    })?;
     files.put(RESULT, (serde_json::to_string(&document)? + "\n").into_bytes());
     for name in [SIGNATURE, VALIDATION] {
         files.remove(name);

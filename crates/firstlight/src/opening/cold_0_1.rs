@@ -104,8 +104,10 @@ pub(super) fn read(text: &str) -> Result<RunDocument, String> {
         before: MachineState { taken: unknown, ..MachineState::default() },
         environment: record(EnvironmentKind::AsFound),
         boot: None,
+        node: None,
         suite_changes: Vec::new(),
         segments: Vec::new(),
+        shards: Vec::new(),
     };
     Ok(rebuild(&origin, &suite, None, records))
 }

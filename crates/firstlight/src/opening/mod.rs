@@ -9,7 +9,7 @@ use firstlight_analysis::rebuild::{REVISION, rebuild};
 use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::{
     Files, Shape, check_version, is_sealed, raw_lines, read_document, read_manifest, read_origin,
-    read_result, read_suite,
+    read_result, read_shards, read_suite,
 };
 use firstlight_engine::store::read_run;
 use firstlight_schema::machine_state::MachineState;
@@ -22,7 +22,7 @@ use firstlight_schema::version::{SchemaId, Version};
 use serde::Deserialize;
 
 use crate::error::Error;
-use crate::verification::{parse_records, recompute, validate};
+use crate::verification::{Whole, parse_records, recompute, validate};
 
 /// The run's document. A run that was cut short has all that its raw readings give.
 pub(crate) fn run(path: &Path) -> Result<RunDocument, Error> {
@@ -59,7 +59,8 @@ pub(crate) fn recomputed(files: &Files, path: &Path) -> Option<RunDocument> {
     let manifest = read_manifest(files, path).ok()?;
     let suite = read_suite(files, path, &manifest).ok()?;
     let records = parse_records(&raw_lines(files, path).ok()?).ok()?;
-    recompute(&manifest, &suite, records)
+    let shards = read_shards(files, path).ok()?;
+    recompute(Whole { manifest: &manifest, shards: &shards, suite: &suite }, records)
 }
 
 /// A document on its own; one of firstlight 0.1's `cold` becomes a run.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use firstlight_engine::privacy::Identity;
+use firstlight_engine::privacy::{Identity, pseudonym};
 use firstlight_engine::secrets::without_secrets;
 use firstlight_report::terminal::Report;
 use firstlight_schema::suite::Choice;
@@ -22,6 +22,8 @@ pub(crate) struct RunSettings {
     pub(crate) argv: Vec<String>,
     pub(crate) report: Report,
     pub(crate) python: Option<PathBuf>,
+    /// The name under which this machine is recorded.
+    pub(crate) node: Option<String>,
     pub(crate) destination: Destination,
 }
 
@@ -72,6 +74,7 @@ impl RunSettings {
             argv: written_down(typed, args.redact),
             report: report(&args.length),
             python: args.python,
+            node: if args.redact { args.node.as_deref().map(pseudonym) } else { args.node },
             destination: Destination::new(format, args.export_json, args.output)
                 .redacted(args.redact),
         }

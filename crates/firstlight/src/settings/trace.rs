@@ -50,6 +50,7 @@ impl TraceSettings {
             (Some(trace), false) => TraceSource::File(trace),
             (None, false) if args.suite.is_some() => TraceSource::Suite {
                 run: Box::new(RunSettings {
+                    node: None,
                     start: Start::Suite(args.suite.unwrap_or_default()),
                     limit: None,
                     choice: Choice {

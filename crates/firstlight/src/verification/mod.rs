@@ -1,6 +1,7 @@
 //! Holds a snapshot against every rule. The files have been read with distrust; nothing is written.
 
 mod manifest;
+mod merged;
 mod recompute;
 mod records;
 mod shapes;
@@ -15,7 +16,7 @@ use firstlight_analysis::rules;
 use firstlight_engine::sampling::turns;
 use firstlight_engine::snapshot::{
     Files, check_inventory, check_signature, check_suite, check_version, is_newer, raw_lines,
-    read_manifest, read_suite,
+    read_manifest, read_shards, read_suite,
 };
 use firstlight_schema::run;
 use firstlight_schema::snapshot::{self, MANIFEST, RESULT, TRACE, VALIDATION};
@@ -29,7 +30,7 @@ use crate::harness::build;
 use manifest::manifest_complete;
 use stored::stored;
 
-pub(crate) use recompute::recompute;
+pub(crate) use recompute::{Whole, recompute};
 pub(crate) use records::{on_all_cores, parse as parse_records};
 pub(crate) use stored::written;
 
@@ -43,8 +44,14 @@ pub(crate) fn validate(
 ) -> Result<ValidationDocument, Error> {
     let manifest = read_manifest(files, path)?;
     let suite = read_suite(files, path, &manifest)?;
+    let shards = read_shards(files, path)?;
+    let mut inventory = check_inventory(files, &manifest);
+    let is_merged = !shards.is_empty() || !manifest.origin.shards.is_empty();
+    if is_merged {
+        inventory = merged::inventory(inventory, files, &manifest, &shards, &suite);
+    }
     let mut rules = vec![
-        check_inventory(files, &manifest),
+        inventory,
         check_signature(files, key)?,
         versions(files),
         manifest_complete(files, &manifest),
@@ -60,14 +67,17 @@ pub(crate) fn validate(
             ));
         }
         Ok(records) => {
-            if !newer || records.len() == raw_lines(files, path)?.len() {
+            if is_merged {
+                rules.extend(merged::processes(&manifest, &shards, &suite, &records));
+            } else if !newer || records.len() == raw_lines(files, path)?.len() {
                 rules.push(rules::fresh_processes(&records, &manifest.origin));
                 rules.push(rules::times(&records, &suite));
                 let order = |things, rounds| turns(things, rounds, suite.sampling.seed);
                 rules.push(rules::interleaved(&records, &suite, &manifest.origin, &order));
             }
             let raw = if newer { Vec::new() } else { shapes::raw(files, path, &records)? };
-            rules.extend(recompute::check(files, &manifest, &suite, records, raw));
+            let whole = Whole { manifest: &manifest, shards: &shards, suite: &suite };
+            rules.extend(recompute::check(files, whole, records, raw));
         }
     }
     rules.push(stored(files, &manifest, &rules));

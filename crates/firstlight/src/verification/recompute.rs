@@ -2,8 +2,9 @@
 
 use std::thread;
 
-use firstlight_analysis::rebuild::{REVISION, rebuild};
+use firstlight_analysis::rebuild::REVISION;
 use firstlight_analysis::rules;
+use firstlight_analysis::shards::rebuild;
 use firstlight_engine::snapshot::{
     Files, Shape, check_shape, is_newer, is_small_as_values, understood,
 };
@@ -20,20 +21,29 @@ use serde_json::Value;
 use super::{shapes, traced};
 use crate::harness::build;
 
+/// What a result follows from, besides the raw readings.
+#[derive(Clone, Copy)]
+pub(crate) struct Whole<'a> {
+    pub(crate) manifest: &'a Manifest,
+    /// Of a merged snapshot.
+    pub(crate) shards: &'a [Manifest],
+    pub(crate) suite: &'a SuiteFile,
+}
+
 /// More places than this are not listed.
 pub(super) const SHOWN: usize = 20;
 
 /// Recomputes the result and holds both it and the published one against the rules.
 pub(super) fn check(
     files: &Files,
-    manifest: &Manifest,
-    suite: &SuiteFile,
+    whole: Whole<'_>,
     records: Vec<RawRecord>,
     mut wrong_shapes: Vec<Place>,
 ) -> Vec<RuleResult> {
+    let Whole { manifest, suite, .. } = whole;
     let processes = records.len();
     let newer = is_newer(manifest);
-    let Some(expected) = recompute(manifest, suite, records) else {
+    let Some(expected) = recompute(whole, records) else {
         let place = Place::file(RAW, "times or counts that no process can have", "raw readings");
         return vec![RuleResult::unless(Rule::Numbers, vec![place], "nothing follows from them")];
     };
@@ -89,13 +99,10 @@ fn check_document(shape: Shape, file: &str, content: &[u8], newer: bool) -> Vec<
 }
 
 /// In a thread of its own, which may end if the readings are such as no process leaves.
-pub(crate) fn recompute(
-    manifest: &Manifest,
-    suite: &SuiteFile,
-    records: Vec<RawRecord>,
-) -> Option<RunDocument> {
-    let work = || rebuild(&manifest.origin, suite, manifest.after.clone(), records);
-    thread::scope(|scope| scope.spawn(work).join().ok())
+pub(crate) fn recompute(whole: Whole<'_>, records: Vec<RawRecord>) -> Option<RunDocument> {
+    let Whole { manifest, shards, suite } = whole;
+    let work = || rebuild(manifest, shards, suite, records);
+    thread::scope(|scope| scope.spawn(work).join().ok().flatten())
 }
 
 /// Place by place, if the bytes differ.

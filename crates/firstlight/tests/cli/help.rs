@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::support::{Finished, Sandbox};
 
 /// Every command, with arguments that it must refuse.
-const REFUSALS: [(&str, &[&str]); 15] = [
+const REFUSALS: [(&str, &[&str]); 16] = [
     ("compare", &["compare", "before", "after"]),
     ("cold", &["cold", "--cache", "filthy", "--", "true"]),
     ("doctor", &["doctor", "now"]),
@@ -14,6 +14,7 @@ const REFUSALS: [(&str, &[&str]); 15] = [
     ("export", &["export", "empty", "--to", "xml"]),
     ("import", &["import", "notes.txt"]),
     ("list", &["list", "suites"]),
+    ("merge", &["merge", "notes.txt"]),
     ("new", &["new", "empty"]),
     ("run", &["run", "empty"]),
     ("show", &["show", "notes.txt"]),

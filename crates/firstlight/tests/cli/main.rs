@@ -14,6 +14,7 @@ mod hooks;
 mod hostile;
 mod impossible;
 mod interrupt;
+mod merge;
 mod namespaces;
 mod one_result;
 mod outputs;

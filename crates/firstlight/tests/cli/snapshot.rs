@@ -25,7 +25,7 @@ pub(crate) fn measured(sandbox: &Sandbox) -> PathBuf {
     sandbox.path().join("run")
 }
 
-fn write_suite(sandbox: &Sandbox, iterations: u32) {
+pub(crate) fn write_suite(sandbox: &Sandbox, iterations: u32) {
     let toml = format!(
         "name = \"small\"\nenvironment = \"as-found\"\nregimes = [\"cold-clean\", \"warm\"]\n\
          [warm]\niterations = {iterations}\n\

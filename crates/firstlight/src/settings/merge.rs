@@ -1,0 +1,35 @@
+//! Settings of `firstlight merge`.
+
+use std::path::PathBuf;
+
+use firstlight_engine::store::runs_folder;
+use firstlight_report::terminal::Report;
+
+use super::run::{report, without_folders};
+use crate::args::{Format, MergeArgs};
+
+#[derive(Debug)]
+pub(crate) struct MergeSettings {
+    pub(crate) shards: Vec<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
+    /// The folder below which the snapshot otherwise gets its own.
+    pub(crate) runs: PathBuf,
+    pub(crate) report: Report,
+    pub(crate) argv: Vec<String>,
+    pub(crate) format: Format,
+}
+
+impl MergeSettings {
+    pub(crate) fn resolve(args: MergeArgs, format: Format, typed: &[String]) -> Self {
+        // The shards are named by their identifiers; a thousand paths say nothing more.
+        let program = without_folders(typed).into_iter().take(2).collect();
+        Self {
+            report: report(&args.length),
+            shards: args.shards,
+            output: args.output,
+            runs: runs_folder(),
+            argv: program,
+            format,
+        }
+    }
+}
