@@ -26,7 +26,9 @@ fn main() -> ExitCode {
         "{:42} {:>6} {:>9} {:>6} {:>9} {:>11} {:>8} {:>6}",
         "scenario", "truth", "covered", "wrong", "different", "equivalent", "refused", "pairs"
     );
-    let scenarios = scenarios::scenarios();
+    let only = std::env::args().nth(2).unwrap_or_default();
+    let mut scenarios = scenarios::scenarios();
+    scenarios.retain(|scenario| scenario.name.contains(&only));
     let tallies: Vec<Tally> = thread::scope(|scope| {
         let halves = scenarios.iter().map(|one| scope.spawn(move || Tally::new(one, runs)));
         let threads: Vec<_> = halves.collect();

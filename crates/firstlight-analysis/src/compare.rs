@@ -9,7 +9,7 @@ use firstlight_schema::sample::Sample;
 use firstlight_schema::suite::Regime;
 
 use crate::stats::limits::{FEWEST_FOR_VERDICT, SIGNIFICANT, rarity};
-use crate::stats::{Ratio, holm, robust, short};
+use crate::stats::{ByNode, Ratio, holm, log_ratios, robust, short};
 
 /// More processes than this are not worth proposing.
 const MOST_PROPOSED: f64 = 1e4;
@@ -50,6 +50,8 @@ pub fn pairs(against: &[(u32, f64)], arm: &[(u32, f64)]) -> Vec<(f64, f64)> {
 pub struct Names<'a> {
     /// The numbers of the processes with which the run was resumed.
     pub segments: &'a [u32],
+    /// Of a merged result: the node of each segment, the first one included.
+    pub nodes: &'a [usize],
     pub case: &'a str,
     pub regime: Regime,
     pub arm: &'a str,
@@ -64,27 +66,52 @@ pub fn paired(
     margin: f64,
 ) -> Comparison {
     let (a, b) = (values(&against.samples, names.regime), values(&arm.samples, names.regime));
-    let pairs = pairs(&a, &b);
-    let blocks = blocks(&against.samples, &a, &b, names.segments);
-    let ratio = Ratio::paired_in_blocks(&pairs, &blocks);
-    judge(names, ratio, robust(&pairs), pairs.len(), margin)
+    let (pairs, blocks, nodes) = in_blocks(names, (&against.samples, &a), (&arm.samples, &b));
+    let is_merged = nodes.iter().any(|node| *node != nodes[0]);
+    let ratio = if is_merged {
+        Ratio::paired_over_nodes(&pairs, &nodes)
+    } else {
+        Ratio::paired_in_blocks(&pairs, &blocks)
+    };
+    let mut comparison = judge(names, ratio, robust(&pairs), pairs.len(), margin);
+    if is_merged {
+        // More processes of the same nodes would not make it narrower.
+        comparison.needed = comparison.needed.filter(|_| comparison.verdict == Verdict::TooFew);
+        comparison.nodes = log_ratios(&pairs)
+            .and_then(|ratios| ByNode::new(nodes.into_iter().zip(ratios)).components());
+    }
+    comparison
 }
 
-/// The segment of each pair, in the order of [`pairs`].
-fn blocks(
-    samples: &[Sample],
-    against: &[(u32, f64)],
-    arm: &[(u32, f64)],
-    segments: &[u32],
-) -> Vec<usize> {
-    let segment = |round: u32| {
-        let known = samples.iter().find(|sample| sample.round.unwrap_or(sample.number) == round);
-        let number = known.map_or(0, |sample| sample.number);
-        segments.iter().filter(|&&first| first <= number).count()
+/// The pairs of two arms, and the segment and the node of each. Two processes of one round that were
+/// measured on different nodes are not a pair.
+fn in_blocks(
+    names: Names<'_>,
+    (of_against, against): (&[Sample], &[(u32, f64)]),
+    (of_arm, arm): (&[Sample], &[(u32, f64)]),
+) -> (Vec<(f64, f64)>, Vec<usize>, Vec<usize>) {
+    let segments = |samples: &[Sample]| -> BTreeMap<u32, usize> {
+        let place = |sample: &Sample| {
+            let round = sample.round.unwrap_or(sample.number);
+            (round, names.segments.partition_point(|&first| first <= sample.number))
+        };
+        samples.iter().rev().map(place).collect()
     };
-    let paired = |round: u32| arm.iter().any(|&(other, _)| other == round);
-    let rounds = against.iter().map(|&(round, _)| round).filter(|&round| paired(round));
-    rounds.map(segment).collect()
+    let (of_against, of_arm) = (segments(of_against), segments(of_arm));
+    let node = |segment: usize| names.nodes.get(segment).copied().unwrap_or(0);
+    let second: BTreeMap<u32, f64> = arm.iter().rev().copied().collect();
+    let mut found = (Vec::new(), Vec::new(), Vec::new());
+    for &(round, first) in against {
+        let Some(&second) = second.get(&round) else { continue };
+        let segment = |of: &BTreeMap<u32, usize>| of.get(&round).copied().unwrap_or(0);
+        let (here, there) = (segment(&of_against), segment(&of_arm));
+        if node(here) == node(there) {
+            found.0.push((first, second));
+            found.1.push(here);
+            found.2.push(node(here));
+        }
+    }
+    found
 }
 
 /// Compares what another tool measured, in turn or not.
@@ -165,6 +192,7 @@ fn judge(
         why,
         needed,
         rarity: rarity(short(n)),
+        nodes: None,
     }
 }
 

@@ -92,7 +92,8 @@ fn compare(before: &CaseFigures, after: &CaseFigures) -> Vec<Comparison> {
         let (arm, regime) = (&*figure.arm, figure.regime);
         let same = |known: &&Figure| known.arm == arm && known.regime == regime;
         let Some(known) = before.figures.iter().find(same) else { continue };
-        let names = Names { segments: &[], case: &after.name, regime, arm, against: arm };
+        let names =
+            Names { segments: &[], nodes: &[], case: &after.name, regime, arm, against: arm };
         let mut comparison = unpaired(names, &figure.times, &known.times, after.margin);
         let parameters = (after.parameters != before.parameters)
             .then(|| "the case has other parameters".to_owned());

@@ -4,7 +4,7 @@
 use firstlight_schema::comparison::{AgainResult, BreakEven, Comparison, Verdict};
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::run::{
-    Agreed, ArmResult, CaseResult, RegimeResult, RunDocument, RunOptions,
+    Agreed, ArmResult, CaseResult, NodeRecord, RegimeResult, RunDocument, RunOptions,
 };
 use firstlight_schema::suite::{Agreement, Regime};
 
@@ -19,7 +19,8 @@ use crate::withhold::{Terms, why_not, withhold};
 /// Recomputes all conclusions.
 pub fn judge(document: &mut RunDocument) {
     let segments = document.segments.clone();
-    document.control = document.cases.iter().find_map(|case| control(case, &segments));
+    let nodes = nodes_of_segments(&document.nodes);
+    document.control = document.cases.iter().find_map(|case| control(case, &segments, &nodes));
     let failed = failed_regimes(document.control.as_ref());
     for case in &mut document.cases {
         conclude_arms(case, &document.options);
@@ -30,7 +31,7 @@ pub fn judge(document: &mut RunDocument) {
         }
         if document.options.verdicts {
             let how: How = if imported { unproved } else { paired };
-            let how = Comparing { segments: &segments, how };
+            let how = Comparing { segments: &segments, nodes: &nodes, how };
             case.comparisons = comparisons(case, &failed, &document.options, how);
         }
         case.break_evens = break_evens(case, &failed, &document.options);
@@ -60,8 +61,8 @@ fn judge_planted(cases: &mut [CaseResult]) {
 }
 
 /// The reference arm against itself.
-fn control(case: &CaseResult, segments: &[u32]) -> Option<AgainResult> {
-    let how = Comparing { segments, how: paired };
+fn control(case: &CaseResult, segments: &[u32], nodes: &[usize]) -> Option<AgainResult> {
+    let how = Comparing { segments, nodes, how: paired };
     let again = case.again.as_ref()?;
     let arm = case.arms.iter().find(|arm| arm.name == again.name)?;
     let mut comparisons: Vec<Comparison> =
@@ -102,6 +103,7 @@ type How = fn(Names<'_>, &RegimeResult, &RegimeResult, f64) -> Comparison;
 #[derive(Clone, Copy)]
 struct Comparing<'a> {
     segments: &'a [u32],
+    nodes: &'a [usize],
     how: How,
 }
 
@@ -115,12 +117,22 @@ fn compare(
 ) -> Comparison {
     let names = Names {
         segments: how.segments,
+        nodes: how.nodes,
         case: &case.name,
         regime: of_arm.regime,
         arm: &arm.name,
         against: &against.name,
     };
     (how.how)(names, of_arm, of_against, case.margin)
+}
+
+/// The node of each segment of a merged result, in the order of the segments.
+pub(crate) fn nodes_of_segments(nodes: &[NodeRecord]) -> Vec<usize> {
+    let parts = nodes.iter().enumerate();
+    let parts = parts.flat_map(|(node, of)| of.parts.iter().map(move |part| (part.first, node)));
+    let mut parts: Vec<(u32, usize)> = parts.collect();
+    parts.sort_unstable();
+    parts.into_iter().map(|(_, node)| node).collect()
 }
 
 /// Agreement and findings of every arm.

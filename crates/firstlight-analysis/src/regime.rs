@@ -62,6 +62,7 @@ pub fn regime_result(
         spread,
         quantiles,
         hooks: None,
+        nodes: None,
         notices,
         samples,
     }

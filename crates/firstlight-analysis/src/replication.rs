@@ -11,6 +11,7 @@ use firstlight_schema::suite::Regime;
 use crate::agreement::compare_arms as outputs;
 use crate::compare::{Names, correct, pairs, refuse, unpaired, values};
 use crate::results::{Margins, wanted};
+use crate::shards::ratios_of_nodes;
 
 /// Every arm's ratio to the reference in the second run, over the same in the first.
 pub fn replicate(
@@ -26,13 +27,15 @@ pub fn replicate(
         };
         for arm in case.arms.iter().filter(|arm| arm.name != case.reference) {
             for of in arm.regimes.iter().filter(|of| wanted(regimes, of.regime)) {
-                let (Some(now), Some(then)) =
-                    (ratios(case, &arm.name, of.regime), ratios(before, &arm.name, of.regime))
-                else {
+                let (Some(now), Some(then)) = (
+                    ratios(second, case, &arm.name, of.regime),
+                    ratios(first, before, &arm.name, of.regime),
+                ) else {
                     continue;
                 };
                 let names = Names {
                     segments: &[],
+                    nodes: &[],
                     case: &case.name,
                     regime: of.regime,
                     arm: &arm.name,
@@ -51,13 +54,21 @@ pub fn replicate(
 }
 
 /// An arm's times over the reference's, round by round.
-fn ratios(case: &CaseResult, arm: &str, regime: Regime) -> Option<Vec<f64>> {
-    let times = |name: &str| {
+fn ratios(
+    document: &RunDocument,
+    case: &CaseResult,
+    arm: &str,
+    regime: Regime,
+) -> Option<Vec<f64>> {
+    let of = |name: &str| {
         let arm = case.arms.iter().find(|arm| arm.name == name)?;
-        let of = arm.regimes.iter().find(|of| of.regime == regime)?;
-        Some(values(&of.samples, regime))
+        arm.regimes.iter().find(|of| of.regime == regime)
     };
-    let (reference, arm) = (times(&case.reference)?, times(arm)?);
+    let (reference, arm) = (of(&case.reference)?, of(arm)?);
+    if let Some(merged) = ratios_of_nodes(document, arm, reference) {
+        return Some(merged);
+    }
+    let (reference, arm) = (values(&reference.samples, regime), values(&arm.samples, regime));
     Some(pairs(&reference, &arm).into_iter().map(|(reference, arm)| arm / reference).collect())
 }
 

@@ -8,7 +8,8 @@ use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 
 use crate::compare::{Names, correct, mark_unproved, paired, refuse, times, unpaired, unproved};
-use crate::judge::failed_regimes;
+use crate::judge::{failed_regimes, nodes_of_segments};
+use crate::shards::times_of_nodes;
 use crate::withhold::{Terms, withhold};
 
 /// Margins that were typed: one for all cases, and some for single ones.
@@ -49,12 +50,17 @@ pub fn compare_arms(
     regimes: &[Regime],
 ) -> Vec<Comparison> {
     let failed = failed_regimes(document.control.as_ref());
+    let nodes = nodes_of_segments(&document.nodes);
     let mut found = Vec::new();
     for case in &document.cases {
         let arm = |name: &str| case.arms.iter().find(|arm| arm.name == name);
         for (against, arm) in pairs.iter().filter_map(|(a, b)| arm(a).zip(arm(b))) {
             for (a, b) in common(arm, against, regimes) {
-                let names = names(case, a.regime, &arm.name, &against.name);
+                let names = Names {
+                    segments: &document.segments,
+                    nodes: &nodes,
+                    ..names(case, a.regime, &arm.name, &against.name)
+                };
                 let compare = if document.imported.is_some() { unproved } else { paired };
                 let mut comparison = compare(names, a, b, margins.for_case(case));
                 let options = &document.options;
@@ -114,7 +120,11 @@ pub fn compare_results(
             };
             for (a, b) in common(arm, against, regimes) {
                 let names = names(case, a.regime, &arm.name, &arm.name);
-                let mut comparison = unpaired(names, &times(a), &times(b), margins.for_case(case));
+                let values = |document: &RunDocument, of: &RegimeResult| {
+                    times_of_nodes(document, of).unwrap_or_else(|| times(of))
+                };
+                let (now, then) = (values(second, a), values(first, b));
+                let mut comparison = unpaired(names, &now, &then, margins.for_case(case));
                 let other_parameters = (case.parameters != before.parameters)
                     .then_some("the case has other parameters");
                 let (options, margin) = (&second.options, margins.for_case(case));
@@ -165,7 +175,7 @@ pub fn missing(first: &RunDocument, second: &RunDocument) -> Vec<String> {
 }
 
 fn names<'a>(case: &'a CaseResult, regime: Regime, arm: &'a str, against: &'a str) -> Names<'a> {
-    Names { segments: &[], case: &case.name, regime, arm, against }
+    Names { segments: &[], nodes: &[], case: &case.name, regime, arm, against }
 }
 
 fn common<'a>(

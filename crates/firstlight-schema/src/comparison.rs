@@ -54,6 +54,17 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// What differs between nodes of a merged result, and between the processes of one node, as fractions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct NodeVariance {
+    pub nodes: u32,
+    /// The standard deviation between nodes, without what chance within them explains.
+    pub between: f64,
+    /// The standard deviation within a node.
+    pub within: f64,
+}
+
 /// One arm against another, in one case and regime.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -81,6 +92,9 @@ pub struct Comparison {
     /// have been seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rarity: Option<f64>,
+    /// Of a merged result: how the ratio differs between nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<NodeVariance>,
 }
 
 /// Number of calls after which an arm pays off against another.

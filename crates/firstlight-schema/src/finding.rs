@@ -77,6 +77,9 @@ findings! {
     HighVariance, "high-variance",
         "processes differ so much that their mean describes none of them",
         Some("check the machine with `firstlight doctor`, and measure more processes");
+    OutlierNode, "outlier-node",
+        "one node of a merged result disagrees with the others by more than they differ among themselves",
+        Some("check that node with `firstlight doctor`, and merge without its shards if its state explains it");
     Drift, "drift",
         "calls grow slower or faster throughout the steady part",
         Some("raise `warm.iterations`, or look for something that grows");

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::CachePolicy;
-use crate::comparison::{AgainResult, BreakEven, Comparison, PlantedResult, SweepResult};
+use crate::comparison::{
+    AgainResult, BreakEven, Comparison, NodeVariance, PlantedResult, SweepResult,
+};
 use crate::diagnosis::Diagnosis;
 use crate::finding::Reason;
 use crate::machine::Machine;
@@ -267,6 +269,9 @@ pub struct RegimeResult {
     pub warm: Option<WarmSummary>,
     /// Of the time to first result, or per call in the warm regime.
     pub spread: Option<Spread>,
+    /// Of a merged result: how the time differs between nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<NodeVariance>,
     /// Upper bounds of the quantiles that the suite asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quantiles: Vec<QuantileBound>,

@@ -1,4 +1,4 @@
-//! Not a bench by itself: makes many snapshots of one, for `cargo xtask bench publish`.
+//! Not a bench by itself: makes many snapshots of one, for `cargo xtask bench publish` and `merge`.
 
 #![expect(clippy::unwrap_used, reason = "a tool for benches that cannot go on has failed")]
 
@@ -11,10 +11,16 @@ use std::thread;
 /// Machines among which the snapshots are dealt out.
 const MACHINES: u32 = 3;
 
-/// Arguments: a snapshot's folder, the folder for its copies, the first number and how many.
+/// Arguments: a snapshot's folder, the folder for its copies, the first number, how many, and `shards` if
+/// each copy is to be a shard from a node of its own.
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|one| one != "--bench").collect();
-    let [from, to, first, count] = arguments.as_slice() else { return };
+    let (arguments, shards) = match arguments.as_slice() {
+        [most @ .., last] if last == "shards" => (most, true),
+        all => (all, false),
+    };
+    let [from, to, first, count] = arguments else { return };
+    let make = if shards { shard } else { make };
     let (from, to) = (PathBuf::from(from), PathBuf::from(to));
     let (first, count): (u32, u32) = (first.parse().unwrap(), count.parse().unwrap());
     std::fs::create_dir_all(&to).unwrap();
@@ -24,6 +30,14 @@ fn main() {
             let numbers = (first..first + count).filter(move |number| number % 2 == half);
             scope.spawn(move || numbers.for_each(|number| make(from, to, number)));
         }
+    });
+}
+
+/// Each from a node of its own.
+fn shard(from: &std::path::Path, to: &std::path::Path, number: u32) {
+    resealed::resealed(from, &to.join(format!("{number:05}")), |origin| {
+        origin.node = Some(format!("node{number:05}"));
+        origin.boot = Some(format!("boot of node {number}"));
     });
 }
 

@@ -10,6 +10,7 @@ mod hooks;
 mod ledger;
 mod losses;
 mod memory;
+mod merge;
 mod publish;
 mod published;
 mod report;
@@ -37,11 +38,11 @@ struct Workshop {
 }
 
 /// Benches that bring much along or take long, and are run only when they are asked for by name.
-const LARGE: [&str; 6] = ["losses", "published", "scaling", "suites", "torch", "trace"];
+const LARGE: [&str; 7] = ["losses", "merge", "published", "scaling", "suites", "torch", "trace"];
 
 type Bench = fn(&Workshop) -> Result;
 
-const BENCHES: [(&str, Bench); 16] = [
+const BENCHES: [(&str, Bench); 17] = [
     ("spawn", spawn::bench),
     ("memory", memory::bench),
     ("ledger", ledger::bench),
@@ -50,6 +51,7 @@ const BENCHES: [(&str, Bench); 16] = [
     ("analysis", analysis::bench),
     ("report", report::bench),
     ("verify", verify::bench),
+    ("merge", merge::bench),
     ("publish", publish::bench),
     ("histfactory", histfactory::bench),
     ("losses", losses::bench),
@@ -71,7 +73,7 @@ pub(crate) fn bench(names: &[String]) -> Result {
     // histfactory has programs and peers of its own; suites make their own environments.
     let (firstlight, python) = (
         needed(&["histfactory", "losses", "published", "scaling"]),
-        needed(&["histfactory", "losses", "published", "scaling", "suites"]),
+        needed(&["histfactory", "losses", "merge", "published", "scaling", "suites"]),
     );
     if firstlight {
         step("the release binary", cargo().args(["build", "--release", "--quiet"]))?;

@@ -5,6 +5,7 @@
 //! through.
 
 mod agree;
+mod nodes;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ use crate::health::changes;
 use crate::rebuild;
 
 pub use agree::{Mismatch, mismatch, repeated};
+pub(crate) use nodes::{ratios_of_nodes, times_of_nodes};
 
 /// How the merged run began: as its first shard, with the identifiers of all. `argv` is that of whoever
 /// merges them.
@@ -74,6 +76,7 @@ pub fn rebuild(
     rebuild::add_cases(&mut document, suite, records, &firsts(origin));
     rebuild::conclude(&mut document, suite);
     document.machine_notices = shards.iter().flat_map(notices).collect();
+    nodes::describe(&mut document);
     Some(document)
 }
 

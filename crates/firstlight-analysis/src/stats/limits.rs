@@ -33,6 +33,12 @@ pub const DRIFT_CHANGE: f64 = 0.01;
 /// More foreign load than this, in cores, disturbs a measurement.
 pub const NOISY_CORES: f64 = 0.5;
 
+/// Two nodes that disagree leave open which one is wrong, and so nearly do three.
+pub const FEWEST_NODES_FOR_OUTLIER: usize = 4;
+
+/// A node is reported when chance would make one look so different this rarely.
+pub const OUTLIER_P: f64 = 0.01;
+
 /// The rarest kind of process that an interval over n processes covers: one that makes up the share q of
 /// all is missing with the probability (1 − q)ⁿ, which may take up half of what a 95 % interval misses.
 pub fn rarity(n: u32) -> Option<f64> {

@@ -20,6 +20,7 @@ use firstlight_schema::estimate::{Estimate, Interval, Method};
 
 use super::log_mean::around;
 use super::moments::{logs, mean, variance};
+use super::nodes::ByNode;
 use super::rare_kinds::{Reach, reach};
 use super::{count, paired_difference, short, student};
 
@@ -68,6 +69,25 @@ impl Ratio {
         }
         let (centre, n) = (plain.log_mean, pairs.len());
         Some(Self::new(centre, Some(between), n, Method::PairedLogRatio))
+    }
+
+    /// The same over the nodes of a merged result, each of which counts once. Where a few pairs are of
+    /// another kind, the interval stays at least as wide as they make it.
+    pub fn paired_over_nodes(pairs: &[(f64, f64)], nodes: &[usize]) -> Option<Self> {
+        let plain = Self::paired(pairs)?;
+        let differences = log_ratios(pairs)?;
+        let by_node = ByNode::new(nodes.iter().copied().zip(differences.iter().copied()));
+        let Some(over) = by_node.mean() else { return Some(plain) };
+        let t = student::reach(over.df)?;
+        let usual = (variance(&differences)? / count(differences.len())).sqrt();
+        let side = |of: fn(&LogError) -> f64| {
+            let rare = plain.error.filter(|error| of(error) > usual * (1.0 + 1e-9));
+            let reach = rare.and_then(|error| Some(of(&error) * student::reach(error.df)?));
+            over.error.max(reach.unwrap_or(0.0) / t)
+        };
+        let (below, above) = (side(|error| error.below), side(|error| error.above));
+        let error = LogError { below, above, df: over.df };
+        Some(Self::new(over.mean, Some(error), pairs.len(), Method::PairedLogRatio))
     }
 
     /// From two sets of processes that do not belong together, such as two stored results.
@@ -124,7 +144,7 @@ pub fn robust(pairs: &[(f64, f64)]) -> Option<Estimate> {
     })
 }
 
-fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
+pub(crate) fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
     let first = logs(pairs.iter().map(|pair| pair.0))?;
     let second = logs(pairs.iter().map(|pair| pair.1))?;
     Some(second.iter().zip(&first).map(|(second, first)| second - first).collect())

@@ -4,18 +4,19 @@
 use std::collections::BTreeMap;
 
 use firstlight_analysis::rebuild::{rebuild, sample};
+use firstlight_analysis::shards;
 use firstlight_analysis::stopping::is_narrow_enough;
 use firstlight_schema::comparison::{Comparison, Verdict};
 use firstlight_schema::machine::Machine;
-use firstlight_schema::machine_state::MachineState;
+use firstlight_schema::machine_state::{LoadAverages, MachineState};
 use firstlight_schema::message::{Iterations, Message, Part};
 use firstlight_schema::nanos::Moment;
 use firstlight_schema::reading::{
     Outcome, RawRecord, RawSample, SampleRole, Streams, Subject, Usage,
 };
-use firstlight_schema::run::{EnvironmentKind, EnvironmentRecord};
+use firstlight_schema::run::{EnvironmentKind, EnvironmentRecord, RunDocument};
 use firstlight_schema::sample::Sample;
-use firstlight_schema::snapshot::{Harness, Origin};
+use firstlight_schema::snapshot::{Harness, Manifest, Origin};
 use firstlight_schema::suite::{Choice, DEFAULTS, Regime, SuiteFile};
 use firstlight_schema::version::Build;
 use serde_json::json;
@@ -62,6 +63,22 @@ pub(crate) struct Scenario {
     pub(crate) settings: &'static str,
     pub(crate) machine: fn(&mut Noise, u32) -> Vec<f64>,
     pub(crate) calls: fn(&mut Process<'_>) -> Vec<f64>,
+    /// Where several nodes measure a shard each.
+    pub(crate) nodes: Option<Nodes>,
+}
+
+/// Nodes whose level, and whose ratio of `b` to `a`, each differ by chance.
+#[derive(Clone, Copy)]
+pub(crate) struct Nodes {
+    pub(crate) count: usize,
+    /// Rounds of each node's shard; the first node has so many more.
+    pub(crate) rounds: u32,
+    pub(crate) more_on_the_first: u32,
+    /// The standard deviations between nodes, as fractions.
+    pub(crate) level: f64,
+    pub(crate) ratio: f64,
+    /// A node that other work slows down by 30 %.
+    pub(crate) busy: Option<usize>,
 }
 
 /// What a run of a scenario has to end in.
@@ -77,6 +94,9 @@ pub(crate) enum Expected {
 
 /// One run of a scenario: its comparison of `b` with `a`.
 pub(crate) fn run(scenario: &Scenario, seed: u64) -> Comparison {
+    if let Some(nodes) = scenario.nodes {
+        return merged(scenario, nodes, seed).cases[0].comparisons[0].clone();
+    }
     let suite = suite(scenario.settings);
     let mut noise = Noise::new(seed);
     let machine = (scenario.machine)(&mut noise, suite.warm.most_processes);
@@ -99,6 +119,56 @@ pub(crate) fn run(scenario: &Scenario, seed: u64) -> Comparison {
     }
     let document = rebuild(&origin(), &suite, None, records);
     document.cases[0].comparisons[0].clone()
+}
+
+/// The merged result of a scenario's nodes.
+pub(crate) fn merged(scenario: &Scenario, nodes: Nodes, seed: u64) -> RunDocument {
+    let settings = format!("processes = {0}\nmost-processes = {0}", nodes.rounds);
+    let suite = suite(&settings);
+    let mut noise = Noise::new(seed);
+    let (mut records, mut shards, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+    for node in 0..nodes.count {
+        let busy = nodes.busy == Some(node);
+        let level = (nodes.level * noise.normal()).exp() * if busy { 1.3 } else { 1.0 };
+        let ratio = (nodes.ratio * noise.normal()).exp();
+        let mut shard: Vec<RawRecord> = Vec::new();
+        let more = if node == 0 { nodes.more_on_the_first } else { 0 };
+        for round in 1..=nodes.rounds + more {
+            for arm in [Arm::A, Arm::B] {
+                let machine = if arm == Arm::B { level * ratio } else { level };
+                let mut process = Process { arm, machine, noise: &mut noise };
+                let calls = (scenario.calls)(&mut process);
+                let record = record(&mut shard, arm, round, &calls);
+                shard.push(record);
+            }
+        }
+        counts.push(u32::try_from(shard.len()).expect("a few processes"));
+        let load = if busy { 9.0 } else { 0.1 };
+        let before = MachineState {
+            cores: Some(2),
+            load: Some(LoadAverages { one: load, five: load, fifteen: load }),
+            ..MachineState::default()
+        };
+        let origin = Origin { node: Some(format!("n{node}")), before, ..origin() };
+        shards.push(manifest(&format!("shard {node}"), origin));
+        records.extend(shard);
+    }
+    let whole = shards::origin(&shards, &counts, Vec::new()).expect("there are shards");
+    shards::rebuild(&manifest("merged", whole), &shards, &suite, records).expect("all are there")
+}
+
+fn manifest(id: &str, origin: Origin) -> Manifest {
+    Manifest {
+        schema: Manifest::schema_id(),
+        id: Some(id.to_owned()),
+        origin,
+        after: None,
+        lock: None,
+        recomputed: None,
+        sealed: None,
+        privacy: None,
+        files: Vec::new(),
+    }
 }
 
 fn suite(settings: &str) -> SuiteFile {

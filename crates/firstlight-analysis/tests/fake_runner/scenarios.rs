@@ -1,6 +1,6 @@
 //! The scenarios of the coverage table.
 
-use crate::fake_runner::{Arm, CALLS, Expected, Process, Scenario};
+use crate::fake_runner::{Arm, CALLS, Expected, Nodes, Process, Scenario};
 use crate::noise::Noise;
 
 fn quiet(_: &mut Noise, rounds: u32) -> Vec<f64> {
@@ -60,10 +60,14 @@ const DEFAULT: Scenario = Scenario {
     settings: "",
     machine: quiet,
     calls: identical,
+    nodes: None,
 };
 
+const NODES: Nodes =
+    Nodes { count: 8, rounds: 4, more_on_the_first: 0, level: 0.05, ratio: 0.02, busy: None };
+
 pub(crate) fn scenarios() -> Vec<Scenario> {
-    [on_one_level(), with_steps_and_pauses(), with_rare_kinds(), without_a_level()]
+    [on_one_level(), with_steps_and_pauses(), with_rare_kinds(), without_a_level(), on_nodes()]
         .into_iter()
         .flatten()
         .collect()
@@ -208,6 +212,27 @@ fn without_a_level() -> Vec<Scenario> {
                 let height: f64 = if stairs { 0.2 } else { 0.0 };
                 shaped(process, |_, part| (1.0 + height).powf((part * 8.0).floor()))
             },
+            ..DEFAULT
+        },
+    ]
+}
+
+/// Shards of several nodes, merged.
+fn on_nodes() -> Vec<Scenario> {
+    let nodes = |name, nodes| Scenario { name, nodes: Some(nodes), ..DEFAULT };
+    vec![
+        nodes("8 nodes that agree", Nodes { ratio: 0.0, level: 0.0, ..NODES }),
+        nodes("8 nodes, levels differ by 5 %", Nodes { ratio: 0.0, ..NODES }),
+        nodes("8 nodes, ratios differ by 0.5 %", Nodes { ratio: 0.005, ..NODES }),
+        nodes("8 nodes, ratios differ by 2 %", NODES),
+        nodes("4 nodes, ratios differ by 2 %", Nodes { count: 4, rounds: 6, ..NODES }),
+        nodes("20 nodes, ratios differ by 2 %", Nodes { count: 20, rounds: 2, ..NODES }),
+        nodes("8 nodes of unequal size", Nodes { more_on_the_first: 12, ..NODES }),
+        Scenario {
+            name: "8 nodes, 5 % slower",
+            truth: 1.05,
+            calls: |process| slower_by(process, 1.05),
+            nodes: Some(NODES),
             ..DEFAULT
         },
     ]

@@ -46,6 +46,7 @@ fn of_arm(id: &str, case: &Case<'_>, arm: &WarmArm<'_>) -> Markup {
             p class="note" {
                 (share(of.call_sd)) " between calls"
                 @if let Some(sd) = of.process_sd { ", " (share(sd)) " between processes" }
+                @if let Some(nodes) = &arm.regime.nodes { ", " (share(nodes.between)) " between nodes" }
                 "; autocorrelation time " (format!("{:.1}", of.autocorrelation_time)) " calls"
                 @if let Some(best) = of.best_calls { "; next time " (best) " calls per process would be most precise" }
                 "."

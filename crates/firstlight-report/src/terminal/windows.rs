@@ -1,5 +1,6 @@
 //! Warm processes one by one: calls, state, mean, and what differs between them.
 
+use firstlight_schema::comparison::NodeVariance;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
 use firstlight_schema::sample::Sample;
 use firstlight_schema::warm::WarmSummary;
@@ -20,7 +21,7 @@ fn window(page: &mut Page, arm: &ArmResult, regime: &RegimeResult) {
     page.gap();
     page.line(&format!("{BOLD}{}{BOLD:#}, {}", arm.name, regime.regime));
     if let Some(warm) = &regime.warm {
-        page.facts(&facts(warm));
+        page.facts(&facts(warm, regime.nodes.as_ref()));
     }
     page.gap();
     let head = ["process", "calls", "state", "steady from", "mean", "sd", "range"];
@@ -38,7 +39,7 @@ fn window(page: &mut Page, arm: &ArmResult, regime: &RegimeResult) {
     page.columns(&align, &rows);
 }
 
-fn facts(warm: &WarmSummary) -> Vec<(&'static str, String)> {
+fn facts(warm: &WarmSummary, nodes: Option<&NodeVariance>) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let calls = match (warm.fewest_calls, warm.most_calls) {
         (fewest, most) if fewest == most => format!("{most} per process"),
@@ -49,7 +50,9 @@ fn facts(warm: &WarmSummary) -> Vec<(&'static str, String)> {
         || "between processes not known".to_owned(),
         |sd| format!("{} between processes", share(sd)),
     );
-    facts.push(("deviation", format!("{} between calls, {process}", share(warm.call_sd))));
+    let nodes =
+        nodes.map_or_else(String::new, |nodes| format!(", {} between nodes", share(nodes.between)));
+    facts.push(("deviation", format!("{} between calls, {process}{nodes}", share(warm.call_sd))));
     let time = format!("{:.1} calls", warm.autocorrelation_time);
     facts.push(("autocorrelation", time));
     if let Some(collector) = &warm.collector {

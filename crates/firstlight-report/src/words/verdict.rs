@@ -1,9 +1,9 @@
 //! Verdicts and break-evens in words, the same wherever they are shown.
 
-use firstlight_schema::comparison::{BreakEven, Comparison, Crossing, Pays, Verdict};
+use firstlight_schema::comparison::{BreakEven, Comparison, Crossing, NodeVariance, Pays, Verdict};
 use firstlight_schema::estimate::{Estimate, Interval, Method};
 
-use crate::words::format::{calls, count, percent};
+use crate::words::format::{calls, count, percent, share};
 
 /// A verdict as a sentence.
 pub(crate) fn verdict(comparison: &Comparison) -> String {
@@ -39,7 +39,18 @@ pub(crate) fn verdict(comparison: &Comparison) -> String {
     };
     let proposed = needed.filter(|_| comparison.verdict == Verdict::Inconclusive);
     let proposed = proposed.map(|needed| format!("about {needed} processes would settle it"));
-    [Some(said), why.clone(), proposed].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let nodes = comparison.nodes.as_ref().map(of_nodes);
+    [Some(said), why.clone(), proposed, nodes].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// `the ratio varies by 1.2 % between 8 nodes and by 0.8 % within a node`.
+fn of_nodes(of: &NodeVariance) -> String {
+    format!(
+        "the ratio varies by {} between {} nodes and by {} within a node",
+        share(of.between),
+        of.nodes,
+        share(of.within),
+    )
 }
 
 /// What the intervals of some comparisons may not show; none where nothing has an interval.
@@ -141,7 +152,7 @@ fn interval(crossing: &Crossing) -> String {
 
 #[cfg(test)]
 mod tests {
-    use firstlight_schema::comparison::Comparison;
+    use firstlight_schema::comparison::{Comparison, NodeVariance};
     use serde_json::json;
 
     use super::verdict;
@@ -172,6 +183,13 @@ mod tests {
             said("too-few", (24.8, 23.1, 26.7)),
             "too few: 14 pairs of processes, 5 are needed; numpy takes 24.8× the time of jax \
              (23.1–26.7×)"
+        );
+        let mut merged = comparison("slower", (1.05, 1.03, 1.07));
+        merged.nodes = Some(NodeVariance { nodes: 8, between: 0.012, within: 0.008 });
+        assert_eq!(
+            verdict(&merged),
+            "numpy is 1.050× slower than jax (1.030–1.070×); the ratio varies by 1.2 % between 8 \
+             nodes and by 0.80 % within a node"
         );
     }
 }
