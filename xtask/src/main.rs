@@ -26,6 +26,7 @@ Chores:
   fuzz [MINUTES]      run the seeded fuzzers, an hour in total before a release
   sanitize            run the tests of crates with unsafe code under AddressSanitizer
   coverage [RUNS]     print how often intervals cover known truths, scenario by scenario
+  simulate-cluster    play a scheduler with 1,000 nodes, failures and pre-emptions on paper
   wheel               build both wheels into target/wheels, for this machine
   dist [--twice]      build and check what is published into target/dist
   suite [OPTION]...   run the suite `histfactory` on the wheel and runner of this repository
@@ -89,6 +90,7 @@ fn main() -> ExitCode {
         "dist" => dist::dist(rest),
         "suite" => suite::suite(rest),
         "coverage" => coverage(rest),
+        "simulate-cluster" => simulate_cluster(),
         "faults" => faults(rest),
         "fuzz" => fuzz(rest),
         "sanitize" => sanitize(),
@@ -118,6 +120,13 @@ fn wheels() -> Result {
         println!("{}", wheel::build(product, "release")?.display());
     }
     Ok(())
+}
+
+/// The planner and gatherer of `run --on slurm` against a scheduler that exists only on paper.
+fn simulate_cluster() -> Result {
+    let mut command = cargo();
+    command.args(["run", "--release", "--quiet", "--package", "firstlight-analysis"]);
+    step("a simulated cluster", command.args(["--example", "simulate_cluster"]))
 }
 
 /// The simulations of the analysis' tests, with enough runs for digits.

@@ -3,6 +3,7 @@
 mod agreement;
 mod break_even;
 pub mod cheapest;
+pub mod cluster;
 mod collector;
 pub mod compare;
 pub mod control;

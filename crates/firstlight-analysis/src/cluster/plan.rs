@@ -1,0 +1,96 @@
+//! Cuts a suite into tasks of whole rounds, and tasks into arrays that a scheduler accepts.
+
+/// Equal tasks, each on a node of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskPlan {
+    pub tasks: u32,
+    /// Processes per arm and regime in each task.
+    pub processes: u32,
+}
+
+/// Rounds come in blocks of two, the second in the reverse order of the first.
+const BLOCK: u32 = 2;
+
+/// So many processes per arm in all, over so many nodes: every task gets the same number of whole blocks.
+pub fn plan(processes: u32, nodes: u32) -> TaskPlan {
+    let blocks = processes.max(1).div_ceil(BLOCK);
+    let tasks = nodes.clamp(1, blocks);
+    TaskPlan { tasks, processes: blocks.div_ceil(tasks) * BLOCK }
+}
+
+/// A job array: the tasks in it have their index minus the offset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array {
+    pub offset: u32,
+    /// Such as `0-3,7`.
+    pub list: String,
+    pub tasks: Vec<u32>,
+}
+
+/// The arrays for these tasks, where an index within an array is smaller than `largest`.
+pub fn arrays(tasks: &[u32], largest: u32) -> Vec<Array> {
+    let largest = largest.max(1);
+    let mut arrays: Vec<Array> = Vec::new();
+    let mut sorted = tasks.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    for task in sorted {
+        let offset = task / largest * largest;
+        match arrays.last_mut().filter(|array| array.offset == offset) {
+            Some(array) => array.tasks.push(task),
+            None => arrays.push(Array { offset, list: String::new(), tasks: vec![task] }),
+        }
+    }
+    for array in &mut arrays {
+        array.list = ranges(&array.tasks, array.offset);
+    }
+    arrays
+}
+
+fn ranges(tasks: &[u32], offset: u32) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for index in tasks.iter().map(|task| task - offset) {
+        match parts.last_mut().filter(|(_, last)| *last + 1 == index) {
+            Some((_, last)) => *last = index,
+            None => parts.push((index, index)),
+        }
+    }
+    let text = |(first, last): (u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    parts.into_iter().map(text).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_task_has_whole_blocks_and_all_together_have_enough() {
+        assert_eq!(plan(20, 4), TaskPlan { tasks: 4, processes: 6 });
+        assert_eq!(plan(18, 3), TaskPlan { tasks: 3, processes: 6 });
+        assert_eq!(plan(5, 100), TaskPlan { tasks: 3, processes: 2 });
+        assert_eq!(plan(0, 0), TaskPlan { tasks: 1, processes: 2 });
+        for processes in 1..60 {
+            for nodes in 1..20 {
+                let found = plan(processes, nodes);
+                assert!(found.tasks * found.processes >= processes && found.processes % 2 == 0);
+                assert!(found.tasks <= nodes);
+            }
+        }
+    }
+
+    #[test]
+    fn arrays_stay_below_the_largest_index_and_name_every_task_once() {
+        let found = arrays(&[5, 0, 1, 2, 11, 12, 25], 10);
+        let told: Vec<_> = found.iter().map(|one| (one.offset, one.list.as_str())).collect();
+        assert_eq!(told, [(0, "0-2,5"), (10, "1-2"), (20, "5")]);
+        assert_eq!(arrays(&[], 10), []);
+        let all: Vec<u32> = (0..2_500).collect();
+        let found = arrays(&all, 1_001);
+        assert_eq!(found.len(), 3);
+        assert_eq!(found.iter().map(|one| one.tasks.len()).sum::<usize>(), 2_500);
+        assert_eq!(found[2].list, "0-497");
+    }
+}
