@@ -11,6 +11,7 @@ pub mod estimate;
 pub mod exit_code;
 pub mod finding;
 pub mod health;
+pub mod launch;
 pub mod machine;
 pub mod machine_state;
 pub mod message;

@@ -14,6 +14,10 @@ pub const RUNS: &str = "FIRSTLIGHT_RUNS";
 pub const STARTED_IN: &str = "FIRSTLIGHT_STARTED_IN";
 pub const ARTEFACTS: &str = "FIRSTLIGHT_ARTEFACTS";
 pub const CACHE: &str = "FIRSTLIGHT_CACHE";
+/// Where nodes of a cluster keep environments and caches.
+pub const LOCAL: &str = "FIRSTLIGHT_LOCAL";
+/// Set for tasks of a Slurm array: what is added to the index within the array.
+pub const OFFSET: &str = "FIRSTLIGHT_OFFSET";
 pub const PYTHONPATH: &str = "PYTHONPATH";
 pub const HOME: &str = "HOME";
 pub const PATH: &str = "PATH";
@@ -22,9 +26,14 @@ pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
 pub const NO_COLOR: &str = "NO_COLOR";
 
 /// Each name with its meaning, for the reference.
-pub const ALL: [(&str, &str); 17] = [
+pub const ALL: [(&str, &str); 19] = [
     (RUNS, "read: the folder for runs, instead of the state folder"),
     (CACHE, "read: the folder for environments, suites and hooks, instead of the cache folder"),
+    (
+        LOCAL,
+        "read on nodes of a cluster: a folder on the node's own disk for environments and caches",
+    ),
+    (OFFSET, "set for tasks of a Slurm array: what is added to the index within the array"),
     (NO_COLOR, "read: no colours when set"),
     (XDG_STATE_HOME, "read: the state folder; runs are kept in `firstlight/runs` below it"),
     (XDG_CACHE_HOME, "read: the cache folder; `firstlight` below it can be deleted at any time"),

@@ -1,5 +1,6 @@
 //! The command line: every command, flag and help text.
 
+mod cluster;
 mod exchange;
 mod merge;
 mod trace;
@@ -11,6 +12,7 @@ use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use firstlight_schema::cache::Policy;
 use firstlight_schema::suite::{Regime, Scalar};
 
+pub(crate) use cluster::{Cluster, StatusArgs};
 pub(crate) use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 pub(crate) use merge::MergeArgs;
 pub(crate) use trace::{TraceArgs, TraceExport};
@@ -109,6 +111,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     Show(ShowArgs),
     Snapshot(SnapshotArgs),
+    Status(StatusArgs),
     Trace(TraceArgs),
     Verify(VerifyArgs),
     Warm(WarmArgs),
@@ -293,7 +296,7 @@ Examples:
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArgs {
     /// A folder with a suite.toml, or the name of a built-in suite
-    #[arg(required_unless_present = "resume")]
+    #[arg(required_unless_present_any = ["resume", "attach"])]
     pub(crate) suite: Option<String>,
     /// Continue a run that stopped early, in its folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "suite")]
@@ -301,6 +304,15 @@ pub(crate) struct RunArgs {
     /// With --resume: allow a different firstlight, machine or environment, and record the change
     #[arg(long, requires = "resume")]
     pub(crate) new_segment: bool,
+    /// Run the suite on a cluster, as its table `[launch.slurm]` says, and merge the shards
+    ///
+    /// Each task of the array measures whole rounds with all arms on one node. The folder must be on
+    /// storage that all nodes share. Ctrl-C detaches from the tasks or cancels them.
+    #[arg(long, value_enum, value_name = "CLUSTER", conflicts_with_all = ["resume", "attach", "limit"])]
+    pub(crate) on: Option<Cluster>,
+    /// Follow a run on a cluster again: submit what is missing, and merge at the end
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["suite", "resume"])]
+    pub(crate) attach: Option<PathBuf>,
     /// Start no new round after this time; continue with --resume
     #[arg(long = "for", value_parser = humantime::parse_duration, value_name = "TIME")]
     pub(crate) limit: Option<Duration>,
@@ -378,7 +390,8 @@ Examples:
   firstlight run generate --set layers=6 --set width=512
   firstlight run short-runs --extra torch
   firstlight run ./my-suite --processes 20
-  firstlight run ./my-suite --case small --python .venv/bin/python";
+  firstlight run ./my-suite --case small --python .venv/bin/python
+  firstlight run ./my-suite --on slurm --output /shared/runs/mine";
 
 /// Compare two arms of one result, or the same arms of two
 ///

@@ -31,6 +31,8 @@ pub(crate) enum Error {
     ShardsDiffer { key: String, first: (PathBuf, String), other: (PathBuf, String) },
     #[error("cannot merge `{}`: it changed after it was sealed: {place}", shard.display())]
     Tampered { shard: PathBuf, place: String },
+    #[error("tasks {tasks} of `{}` fail every time; last lines of one:\n\n{words}", folder.display())]
+    Hopeless { folder: PathBuf, tasks: String, words: String },
     #[error(transparent)]
     Engine(#[from] EngineError),
     #[error("cannot import `{}`: {error}", path.display())]
@@ -69,6 +71,10 @@ impl Error {
             Self::Tampered { shard, .. } => Some(format!(
                 "`firstlight verify {}` shows what is wrong; nothing was written",
                 shard.display()
+            )),
+            Self::Hopeless { folder, .. } => Some(format!(
+                "fix the cause, then `firstlight run --attach {}` starts them again",
+                folder.display()
             )),
             Self::Merge { .. } => Some("merge without it; nothing was written".to_owned()),
             Self::ShardsDiffer { key, .. } if key.starts_with("hardware.") => Some(
@@ -118,7 +124,7 @@ impl Error {
             | Self::Import { .. }
             | Self::Trace(_)
             | Self::Engine(_) => Exit::Usage,
-            Self::NotRecorded { .. } => Exit::RunnerFailed,
+            Self::NotRecorded { .. } | Self::Hopeless { .. } => Exit::RunnerFailed,
             Self::Json(_) | Self::Unwritten { .. } => Exit::Unexpected,
         }
     }

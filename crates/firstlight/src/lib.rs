@@ -1,6 +1,7 @@
 //! The shell: arguments become settings, settings become a command, its result an exit code.
 
 mod args;
+mod cluster;
 mod cold_suite;
 mod commands;
 mod environment;
@@ -35,7 +36,7 @@ use printer::Printer;
 use settings::{
     ColdSettings, CompareSettings, DoctorSettings, ExportSettings, ImportSettings, ListSettings,
     MergeSettings, NewSettings, PublishSettings, ReportSettings, RunSettings, ShowSettings,
-    SnapshotSettings, TraceSettings, VerifySettings, WarmSettings,
+    SnapshotSettings, StatusSettings, TraceSettings, VerifySettings, WarmSettings,
 };
 
 /// Runs the program with the given arguments, the first of which is its name.
@@ -93,6 +94,9 @@ fn run(args: Args, typed: &[String], printer: &mut Printer) -> Result<Exit, Erro
         Command::Run(run) => commands::run(&RunSettings::resolve(run, args.format, typed), printer),
         Command::Snapshot(snapshot) => {
             commands::snapshot(&SnapshotSettings::resolve(snapshot, args.format), printer)
+        }
+        Command::Status(status) => {
+            commands::status(&StatusSettings::resolve(status, args.format), printer)
         }
         Command::Trace(trace) => {
             commands::trace(&TraceSettings::resolve(trace, args.format)?, printer)

@@ -1,13 +1,15 @@
 //! `firstlight merge`: shards of one suite as one snapshot.
 
+use std::collections::BTreeSet;
+
 use firstlight_engine::store::unused_folder;
-use firstlight_report::terminal::Terminal;
+use firstlight_report::terminal::{Report, Terminal};
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::run::RunDocument;
 
 use crate::args::Format;
 use crate::error::Error;
-use crate::merging;
+use crate::merging::{self, Merged};
 use crate::printer::Printer;
 use crate::settings::MergeSettings;
 
@@ -15,12 +17,22 @@ pub(crate) fn merge(settings: &MergeSettings, printer: &mut Printer) -> Result<E
     let chosen = || unused_folder(&settings.runs, "merged");
     let target = settings.output.clone().unwrap_or_else(chosen);
     let merged = merging::merge(&settings.shards, &target, settings.argv.clone())?;
+    show(&merged, settings.report, settings.format, printer)
+}
+
+/// Prints what was merged.
+pub(super) fn show(
+    merged: &Merged,
+    report: Report,
+    format: Format,
+    printer: &mut Printer,
+) -> Result<Exit, Error> {
     printer.aside(&describe(&merged.document));
-    match settings.format {
+    match format {
         Format::Json => printer.data(&(serde_json::to_string(&merged.document)? + "\n")),
         Format::Text => {
             let terminal = Terminal::new(printer.width());
-            printer.data(&terminal.run(&merged.document, settings.report));
+            printer.data(&terminal.run(&merged.document, report));
             printer.aside(&format!("\nresult: {}", merged.folder.display()));
         }
     }
@@ -33,9 +45,9 @@ pub(crate) fn merge(settings: &MergeSettings, printer: &mut Printer) -> Result<E
 }
 
 /// Such as: 3 shards from 2 nodes: a (12 processes), b (6 processes).
-pub(super) fn describe(document: &RunDocument) -> String {
+fn describe(document: &RunDocument) -> String {
     const SHOWN: usize = 8;
-    let shards: std::collections::BTreeSet<&str> = document
+    let shards: BTreeSet<&str> = document
         .nodes
         .iter()
         .flat_map(|node| node.parts.iter().map(|part| part.shard.as_str()))

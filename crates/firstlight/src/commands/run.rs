@@ -14,6 +14,7 @@ use firstlight_schema::suite::{ArmFile, ExtraFile, Regime, SuiteFile};
 
 use super::measure::{Beginning, Job, measure, origin};
 use super::resume::{Further, resume};
+use super::slurm::{attach, run_on_slurm};
 use crate::environment::environment;
 use crate::error::Error;
 use crate::output;
@@ -24,6 +25,8 @@ pub(crate) fn run(settings: &RunSettings, printer: &mut Printer) -> Result<Exit,
     let destination = &settings.destination;
     let name = match &settings.start {
         Start::Suite(name) => name,
+        Start::Launched(name) => return run_on_slurm(name, settings, printer),
+        Start::Attached(folder) => return attach(folder, settings, printer),
         Start::Resumed(asked) => {
             let further = Further {
                 python: settings.python.as_deref(),

@@ -11,6 +11,7 @@ mod report;
 mod run;
 mod show;
 mod snapshot;
+mod status;
 mod trace;
 mod warm;
 
@@ -25,6 +26,7 @@ pub(crate) use report::{ReportSettings, Wanted};
 pub(crate) use run::{Resume, RunSettings, Start};
 pub(crate) use show::ShowSettings;
 pub(crate) use snapshot::{SnapshotSettings, VerifySettings};
+pub(crate) use status::StatusSettings;
 pub(crate) use trace::{Made, TraceSettings, TraceSource};
 pub(crate) use warm::WarmSettings;
 

@@ -9,7 +9,7 @@ use firstlight_report::terminal::Report;
 use firstlight_schema::suite::Choice;
 
 use super::Destination;
-use crate::args::{self, Format, RunArgs};
+use crate::args::{self, Cluster, Format, RunArgs};
 use crate::environment::Wanted;
 
 #[derive(Debug)]
@@ -32,6 +32,10 @@ pub(crate) struct RunSettings {
 pub(crate) enum Start {
     /// A folder, or the name of a built-in suite.
     Suite(String),
+    /// The same on a Slurm cluster.
+    Launched(String),
+    /// A run on a cluster that was submitted before.
+    Attached(PathBuf),
     /// The rest of a run that ended early.
     Resumed(Resume),
 }
@@ -56,9 +60,15 @@ impl RunSettings {
 
     pub(crate) fn resolve(args: RunArgs, format: Format, typed: &[String]) -> Self {
         Self {
-            start: match args.resume {
-                Some(folder) => Start::Resumed(Resume { folder, new_segment: args.new_segment }),
-                None => Start::Suite(args.suite.unwrap_or_default()),
+            start: match (args.resume, args.attach, args.on) {
+                (Some(folder), ..) => {
+                    Start::Resumed(Resume { folder, new_segment: args.new_segment })
+                }
+                (None, Some(folder), _) => Start::Attached(folder),
+                (None, None, Some(Cluster::Slurm)) => {
+                    Start::Launched(args.suite.unwrap_or_default())
+                }
+                (None, None, None) => Start::Suite(args.suite.unwrap_or_default()),
             },
             limit: args.limit,
             choice: Choice {

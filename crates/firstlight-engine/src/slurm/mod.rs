@@ -1,0 +1,190 @@
+//! Slurm through its own commands: `sbatch`, `squeue`, `scontrol`, `scancel` and `srun`. Accounting may be
+//! off, so nothing here asks for the past.
+
+mod probe;
+mod queue;
+mod script;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use firstlight_schema::variables;
+
+use crate::EngineError;
+use crate::helper::{closing_output, failure};
+
+pub use probe::Probe;
+pub use queue::{QueuedTask, TaskState};
+pub use script::{Script, quoted};
+
+/// A controller that is busy answers late; one that does not answer at all is an error.
+const ANSWER: Duration = Duration::from_mins(2);
+/// What Slurm allows where its configuration does not say.
+const USUAL_ARRAY: u32 = 1_001;
+/// Words of `sbatch` that mean: later. Everything else means: never.
+const LATER: [&str; 9] = [
+    "QOSMaxSubmitJobPerUserLimit",
+    "AssocMaxSubmitJobLimit",
+    "MaxSubmitJob",
+    "submit limit",
+    "Slurm temporarily unable to accept job",
+    "Resource temporarily unavailable",
+    "Socket timed out",
+    "Unable to contact slurm controller",
+    "Transport endpoint is not connected",
+];
+
+/// The commands of Slurm on this machine.
+#[derive(Clone, Debug)]
+pub struct Slurm {
+    folder: PathBuf,
+}
+
+/// An array of tasks to submit.
+#[derive(Clone, Debug)]
+pub struct Submission<'a> {
+    pub name: &'a str,
+    pub script: &'a Path,
+    /// Options of `sbatch` from the suite.
+    pub options: &'a [String],
+    /// Such as `0-3,7`.
+    pub array: &'a str,
+    /// What is added to the index within the array.
+    pub offset: u32,
+    /// The folder for the tasks' output.
+    pub logs: &'a Path,
+}
+
+/// The answer to a submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The number of the job.
+    Accepted(u64),
+    /// Slurm takes no more for now, in its own words.
+    Later(String),
+}
+
+impl Slurm {
+    /// Finds the commands on the path.
+    pub fn find() -> Result<Self, EngineError> {
+        let path = std::env::var_os(variables::PATH).unwrap_or_default();
+        let folder = std::env::split_paths(&path).find(|folder| folder.join("sbatch").is_file());
+        folder.map(|folder| Self { folder }).ok_or(EngineError::NoSlurm)
+    }
+
+    fn command(&self, name: &str) -> Command {
+        Command::new(self.folder.join(name))
+    }
+
+    /// Runs one of the commands; it may also run after an interruption.
+    fn ask(&self, name: &'static str, arguments: &[String]) -> Result<Output, EngineError> {
+        closing_output(self.command(name).args(arguments), ANSWER).map_err(|error| {
+            failure(&error, |message| EngineError::Slurm { command: name, message })
+        })
+    }
+
+    /// Submits an array of tasks.
+    pub fn submit(&self, what: &Submission<'_>) -> Result<Answer, EngineError> {
+        let mut arguments = vec![
+            "--parsable".to_owned(),
+            format!("--job-name={}", what.name),
+            format!("--array={}", what.array),
+            format!("--output={}/%A_%a.txt", what.logs.display()),
+            format!("--export=ALL,{}={}", variables::OFFSET, what.offset),
+        ];
+        arguments.extend_from_slice(what.options);
+        arguments.push(what.script.display().to_string());
+        let output = self.ask("sbatch", &arguments)?;
+        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let number = said.split(';').next().and_then(|text| text.parse().ok());
+        match number.filter(|_| output.status.success()) {
+            Some(job) => Ok(Answer::Accepted(job)),
+            None => refused(&output),
+        }
+    }
+
+    /// Where the tasks of these jobs are; tasks that have ended are not listed.
+    pub fn queue(&self, jobs: &[u64]) -> Result<Vec<QueuedTask>, EngineError> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let jobs: Vec<String> = jobs.iter().map(u64::to_string).collect();
+        let arguments = ["--noheader", "--array", "--states=all", queue::FORMAT].map(str::to_owned);
+        let mut arguments = arguments.to_vec();
+        arguments.push(format!("--jobs={}", jobs.join(",")));
+        let output = self.ask("squeue", &arguments)?;
+        if !output.status.success() {
+            let message = last_words(&output);
+            // Slurm forgets jobs some minutes after they ended.
+            if message.contains("Invalid job id") {
+                return Ok(Vec::new());
+            }
+            return Err(EngineError::Slurm { command: "squeue", message });
+        }
+        Ok(queue::parse(&String::from_utf8_lossy(&output.stdout)))
+    }
+
+    pub fn cancel(&self, jobs: &[u64]) -> Result<(), EngineError> {
+        let jobs: Vec<String> = jobs.iter().map(u64::to_string).collect();
+        let output = self.ask("scancel", &jobs)?;
+        let message = last_words(&output);
+        if output.status.success() || message.contains("Invalid job id") {
+            return Ok(());
+        }
+        Err(EngineError::Slurm { command: "scancel", message })
+    }
+
+    /// Indices within an array are smaller than this.
+    pub fn largest_array(&self) -> u32 {
+        let asked = self.ask("scontrol", &["show", "config"].map(str::to_owned));
+        let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let text = text.unwrap_or_default();
+        let line = text.lines().find_map(|line| line.trim_start().strip_prefix("MaxArraySize"));
+        let value = line.and_then(|line| line.trim_start_matches([' ', '=']).trim().parse().ok());
+        value.filter(|&size| size > 0).unwrap_or(USUAL_ARRAY)
+    }
+}
+
+fn refused(output: &Output) -> Result<Answer, EngineError> {
+    let message = last_words(output);
+    if LATER.iter().any(|words| message.contains(words)) {
+        return Ok(Answer::Later(message));
+    }
+    Err(EngineError::Slurm { command: "sbatch", message })
+}
+
+/// What a command of Slurm said when it failed.
+fn last_words(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    match lines.as_slice() {
+        [] => format!("it said nothing and ended with {}", output.status),
+        lines => lines.join("; "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    fn failed(stderr: &str) -> Result<Answer, EngineError> {
+        let status = ExitStatus::from_raw(1 << 8);
+        refused(&Output { status, stdout: Vec::new(), stderr: stderr.into() })
+    }
+
+    #[test]
+    fn a_limit_on_submissions_means_later_and_everything_else_never() {
+        let limit = "sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission \
+                     failed: Job violates accounting/QOS policy (job submit limit, user's size and/or \
+                     time limits)\n";
+        assert!(matches!(failed(limit).unwrap(), Answer::Later(_)));
+        let partition = "sbatch: error: invalid partition specified: gpuu\n";
+        let error = failed(partition).unwrap_err();
+        let words = "`sbatch` failed: sbatch: error: invalid partition specified: gpuu";
+        assert_eq!(error.to_string(), words);
+    }
+}

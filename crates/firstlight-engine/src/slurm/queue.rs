@@ -1,0 +1,65 @@
+//! The queue, as `squeue` prints it.
+
+/// Job, index within the array, state, node, reason.
+pub(super) const FORMAT: &str = "--format=%F|%K|%T|%N|%r";
+
+/// A task that Slurm knows of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueuedTask {
+    pub job: u64,
+    pub index: u32,
+    pub state: TaskState,
+    pub node: String,
+    /// Why it waits, in Slurm's words.
+    pub reason: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskState {
+    /// It waits, or will be started again.
+    Queued,
+    /// It runs, starts or ends.
+    Running,
+    Ended,
+}
+
+pub(super) fn parse(text: &str) -> Vec<QueuedTask> {
+    text.lines().filter_map(line).collect()
+}
+
+fn line(text: &str) -> Option<QueuedTask> {
+    let mut fields = text.trim().split('|');
+    let job = fields.next()?.parse().ok()?;
+    let index = fields.next()?.parse().ok()?;
+    let state = state(fields.next()?);
+    let node = fields.next().unwrap_or_default().to_owned();
+    let reason = fields.next().unwrap_or_default().to_owned();
+    Some(QueuedTask { job, index, state, node, reason })
+}
+
+/// A state that a newer Slurm may have added counts as running: nothing is submitted twice.
+fn state(name: &str) -> TaskState {
+    match name {
+        "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "SPECIAL_EXIT"
+        | "RESV_DEL_HOLD" => TaskState::Queued,
+        "BOOT_FAIL" | "CANCELLED" | "COMPLETED" | "DEADLINE" | "FAILED" | "NODE_FAIL"
+        | "OUT_OF_MEMORY" | "PREEMPTED" | "REVOKED" | "TIMEOUT" => TaskState::Ended,
+        _ => TaskState::Running,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_is_read_line_by_line() {
+        let text = "12|0|RUNNING|node1|None\n12|1|PENDING||Resources\n12|3|NODE_FAIL|node2|None\n\
+                    12|4|SIGNALING|node2|None\nnonsense\n";
+        let found = parse(text);
+        let told: Vec<_> = found.iter().map(|one| (one.index, one.state)).collect();
+        use TaskState::{Ended, Queued, Running};
+        assert_eq!(told, [(0, Running), (1, Queued), (3, Ended), (4, Running)]);
+        assert_eq!((found[0].node.as_str(), found[1].reason.as_str()), ("node1", "Resources"));
+    }
+}

@@ -1,0 +1,13 @@
+//! A suite on a Slurm cluster: submitted as arrays of tasks, followed by what lies on the shared storage, and
+//! merged at the end.
+
+mod arguments;
+mod folder;
+mod follow;
+mod launch;
+mod look;
+
+pub(crate) use folder::LaunchFolder;
+pub(crate) use follow::{Followed, follow};
+pub(crate) use launch::launch;
+pub(crate) use look::status;
