@@ -9,6 +9,7 @@ use firstlight_schema::comparison::ComparisonDocument;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::finding::Finding;
 use firstlight_schema::health::{CheckName, HealthDocument};
+use firstlight_schema::launch::{LaunchDocument, StatusDocument};
 use firstlight_schema::message::{Message, Request};
 use firstlight_schema::reading::RawRecord;
 use firstlight_schema::run::RunDocument;
@@ -65,6 +66,8 @@ fn files() -> Vec<(String, String)> {
         ("schemas/run.json".to_owned(), schema::<RunDocument>()),
         ("schemas/comparison.json".to_owned(), schema::<ComparisonDocument>()),
         ("schemas/doctor.json".to_owned(), schema::<HealthDocument>()),
+        ("schemas/launch.json".to_owned(), schema::<LaunchDocument>()),
+        ("schemas/status.json".to_owned(), schema::<StatusDocument>()),
         ("schemas/raw-record.json".to_owned(), schema::<RawRecord>()),
         ("schemas/site.json".to_owned(), schema::<SiteDocument>()),
         ("schemas/snapshot.json".to_owned(), schema::<Manifest>()),

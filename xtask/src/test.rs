@@ -22,6 +22,7 @@ const ADAPTERS: [&str; 2] = ["tests/test_jax.py", "tests/test_numba.py"];
 
 pub fn test() -> Result {
     let mut stages = Stages::default();
+    slurm();
     // Packages come over the network while the compiler works.
     let environments = thread::spawn(environments);
     stages.take("formatting", || step("formatting", cargo().args(["fmt", "--all", "--check"])))?;
@@ -169,6 +170,15 @@ fn python_tests(pythons: &Pythons) -> Result<Counts> {
 
 /// The report is looked at in a real browser. Where there is none and none can be installed, those
 /// tests fail: they never count as passed without having run.
+/// Tests start a real Slurm on loopback. Where it cannot be installed they are named as skipped.
+fn slurm() {
+    println!("── Slurm");
+    if !(install("sbatch", "slurm-wlm") && install("munge", "munge")) {
+        println!("there is no Slurm: the tests of runs on a cluster are skipped");
+        println!("hint: install it, on Debian with `apt-get install slurm-wlm munge`");
+    }
+}
+
 fn browser() {
     println!("── a browser");
     if !install("chromium", "chromium") {

@@ -152,18 +152,31 @@ pub(crate) struct Unsealed {
     pub(crate) cut: bool,
     /// How many bytes of the raw readings the records take.
     pub(crate) bytes: u64,
-    /// How many of them the last record takes.
-    last_line: u64,
+    /// How many of them each record takes.
+    lines: Vec<u64>,
 }
 
 impl Unsealed {
-    /// Leaves out a last process that was killed together with firstlight: it is started again.
+    /// Leaves out the last processes that were killed together with firstlight: they are started again. A
+    /// scheduler that cancels a task signals all its processes, so a measured one may die first, and
+    /// another may have begun.
     pub(crate) fn without_interrupted(mut self) -> Self {
-        if self.records.last().is_some_and(|last| last.sample.outcome == Outcome::Interrupted) {
+        while self.records.last().is_some_and(|last| ended_with_the_run(&last.sample.outcome)) {
             self.records.pop();
-            self.bytes -= self.last_line;
+            self.bytes -= self.lines.pop().unwrap_or(0);
         }
         self
+    }
+}
+
+/// Whether whoever stopped the run stopped this process, not the process itself.
+fn ended_with_the_run(outcome: &Outcome) -> bool {
+    // SIGHUP, SIGINT, SIGKILL and SIGTERM.
+    const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
+    match outcome {
+        Outcome::Interrupted => true,
+        Outcome::Killed { signal } => FROM_OUTSIDE.contains(signal),
+        _ => false,
     }
 }
 
@@ -199,11 +212,11 @@ pub(crate) fn unsealed(folder: &Path) -> Result<Unsealed, Error> {
     let rest = lines.pop().unwrap_or_default();
     let cut = !rest.is_empty();
     let bytes = (raw.len() - rest.len()) as u64;
-    let last_line = lines.last().map_or(0, |line| line.len() as u64 + 1);
+    let lengths = lines.iter().map(|line| line.len() as u64 + 1).collect();
     let records = parse_records(&lines).map_err(|places| {
         let place = places.first().map(ToString::to_string).unwrap_or_default();
         Error::Usage(format!("`{}` cannot be rescued: {place}", folder.display()))
     })?;
     let after = stored.ok().and_then(|document| document.after);
-    Ok(Unsealed { origin, suite, after, records, cut, bytes, last_line })
+    Ok(Unsealed { origin, suite, after, records, cut, bytes, lines: lengths })
 }

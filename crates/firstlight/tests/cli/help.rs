@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::support::{Finished, Sandbox};
 
 /// Every command, with arguments that it must refuse.
-const REFUSALS: [(&str, &[&str]); 16] = [
+const REFUSALS: [(&str, &[&str]); 17] = [
     ("compare", &["compare", "before", "after"]),
     ("cold", &["cold", "--cache", "filthy", "--", "true"]),
     ("doctor", &["doctor", "now"]),
@@ -19,6 +19,7 @@ const REFUSALS: [(&str, &[&str]); 16] = [
     ("run", &["run", "empty"]),
     ("show", &["show", "notes.txt"]),
     ("snapshot", &["snapshot", "empty"]),
+    ("status", &["status", "empty"]),
     ("trace", &["trace", "notes.txt"]),
     ("verify", &["verify", "notes.txt"]),
     ("warm", &["warm", "step"]),

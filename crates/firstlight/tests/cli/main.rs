@@ -26,6 +26,7 @@ mod resealed;
 mod run;
 mod secrets;
 mod signals;
+mod slurm;
 mod snapshot;
 mod support;
 mod trace;

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use firstlight_schema::comparison::Verdict;
-use firstlight_schema::reading::{RawRecord, SampleRole};
+use firstlight_schema::reading::{Outcome, RawRecord, SampleRole};
 use firstlight_schema::run::RunDocument;
 use firstlight_schema::snapshot::Manifest;
 use firstlight_schema::suite::Regime;
@@ -342,6 +342,28 @@ fn a_run_that_is_killed_ten_times_has_the_plan_of_one_that_is_not() {
     let manifest = fs::read_to_string(killed.join("manifest.json")).unwrap();
     let manifest: Manifest = serde_json::from_str(&manifest).unwrap();
     assert_eq!(manifest.origin.segments.len(), 10);
+}
+
+#[test]
+fn the_last_processes_that_were_killed_with_the_run_are_started_again() {
+    let sandbox = Sandbox::new();
+    write_suite(&sandbox);
+    let first = firstlight(&sandbox, &["run", "suite", "--output", "run", "--for", "1ms"]);
+    assert!(first.stderr.contains("firstlight run --resume"), "{}", first.stderr);
+    let folder = sandbox.path().join("run");
+    let mut cut = records(&folder);
+    let taken = cut.len();
+    cut[taken - 2].sample.outcome = Outcome::Killed { signal: 15 };
+    cut[taken - 1].sample.outcome = Outcome::Interrupted;
+    let lines: String =
+        cut.iter().map(|record| serde_json::to_string(record).unwrap() + "\n").collect();
+    fs::write(folder.join("raw.jsonl"), lines).unwrap();
+    let second = firstlight(&sandbox, &["run", "--resume", "run"]);
+    assert_eq!(second.code, 0, "{}", second.stderr);
+    let again = records(&folder);
+    assert_eq!(again[..taken - 2], cut[..taken - 2]);
+    assert!(again.iter().all(|record| record.sample.outcome == Outcome::Completed));
+    assert_eq!(firstlight(&sandbox, &["verify", "run"]).code, 0);
 }
 
 #[test]

@@ -1,0 +1,268 @@
+//! A suite on a real Slurm with two nodes: nodes that die, tasks that are cancelled, disks that fill up.
+
+mod cluster;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use firstlight_schema::launch::{StatusDocument, TaskProgress};
+use firstlight_schema::reading::{RawRecord, SampleRole};
+use firstlight_schema::run::RunDocument;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Finished, Sandbox};
+use cluster::Cluster;
+
+/// Every process takes so long that a task can be hit in the middle.
+fn write_suite(sandbox: &Sandbox, seconds: &str, launch: &str) {
+    let arm =
+        |name: &str| format!("[[arm]]\nname = \"{name}\"\nprocess = [\"sleep\", \"{seconds}\"]\n");
+    let toml = format!(
+        "name = \"tiny\"\nenvironment = \"as-found\"\nregimes = [\"cold-clean\"]\n\
+         sampling = {{ processes = 16 }}\n[launch.slurm]\nnodes = 4\ntime = \"10m\"\n{launch}\
+         [[case]]\nname = \"sleep\"\n{}{}",
+        arm("one"),
+        arm("two")
+    );
+    sandbox.file("suite/suite.toml", &toml);
+}
+
+fn firstlight(sandbox: &Sandbox, cluster: &Cluster, arguments: &[&str]) -> Command {
+    let mut command = sandbox.firstlight();
+    cluster.configured(&mut command);
+    command.env("FIRSTLIGHT_LOCAL", sandbox.path().join("local")).args(arguments);
+    command
+}
+
+fn launched(sandbox: &Sandbox, cluster: &Cluster, log: &str) -> Child {
+    let arguments = ["run", "suite", "--on", "slurm", "--output", "shared/run"];
+    let log = fs::File::create(sandbox.path().join(log)).unwrap();
+    let mut command = firstlight(sandbox, cluster, &arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    command.spawn().unwrap()
+}
+
+fn status(sandbox: &Sandbox, cluster: &Cluster) -> StatusDocument {
+    let arguments = ["status", "shared/run", "--format", "json"];
+    let finished = Finished::new(firstlight(sandbox, cluster, &arguments));
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    serde_json::from_str(&finished.stdout).unwrap()
+}
+
+fn sandbox_on_a_cluster(test: &str) -> Option<(Sandbox, Cluster)> {
+    let sandbox = Sandbox::new();
+    for name in ["shared", "local", "slurm"] {
+        fs::create_dir(sandbox.path().join(name)).unwrap();
+    }
+    let (slurm, shared) = (sandbox.path().join("slurm"), sandbox.path().join("shared"));
+    let cluster = Cluster::start(test, &slurm, &shared)?;
+    Some((sandbox, cluster))
+}
+
+/// Whether something happens within two minutes: Slurm takes seconds for every step.
+fn patiently(mut condition: impl FnMut() -> bool) -> bool {
+    (0..1_200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        condition()
+    })
+}
+
+fn lines(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    whole.lines().map(str::to_owned).collect()
+}
+
+/// A folder that is full after so many bytes, and has room when it is dropped.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn new(path: PathBuf, size: &str) -> Self {
+        fs::create_dir_all(&path).unwrap();
+        let disk = Self(path);
+        disk.mount(&["-t", "tmpfs", "-o", &format!("size={size}"), "none"]);
+        disk
+    }
+
+    fn grow(&self) {
+        self.mount(&["-o", "remount,size=100m"]);
+    }
+
+    fn mount(&self, options: &[&str]) {
+        assert!(Command::new("mount").args(options).arg(&self.0).status().unwrap().success());
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").args(["--lazy"]).arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_run_over_two_nodes_survives_a_dead_node_a_cancelled_task_and_a_full_disk() {
+    let Some((sandbox, cluster)) = sandbox_on_a_cluster("slurm: a dead node") else { return };
+    write_suite(&sandbox, "0.3", "");
+    let run = sandbox.path().join("shared/run");
+    let mut child = launched(&sandbox, &cluster, "log.txt");
+    let log = || fs::read_to_string(sandbox.path().join("log.txt")).unwrap();
+    assert!(patiently(|| run.join("launch.json").exists()), "{}", log());
+    let disk = SmallDisk::new(run.join("shards/00003"), "48k");
+    let raw = |task: u32| run.join(format!("shards/{task:05}/raw.jsonl"));
+    let begun = |task: u32| lines(&run.join(format!("tasks/{task:05}.begun")));
+
+    // The power of the node of the first task fails in the middle.
+    assert!(patiently(|| lines(&raw(0)).len() >= 4 && lines(&raw(1)).len() >= 2), "{}", log());
+    let node = begun(0)[0].split(' ').next().unwrap().to_owned();
+    cluster.kill_node(&node);
+    let kept = lines(&raw(0));
+    cluster.node(&node);
+
+    // The next task is cancelled in the middle, and the one on the small disk runs out of room.
+    assert!(patiently(|| lines(&raw(2)).len() >= 3), "{}", log());
+    let job = begun(2)[0].split(' ').nth(1).unwrap().to_owned();
+    cluster.said("scancel", &[&format!("{job}_2")]);
+    let logs = || {
+        let texts = fs::read_dir(run.join("logs")).unwrap().flatten();
+        texts.map(|entry| fs::read_to_string(entry.path()).unwrap()).collect::<String>()
+    };
+    assert!(patiently(|| logs().contains("No space left on device")), "{}{}", log(), logs());
+    let on_small_disk = lines(&raw(3));
+    disk.grow();
+
+    assert!(patiently(|| child.try_wait().unwrap().is_some()), "{}", log());
+    let code = child.wait().unwrap().code();
+    assert_eq!(code, Some(0), "{}{}", log(), logs());
+    let found = status(&sandbox, &cluster);
+    assert!(found.tasks.iter().all(|task| task.state == TaskProgress::Complete), "{found:#?}");
+    assert!(begun(0).len() >= 2 && begun(2).len() >= 2 && begun(3).len() >= 2, "{}", log());
+    let nodes: BTreeSet<&String> = found.tasks.iter().flat_map(|task| &task.nodes).collect();
+    assert_eq!(nodes.len(), 2, "both nodes measured");
+
+    // Nothing is lost, nothing is measured twice, and the merged snapshot verifies.
+    let merged = lines(&run.join("merged/raw.jsonl"));
+    let of_merged: BTreeSet<&String> = merged.iter().collect();
+    assert!(kept.iter().all(|line| of_merged.contains(line)), "readings before the power failed");
+    assert!(on_small_disk.iter().all(|line| of_merged.contains(line)), "readings on the full disk");
+    assert_eq!(of_merged.len(), merged.len());
+    for task in 0..4 {
+        let measured: Vec<String> = lines(&raw(task))
+            .iter()
+            .map(|line| serde_json::from_str::<RawRecord>(line).unwrap())
+            .filter(|record| record.sample.role == SampleRole::Measured)
+            .map(|record| serde_json::to_string(&record.subject).unwrap())
+            .collect();
+        let unique: BTreeSet<&String> = measured.iter().collect();
+        assert_eq!(unique.len(), measured.len(), "a turn was measured twice in task {task}");
+        let told = (task, lines(&raw(task)), log());
+        assert_eq!(measured.len(), 12, "four rounds of two arms and the control: {told:#?}");
+    }
+    let text = fs::read_to_string(run.join("merged/result.json")).unwrap();
+    let document: RunDocument = serde_json::from_str(&text).unwrap();
+    assert!(document.complete && document.nodes.len() == 2);
+    let told = (&document.segments, log(), logs());
+    assert!(document.segments.len() >= 5, "four shards, three of which were continued: {told:#?}");
+    let verified = Finished::new(firstlight(&sandbox, &cluster, &["verify", "shared/run/merged"]));
+    assert_eq!(verified.code, 0, "{}", verified.stdout);
+    assert!(log().contains("s for Slurm in the median"), "{}", log());
+}
+
+#[test]
+fn a_run_can_be_left_followed_by_one_and_refuses_a_tampered_shard() {
+    let Some((sandbox, cluster)) = sandbox_on_a_cluster("slurm: detach and attach") else { return };
+    write_suite(&sandbox, "0.1", "");
+    let mut child = launched(&sandbox, &cluster, "log.txt");
+    let log = || fs::read_to_string(sandbox.path().join("log.txt")).unwrap();
+    assert!(patiently(|| log().contains("submitted job")), "{}", log());
+    assert!(log().matches("submitted job").count() <= 2, "{}", log());
+    let attach = ["run", "--attach", "shared/run"];
+    let second = Finished::new(firstlight(&sandbox, &cluster, &attach));
+    assert_eq!(second.code, 2);
+    let home = fs::canonicalize(sandbox.path()).unwrap().display().to_string();
+    insta::assert_snapshot!(second.stderr.replace(&home, "[sandbox]"), @r"
+    error: another firstlight follows `[sandbox]/shared/run`
+
+    hint: `firstlight status [sandbox]/shared/run` shows it without following
+    ");
+    assert!(patiently(|| log().matches("submitted job").count() == 2), "arrays of at most three");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(log().contains("detached; to follow again: firstlight run --attach"), "{}", log());
+    let complete = || {
+        let found = status(&sandbox, &cluster);
+        found.tasks.iter().all(|task| task.state == TaskProgress::Complete)
+    };
+    assert!(patiently(complete), "tasks go on by themselves: {:#?}", status(&sandbox, &cluster));
+
+    let raw = sandbox.path().join("shared/run/shards/00001/raw.jsonl");
+    let honest = fs::read_to_string(&raw).unwrap();
+    fs::write(&raw, honest.replacen("\"number\":1,", "\"number\":8,", 1)).unwrap();
+    let refused = Finished::new(firstlight(&sandbox, &cluster, &attach));
+    assert_eq!(refused.code, 6, "{}", refused.stderr);
+    assert!(refused.stderr.contains("shards/00001`: it changed after it was sealed: raw.jsonl"));
+    fs::write(&raw, honest).unwrap();
+    let merged = Finished::new(firstlight(&sandbox, &cluster, &attach));
+    assert_eq!(merged.code, 0, "{}", merged.stderr);
+    let again = Finished::new(firstlight(&sandbox, &cluster, &attach));
+    assert_eq!(again.code, 2, "{}", again.stderr);
+}
+
+#[test]
+fn what_a_cluster_refuses_is_said_in_its_own_words_before_anything_is_submitted() {
+    let Some((sandbox, cluster)) = sandbox_on_a_cluster("slurm: refusals") else { return };
+    let arguments = ["run", "suite", "--on", "slurm", "--output", "shared/run"];
+    let refused = |launch: &str| {
+        write_suite(&sandbox, "0.1", launch);
+        let finished = Finished::new(firstlight(&sandbox, &cluster, &arguments));
+        assert_eq!((finished.code, finished.stdout.as_str()), (2, ""), "{}", finished.stderr);
+        finished.stderr
+    };
+    let text = refused("partition = \"nowhere\"\n");
+    assert!(text.contains("invalid partition specified: nowhere"), "{text}");
+    let _ = fs::remove_dir_all(sandbox.path().join("shared/run"));
+    let text = refused("partition = \"island\"\n");
+    assert!(text.contains("does not see `"), "{text}");
+    assert!(!sandbox.path().join("shared/run").exists(), "nothing is left behind");
+    assert_eq!(cluster.said("squeue", &["--noheader"]), "");
+
+    // A cluster that takes one submission at a time is asked again.
+    let wrappers = sandbox.path().join("wrappers");
+    for name in ["srun", "squeue", "scontrol", "scancel"] {
+        sandbox.file(
+            &format!("wrappers/{name}"),
+            &format!("#!/bin/sh\nexec /usr/bin/{name} \"$@\"\n"),
+        );
+    }
+    sandbox.file(
+        "wrappers/sbatch",
+        "#!/bin/sh\nif ! [ -e \"$0.asked\" ]; then touch \"$0.asked\"; echo 'sbatch: error: \
+         QOSMaxSubmitJobPerUserLimit' >&2; exit 1; fi\nexec /usr/bin/sbatch \"$@\"\n",
+    );
+    let status = Command::new("chmod").args(["-R", "755"]).arg(&wrappers).status().unwrap();
+    assert!(status.success());
+    write_suite(&sandbox, "0", "");
+    let mut command = firstlight(&sandbox, &cluster, &arguments);
+    let path = std::env::var("PATH").unwrap();
+    command.env("PATH", format!("{}:{path}", wrappers.display()));
+    let finished = Finished::new(command);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert!(finished.stderr.contains("Slurm takes no more now: sbatch: error: QOSMax"));
+}
+
+#[test]
+fn a_machine_without_slurm_is_refused_with_a_hint() {
+    let sandbox = Sandbox::new();
+    write_suite(&sandbox, "0", "");
+    let mut command = sandbox.firstlight();
+    command.args(["run", "suite", "--on", "slurm", "--output", "run"]).env("PATH", sandbox.path());
+    let finished = Finished::new(command);
+    assert_eq!((finished.code, finished.stdout.as_str()), (2, ""));
+    assert!(!sandbox.path().join("run").exists());
+    insta::assert_snapshot!(finished.stderr, @r"
+    error: `sbatch` not found: Slurm is not installed on this machine
+
+    hint: run it on a login node of the cluster, or without `--on slurm`
+    ");
+}
