@@ -37,8 +37,8 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     let begin = Instant::now();
     let bytes = hash(Path::new(&shards))?;
     let floor = begin.elapsed().as_secs_f64();
-    let each = bytes as f64 / 1e6 / f64::from(SHARDS);
-    println!("   {SHARDS} shards of {each:.2} MB; reading and hashing them: {floor:.2} s");
+    let each = bytes / u64::from(SHARDS) / 1_000;
+    println!("   {SHARDS} shards of {each} kB; reading and hashing them: {floor:.2} s");
     let names: Vec<String> = (0..SHARDS).map(|number| format!("{shards}/{number:05}")).collect();
     let merged = within("merged");
     let begin = Instant::now();

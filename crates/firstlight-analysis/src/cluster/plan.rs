@@ -55,9 +55,8 @@ fn ranges(tasks: &[u32], offset: u32) -> String {
             None => parts.push((index, index)),
         }
     }
-    let text = |(first, last): (u32, u32)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let text = |(first, last): (u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
     };
     parts.into_iter().map(text).collect::<Vec<_>>().join(",")
 }

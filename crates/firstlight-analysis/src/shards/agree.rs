@@ -113,7 +113,7 @@ fn hardware(a: &Origin, b: &Origin, same: &[HardwareKey]) -> Option<Mismatch> {
 
 /// Two shards that share a process: its start on the clock of one boot of a node is unique.
 pub fn repeated(shards: &[(&Manifest, &[RawRecord])]) -> Option<(usize, usize)> {
-    let mut seen: BTreeMap<(Option<&str>, Option<&str>, u64, u64), usize> = BTreeMap::new();
+    let mut seen = BTreeMap::new();
     for (place, (manifest, records)) in shards.iter().enumerate() {
         for sample in records.iter().map(|record| &record.sample) {
             let origin = &manifest.origin;

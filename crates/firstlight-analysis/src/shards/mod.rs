@@ -147,19 +147,18 @@ fn nodes(origin: &Origin, shards: &[Manifest]) -> Vec<NodeRecord> {
             let (name, boot) = (of.node_of(start), of.boot_of(start));
             let key = (name, boot.filter(|_| name.is_none()));
             let is_known = name.is_some() || boot.is_some();
-            let index = match known.get(&key).filter(|_| is_known) {
-                Some(&index) => index,
-                None => {
-                    let number = nodes.len() + 1;
-                    known.insert(key, nodes.len());
-                    nodes.push(NodeRecord {
-                        name: name.map_or_else(|| format!("node-{number}"), str::to_owned),
-                        machine: machine.clone(),
-                        before: before.clone(),
-                        parts: Vec::new(),
-                    });
-                    nodes.len() - 1
-                }
+            let index = if let Some(&index) = known.get(&key).filter(|_| is_known) {
+                index
+            } else {
+                let number = nodes.len() + 1;
+                known.insert(key, nodes.len());
+                nodes.push(NodeRecord {
+                    name: name.map_or_else(|| format!("node-{number}"), str::to_owned),
+                    machine: machine.clone(),
+                    before: before.clone(),
+                    parts: Vec::new(),
+                });
+                nodes.len() - 1
             };
             let first = first + start - 1;
             nodes[index].parts.push(NodePart { shard: entry.id.clone(), first, processes });

@@ -184,8 +184,8 @@ fn state(node: &NodeRecord, nodes: &[NodeRecord]) -> String {
         .filter(differs)
         .map(|check| format!("{} {}", check.name.name(), check.value))
         .collect();
-    match told.is_empty() {
-        true => "before its first process its state was like theirs".to_owned(),
-        false => format!("its state before its first process: {}", told.join("; ")),
+    if told.is_empty() {
+        return "before its first process its state was like theirs".to_owned();
     }
+    format!("its state before its first process: {}", told.join("; "))
 }

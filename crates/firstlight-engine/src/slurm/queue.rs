@@ -50,6 +50,7 @@ fn state(name: &str) -> TaskState {
 
 #[cfg(test)]
 mod tests {
+    use super::TaskState::{Ended, Queued, Running};
     use super::*;
 
     #[test]
@@ -58,7 +59,6 @@ mod tests {
                     12|4|SIGNALING|node2|None\nnonsense\n";
         let found = parse(text);
         let told: Vec<_> = found.iter().map(|one| (one.index, one.state)).collect();
-        use TaskState::{Ended, Queued, Running};
         assert_eq!(told, [(0, Running), (1, Queued), (3, Ended), (4, Running)]);
         assert_eq!((found[0].node.as_str(), found[1].reason.as_str()), ("node1", "Resources"));
     }

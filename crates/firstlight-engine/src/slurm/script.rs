@@ -22,8 +22,9 @@ impl Script<'_> {
     pub fn text(&self) -> String {
         let folder = quoted(self.folder);
         let sentinel = quoted(self.sentinel);
-        let words = |words: &[String]| -> String {
-            words.iter().map(|word| format!(" {}", quoted(word))).collect()
+        let words = |words: &[String]| {
+            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            words.join(" ")
         };
         let (arguments, resumed) = (words(self.arguments), words(self.resumed));
         let (offset, local, cache) = (variables::OFFSET, variables::LOCAL, variables::CACHE);
@@ -50,11 +51,11 @@ export {cache}="${{{local}:-${{TMPDIR:-/tmp}}}}/firstlight-$(id -u)"
 mkdir -p -m 700 "${cache}"
 shard="shards/$name"
 if [ -e "$shard/origin.json" ] || [ -e "$shard/manifest.json" ]; then
-    exec ./firstlight run --resume "$shard" --new-segment --node "$node"{resumed} > /dev/null
+    exec ./firstlight run --resume "$shard" --new-segment --node "$node" {resumed} > /dev/null
 fi
 # Nothing was measured if even the beginning was not written.
 rm -rf "$shard"
-exec ./firstlight run suite --seed $(( {seed} + index )) --node "$node" --output "$shard"{arguments} > /dev/null
+exec ./firstlight run suite --seed $(( {seed} + index )) --node "$node" --output "$shard" {arguments} > /dev/null
 "#
         )
     }

@@ -83,7 +83,7 @@ pub fn check_shards(files: &Files, manifest: &Manifest, shards: &[Manifest]) -> 
             let expected = vouched.map_or_else(String::new, |file| file.sha256.clone());
             places.push(Place::file(RAW, digest, expected).at(at("")));
         }
-        let lines = slice.iter().filter(|&&byte| byte == b'\n').count();
+        let lines = memchr::memchr_iter(b'\n', slice).count();
         let counted = manifest.origin.shards.get(line).map_or(0, |entry| entry.processes);
         if u32::try_from(lines) != Ok(counted) {
             let at = format!("/origin/shards/{line}/processes");

@@ -1,5 +1,6 @@
 //! Follows a run on a cluster: submits what is missing, shows how far it is, merges at the end.
 
+use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 use std::thread;
@@ -167,7 +168,7 @@ impl Follower<'_> {
         reasons.sort_unstable();
         reasons.dedup();
         if !reasons.is_empty() {
-            text.push_str(&format!("; waiting for {}", reasons.join(", ")));
+            let _ = write!(text, "; waiting for {}", reasons.join(", "));
         }
         if text == self.told {
             return;

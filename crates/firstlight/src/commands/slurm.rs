@@ -70,22 +70,20 @@ pub(crate) fn status(settings: &StatusSettings, printer: &mut Printer) -> Result
 
 /// A line for each task.
 fn table(found: &StatusDocument, folder: &LaunchFolder) -> String {
-    let mut text =
-        format!("{}: {} tasks of {} rounds\n\n", found.suite, found.tasks.len(), found.rounds);
+    let (tasks, rounds) = (found.tasks.len(), found.rounds);
+    let mut lines = vec![format!("{}: {tasks} tasks of {rounds} rounds\n", found.suite)];
     for task in &found.tasks {
         let nodes = if task.nodes.is_empty() { "-".to_owned() } else { task.nodes.join(", ") };
         let reason = task.reason.as_ref().map_or_else(String::new, |why| format!("  {why}"));
         let processes = format!("{} of {}", task.processes, folder.launch.processes);
-        let state = task.state.name();
-        text.push_str(&format!(
-            "{:>5}  {state:8}  {processes:>11} processes  {nodes}{reason}\n",
-            task.task
-        ));
+        let (task, state) = (task.task, task.state.name());
+        lines.push(format!("{task:>5}  {state:8}  {processes:>11} processes  {nodes}{reason}"));
     }
     let folder = folder.path().display();
-    text.push_str(&match found.merged {
-        true => format!("\nmerged: firstlight show {folder}/merged\n"),
-        false => format!("\nto follow it: firstlight run --attach {folder}\n"),
+    lines.push(if found.merged {
+        format!("\nmerged: firstlight show {folder}/merged\n")
+    } else {
+        format!("\nto follow it: firstlight run --attach {folder}\n")
     });
-    text
+    lines.join("\n")
 }

@@ -55,16 +55,12 @@ impl Cluster {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let host = host.split('.').next().unwrap();
         let at = self.folder.display();
-        let nodes: String = ["a", "b", "c"]
-            .iter()
-            .enumerate()
-            .map(|(index, name)| {
-                let port = port(index + 1);
-                format!(
-                    "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1\n"
-                )
-            })
-            .collect();
+        let node = |(index, name): (usize, &str)| {
+            let port = port(index + 1);
+            format!("NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1")
+        };
+        let nodes: Vec<String> = ["a", "b", "c"].into_iter().enumerate().map(node).collect();
+        let nodes = nodes.join("\n");
         let conf = format!(
             "ClusterName=test\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={}\n\
              SlurmUser=root\nSlurmdUser=root\nAuthType=auth/munge\n\
@@ -77,7 +73,7 @@ impl Cluster {
              SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nMpiDefault=none\n\
              ReturnToService=2\nSlurmdParameters=config_overrides\nKillWait=5\nMinJobAge=30\n\
              SlurmdTimeout=10\nMaxArraySize=3\n\
-             SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0\n{nodes}\
+             SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0\n{nodes}\n\
              PartitionName=main Nodes=a,b Default=YES State=UP\nPartitionName=island Nodes=c State=UP\n",
             port(0)
         );
