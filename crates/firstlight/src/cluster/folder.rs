@@ -1,5 +1,7 @@
 //! The folder of a run on a cluster, on storage that all nodes share.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -17,6 +19,8 @@ const FOLLOWER: &str = "follow.lock";
 
 pub(crate) struct LaunchFolder {
     path: PathBuf,
+    /// Shards that were seen complete, with their processes: nothing is added to them.
+    complete: RefCell<BTreeMap<u32, u32>>,
     pub(crate) launch: LaunchDocument,
 }
 
@@ -30,7 +34,7 @@ pub(super) struct Start {
 impl LaunchFolder {
     /// Below this, everything else is there already.
     pub(super) fn new(path: PathBuf, launch: LaunchDocument) -> Self {
-        Self { path, launch }
+        Self { path, complete: RefCell::default(), launch }
     }
 
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
@@ -41,7 +45,7 @@ impl LaunchFolder {
         let launch = serde_json::from_str(&text).map_err(|error| not(error.to_string()))?;
         // A task writes where the folder is, wherever the user stands.
         let path = fs::canonicalize(path).map_err(|error| Error::io("find", path, &error))?;
-        Ok(Self { path, launch })
+        Ok(Self::new(path, launch))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -85,11 +89,18 @@ impl LaunchFolder {
 
     /// How many processes a shard has on disk, and whether it is sealed and complete.
     pub(super) fn processes(&self, task: u32) -> (u32, bool) {
+        if let Some(&known) = self.complete.borrow().get(&task) {
+            return (known, true);
+        }
         let shard = self.shard(task);
         let Ok(file) = File::open(shard.join(RAW)) else { return (0, false) };
         let lines = BufReader::new(file).split(b'\n').count();
+        let lines = u32::try_from(lines).unwrap_or(u32::MAX);
         let complete = is_sealed(&shard) && is_complete(&shard);
-        (u32::try_from(lines).unwrap_or(u32::MAX), complete)
+        if complete {
+            self.complete.borrow_mut().insert(task, lines);
+        }
+        (lines, complete)
     }
 
     /// When and where a task was started.

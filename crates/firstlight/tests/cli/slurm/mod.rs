@@ -4,6 +4,7 @@ mod cluster;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -113,8 +114,14 @@ fn a_run_over_two_nodes_survives_a_dead_node_a_cancelled_task_and_a_full_disk() 
     let raw = |task: u32| run.join(format!("shards/{task:05}/raw.jsonl"));
     let begun = |task: u32| lines(&run.join(format!("tasks/{task:05}.begun")));
 
+    // Slurm warns a task that its time is up, as `--signal=B:TERM@…` does: it seals what it has.
+    assert!(patiently(|| lines(&raw(0)).len() >= 4 && lines(&raw(1)).len() >= 4), "{}", log());
+    let job = |task: u32| begun(task)[0].split(' ').nth(1).unwrap().to_owned();
+    cluster.said("scancel", &["--signal=TERM", "--batch", &format!("{}_1", job(1))]);
+    let expired = run.join("shards/00001/manifest.json");
+    assert!(patiently(|| expired.exists()), "{}", log());
+
     // The power of the node of the first task fails in the middle.
-    assert!(patiently(|| lines(&raw(0)).len() >= 4 && lines(&raw(1)).len() >= 2), "{}", log());
     let node = begun(0)[0].split(' ').next().unwrap().to_owned();
     cluster.kill_node(&node);
     let kept = lines(&raw(0));
@@ -122,8 +129,7 @@ fn a_run_over_two_nodes_survives_a_dead_node_a_cancelled_task_and_a_full_disk() 
 
     // The next task is cancelled in the middle, and the one on the small disk runs out of room.
     assert!(patiently(|| lines(&raw(2)).len() >= 3), "{}", log());
-    let job = begun(2)[0].split(' ').nth(1).unwrap().to_owned();
-    cluster.said("scancel", &[&format!("{job}_2")]);
+    cluster.said("scancel", &[&format!("{}_2", job(2))]);
     let logs = || {
         let texts = fs::read_dir(run.join("logs")).unwrap().flatten();
         texts.map(|entry| fs::read_to_string(entry.path()).unwrap()).collect::<String>()
@@ -137,7 +143,7 @@ fn a_run_over_two_nodes_survives_a_dead_node_a_cancelled_task_and_a_full_disk() 
     assert_eq!(code, Some(0), "{}{}", log(), logs());
     let found = status(&sandbox, &cluster);
     assert!(found.tasks.iter().all(|task| task.state == TaskProgress::Complete), "{found:#?}");
-    assert!(begun(0).len() >= 2 && begun(2).len() >= 2 && begun(3).len() >= 2, "{}", log());
+    assert!((0..4).all(|task| begun(task).len() >= 2), "each was started again: {}", log());
     let nodes: BTreeSet<&String> = found.tasks.iter().flat_map(|task| &task.nodes).collect();
     assert_eq!(nodes.len(), 2, "both nodes measured");
 
@@ -207,6 +213,32 @@ fn a_run_can_be_left_followed_by_one_and_refuses_a_tampered_shard() {
     assert_eq!(merged.code, 0, "{}", merged.stderr);
     let again = Finished::new(firstlight(&sandbox, &cluster, &attach));
     assert_eq!(again.code, 2, "{}", again.stderr);
+}
+
+#[test]
+fn ctrl_c_at_a_terminal_asks_and_cancels() {
+    let Some((sandbox, cluster)) = sandbox_on_a_cluster("slurm: cancel") else { return };
+    write_suite(&sandbox, "2", "");
+    // `script` gives the program a terminal.
+    let binary = env!("CARGO_BIN_EXE_firstlight");
+    let line = format!("{binary} run suite --on slurm --output shared/run");
+    let command = firstlight(&sandbox, &cluster, &[]);
+    let mut terminal = Command::new("script");
+    for (name, value) in command.get_envs() {
+        value.map(|value| terminal.env(name, value));
+    }
+    terminal.current_dir(sandbox.path()).args(["-qefc", &line, "typescript"]);
+    let mut child = terminal.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let said = || fs::read_to_string(sandbox.path().join("typescript")).unwrap_or_default();
+    let mut keyboard = child.stdin.take().unwrap();
+    assert!(patiently(|| said().matches("submitted job").count() == 2), "{}", said());
+    keyboard.write_all(b"\x03").unwrap();
+    assert!(patiently(|| said().contains("detach and let the tasks go on")), "{}", said());
+    keyboard.write_all(b"c\r").unwrap();
+    assert!(patiently(|| child.try_wait().unwrap().is_some()), "{}", said());
+    assert!(said().contains("cancelled; to continue later"), "{}", said());
+    let live = ["--noheader", "--states=PENDING,RUNNING"];
+    assert!(patiently(|| cluster.said("squeue", &live).is_empty()), "no task is left");
 }
 
 #[test]
