@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(
             verdict(&merged),
             "numpy is 1.050× slower than jax (1.030–1.070×); the ratio varies by 1.2 % between 8 \
-             nodes and by 0.80 % within a node"
+             nodes and by 0.8 % within a node"
         );
     }
 }
