@@ -14,7 +14,7 @@ const SHARDS: u32 = 1_000;
 const WITHIN: f64 = 20.0;
 
 const SUITE: &str = "name = \"shards\"\nenvironment = \"as-found\"\nregimes = [\"warm\"]\n\
-    warm = { iterations = 2100, processes = 4, most-processes = 4, within = \"60s\" }\n\
+    warm = { iterations = 1000, processes = 4, most-processes = 4, within = \"60s\" }\n\
     [[case]]\nname = \"sum\"\nparameters = { count = 1000 }\n";
 
 pub(super) fn bench(workshop: &Workshop) -> Result {

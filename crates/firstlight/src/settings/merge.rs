@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use firstlight_engine::store::runs_folder;
 use firstlight_report::terminal::Report;
 
-use super::run::{report, without_folders};
+use super::run::{report, written_down};
 use crate::args::{Format, MergeArgs};
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct MergeSettings {
 impl MergeSettings {
     pub(crate) fn resolve(args: MergeArgs, format: Format, typed: &[String]) -> Self {
         // The shards are named by their identifiers; a thousand paths say nothing more.
-        let program = without_folders(typed).into_iter().take(2).collect();
+        let program = written_down(typed, false).into_iter().take(2).collect();
         Self {
             report: report(&args.length),
             shards: args.shards,
