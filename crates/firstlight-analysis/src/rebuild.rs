@@ -2,6 +2,9 @@
 //! published is what follows from the raw readings, and nothing else.
 
 use std::collections::BTreeSet;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::thread::{self, ScopedJoinHandle};
 
 use firstlight_schema::cache::{CachePolicy, Layer, Policy};
 use firstlight_schema::comparison::PlantedResult;
@@ -219,7 +222,7 @@ fn arm_result(
             mine.into_iter().partition(|record| record.sample.role == SampleRole::Control);
         let unhooked: Vec<(u32, RawSample)> =
             unhooked.into_iter().map(|record| (round(&record), record.sample)).collect();
-        let samples = mine.into_iter().map(|record| sample(record, regime, suite)).collect();
+        let samples = samples(mine, regime, suite);
         let seed = suite.sampling.seed;
         let mut result = regime_result(regime, policy, samples, work, &options(suite), seed);
         result.hooks = (!unhooked.is_empty()).then(|| price(&result.samples, unhooked));
@@ -253,6 +256,29 @@ fn recorded(records: &[RawRecord], declared: CachePolicy) -> CachePolicy {
         policy => policy,
     };
     CachePolicy { compilers, ..declared }
+}
+
+/// The samples of a regime. Merged results have thousands, and each is examined without regard to the
+/// others, so all cores share them.
+fn samples(records: Vec<RawRecord>, regime: Regime, suite: &SuiteFile) -> Vec<Sample> {
+    const FEW: usize = 200;
+    let examined = |records: Vec<RawRecord>| -> Vec<Sample> {
+        records.into_iter().map(|record| sample(record, regime, suite)).collect()
+    };
+    if records.len() < FEW {
+        return examined(records);
+    }
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = records.len().div_ceil(cores);
+    let mut left = records.into_iter();
+    let shares: Vec<Vec<RawRecord>> =
+        (0..cores).map(|_| left.by_ref().take(share).collect()).collect();
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            shares.into_iter().map(|share| scope.spawn(|| examined(share))).collect();
+        let joined = threads.into_iter().map(ScopedJoinHandle::join);
+        joined.flat_map(|found| found.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
 }
 
 fn round(record: &RawRecord) -> u32 {

@@ -60,3 +60,14 @@ fn what_differs_between_nodes_is_a_component_of_its_own() {
     let near = merged(&scenario(), Nodes { level: 0.0, ratio: 0.0, ..apart }, 8);
     assert!(interval(&document) > 2.0 * interval(&near), "nodes that differ widen the interval");
 }
+
+#[test]
+fn samples_that_all_cores_share_stay_in_order() {
+    let document = merged(&scenario(), Nodes { count: 80, rounds: 3, ..QUIET }, 1);
+    for arm in &document.cases[0].arms {
+        let samples = &arm.regimes[0].samples;
+        assert_eq!(samples.len(), 240);
+        let rounds: Vec<u32> = samples.iter().filter_map(|sample| sample.round).collect();
+        assert_eq!(rounds, (1..=240).collect::<Vec<u32>>());
+    }
+}
