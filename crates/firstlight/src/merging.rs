@@ -17,7 +17,7 @@ use firstlight_schema::validation::RuleOutcome;
 
 use crate::error::Error;
 use crate::harness::build;
-use crate::sealing::finish;
+use crate::sealing::finish_merged;
 use crate::verification::{on_all_cores, parse_records};
 
 /// A snapshot that was checked, and what is taken from it.
@@ -53,7 +53,7 @@ pub(crate) fn merge(paths: &[PathBuf], target: &Path, argv: Vec<String>) -> Resu
     let document = document(&origin, &manifests, &suite, records);
     write_document(assembly.path(), &document)?;
     write_origin(assembly.path(), &origin)?;
-    let checked = finish(assembly.path(), None)?;
+    let checked = finish_merged(assembly.path(), &document)?;
     Ok(Merged { folder: assembly.finish()?, document, passed: checked.passed })
 }
 

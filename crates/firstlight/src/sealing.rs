@@ -8,12 +8,13 @@ use std::time::Duration;
 use firstlight_engine::helper::closing_output;
 use firstlight_engine::snapshot::{Files, read_manifest, seal, write_validation};
 use firstlight_schema::machine_state::MachineState;
+use firstlight_schema::run::RunDocument;
 use firstlight_schema::snapshot::{MANIFEST, Privacy};
 use firstlight_schema::validation::ValidationDocument;
 
 use crate::error::Error;
 use crate::harness::build;
-use crate::verification::{validate, written};
+use crate::verification::{validate, validate_known, written};
 
 /// Checking takes seconds; a check that takes this long is done by the process itself.
 const LIMIT: Duration = Duration::from_mins(30);
@@ -31,6 +32,18 @@ pub(crate) fn finish(
     };
     write_validation(folder, &written(&document))?;
     Ok(document)
+}
+
+/// The same for a merged result, which was computed a moment ago: thousands of shards are not computed
+/// twice. Whoever verifies it later recomputes it.
+pub(crate) fn finish_merged(
+    folder: &Path,
+    document: &RunDocument,
+) -> Result<ValidationDocument, Error> {
+    seal(folder, None, build())?;
+    let checked = validate_known(&Files::read(folder)?, folder, None, Some(document))?;
+    write_validation(folder, &written(&checked))?;
+    Ok(checked)
 }
 
 /// What `firstlight verify` says in a process of its own. Checking needs the raw readings, the result and

@@ -18,7 +18,7 @@ use firstlight_engine::snapshot::{
     Files, check_inventory, check_signature, check_suite, check_version, is_newer, raw_lines,
     read_manifest, read_shards, read_suite,
 };
-use firstlight_schema::run;
+use firstlight_schema::run::{self, RunDocument};
 use firstlight_schema::snapshot::{self, MANIFEST, RESULT, TRACE, VALIDATION};
 use firstlight_schema::suite_trace;
 use firstlight_schema::validation::{
@@ -41,6 +41,16 @@ pub(crate) fn validate(
     files: &Files,
     path: &Path,
     key: Option<&str>,
+) -> Result<ValidationDocument, Error> {
+    validate_known(files, path, key, None)
+}
+
+/// The same for a result that was computed a moment ago from the same readings.
+pub(crate) fn validate_known(
+    files: &Files,
+    path: &Path,
+    key: Option<&str>,
+    known: Option<&RunDocument>,
 ) -> Result<ValidationDocument, Error> {
     let manifest = read_manifest(files, path)?;
     let suite = read_suite(files, path, &manifest)?;
@@ -77,7 +87,7 @@ pub(crate) fn validate(
             }
             let raw = if newer { Vec::new() } else { shapes::raw(files, path, &records)? };
             let whole = Whole { manifest: &manifest, shards: &shards, suite: &suite };
-            rules.extend(recompute::check(files, whole, records, raw));
+            rules.extend(recompute::check(files, whole, records, raw, known));
         }
     }
     rules.push(stored(files, &manifest, &rules));
