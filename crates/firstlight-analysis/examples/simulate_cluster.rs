@@ -94,8 +94,8 @@ fn simulate(nodes: u32, seed: u64) -> Outcome {
     let mut gatherer = Gatherer::new(planned.tasks);
     let (mut now, mut lost, mut submissions, mut repeated) = (0.0, 0.0, 0, 0);
     loop {
-        let seen: Vec<Seen> = tasks.iter().map(|task| look(task, rounds)).collect();
-        match gatherer.step(&seen) {
+        let looks: Vec<Seen> = tasks.iter().map(|task| look(task, rounds)).collect();
+        match gatherer.step(&looks) {
             Step::Wait => {}
             Step::Merge => break,
             Step::GiveUp(_) => unreachable!("every task makes progress in the end"),

@@ -237,8 +237,8 @@ fn ctrl_c_at_a_terminal_asks_and_cancels() {
     keyboard.write_all(b"c\r").unwrap();
     assert!(patiently(|| child.try_wait().unwrap().is_some()), "{}", said());
     assert!(said().contains("cancelled; to continue later"), "{}", said());
-    let live = ["--noheader", "--states=PENDING,RUNNING"];
-    assert!(patiently(|| cluster.said("squeue", &live).is_empty()), "no task is left");
+    let unended = ["--noheader", "--states=PENDING,RUNNING"];
+    assert!(patiently(|| cluster.said("squeue", &unended).is_empty()), "no task is left");
 }
 
 #[test]
