@@ -1,5 +1,6 @@
 //! Merged results: nodes as a level of the statistics, and nodes that disagree.
 
+#[expect(dead_code, reason = "the tally belongs to the coverage table")]
 mod fake_runner;
 mod noise;
 #[path = "fake_runner/scenarios.rs"]

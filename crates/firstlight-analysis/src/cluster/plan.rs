@@ -74,7 +74,9 @@ mod tests {
         for processes in 1..60 {
             for nodes in 1..20 {
                 let found = plan(processes, nodes);
-                assert!(found.tasks * found.processes >= processes && found.processes % 2 == 0);
+                assert!(
+                    found.tasks * found.processes >= processes && found.processes.is_multiple_of(2)
+                );
                 assert!(found.tasks <= nodes);
             }
         }
