@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::snapshot::{
-    CITATION, FileEntry, MANIFEST, Manifest, ORIGIN, Origin, Privacy, RAW, Recomputed, SCHEMAS, SUITE,
-    Sealed, VALIDATION, ZENODO, is_inventoried,
+    CITATION, FileEntry, MANIFEST, Manifest, ORIGIN, Origin, Privacy, RAW, Recomputed, SCHEMAS,
+    SUITE, Sealed, VALIDATION, ZENODO, is_inventoried,
 };
 use firstlight_schema::validation;
 use firstlight_schema::version::Build;
