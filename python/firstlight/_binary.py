@@ -64,10 +64,11 @@ def run(
         process.communicate()
         raise
     if process.returncode not in codes:
-        told = errors.strip()
-        if told.startswith("error: "):
-            raise BinaryError("firstlight %s: %s" % (arguments[0], told[len("error: ") :]))
+        message = errors.strip()
+        if message.startswith("error: "):
+            raise BinaryError("firstlight %s: %s" % (arguments[0], message[len("error: ") :]))
         raise BinaryError(
-            "`firstlight %s` exited with code %d\n\n%s" % (arguments[0], process.returncode, told)
+            "`firstlight %s` exited with code %d\n\n%s"
+            % (arguments[0], process.returncode, message)
         )
     return subprocess.CompletedProcess(command, process.returncode, output, errors)

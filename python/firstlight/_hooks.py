@@ -59,8 +59,8 @@ def install(entered: int, load: "Callable[[str], Any] | None" = None) -> None:
     opening += channel.ending("probe", "hooks", at=now)
     channel.write(opening + channel.beginning(exit_.base, None if watched else "runner", now))
     if sys.dont_write_bytecode:
-        told = os.environ.get("PYTHONDONTWRITEBYTECODE")
-        why = "PYTHONDONTWRITEBYTECODE is set" if told else "python runs with -B"
+        variable = os.environ.get("PYTHONDONTWRITEBYTECODE")
+        why = "PYTHONDONTWRITEBYTECODE is set" if variable else "python runs with -B"
         channel.event("no-bytecode", why=why)
 
 

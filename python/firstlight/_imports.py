@@ -178,11 +178,11 @@ class _Watch:
         segments, self._segments = self._segments, []
         cumulative, self._cumulative = self._cumulative, {}
         sources, sources_ns = self._sources_before
-        told = imports(
+        lines = imports(
             self.channel.thread(),
             segments,
             cumulative,
             self.sources - sources,
             self.sources_ns - sources_ns,
         )
-        self.channel.write(told + self.channel.ending("import", package, at=now))
+        self.channel.write(lines + self.channel.ending("import", package, at=now))

@@ -1,7 +1,7 @@
 """Ledgers and windows as HTML for a notebook: tables and one inline picture, no script.
 
 A notebook has a light or a dark page and does not say which. Text therefore has the page's own
-colour, and every other colour can be told from white and from near-black.
+colour, and every other colour differs from white and from near-black.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def _bar(rows: Sequence[dict[str, Any]]) -> str:
                 % (place, wide, _colour(row["name"]), escape(row["name"]), duration(row["mean-ns"]))
             )
         place += wide
-    told = ", ".join("%s %s" % (row["name"], duration(row["mean-ns"])) for row in rows)
-    return _svg(told, 20, "".join(drawn))
+    label = ", ".join("%s %s" % (row["name"], duration(row["mean-ns"])) for row in rows)
+    return _svg(label, 20, "".join(drawn))
 
 
 def _svg(label: str, height: int, content: str) -> str:
@@ -246,8 +246,8 @@ def _curve(calls: Sequence[int]) -> str:
         '<polyline points="%s" fill="none" stroke="%s" stroke-width="2" '
         'vector-effect="non-scaling-stroke"/>' % (points, COLOURS["window"])
     )
-    told = "time per call from the first to the last, from zero to %s" % duration(top)
-    return _svg(told, 60, "<title>%s</title>%s" % (escape(told), line))
+    label = "time per call from the first to the last, from zero to %s" % duration(top)
+    return _svg(label, 60, "<title>%s</title>%s" % (escape(label), line))
 
 
 def warm_text(measured: Measurement) -> str:

@@ -43,7 +43,7 @@ def run(session: Session, item: pytest.Function, mark: pytest.Mark) -> None:
             if option in mark.kwargs:
                 arguments += ["--%s" % option, str(mark.kwargs[option])]
         try:
-            told = _binary.run(
+            finished = _binary.run(
                 [*arguments, "--", sys.executable, script],
                 TELLING,
                 str(item.config.invocation_params.dir),
@@ -52,7 +52,7 @@ def run(session: Session, item: pytest.Function, mark: pytest.Mark) -> None:
             pytest.fail(str(error), pytrace=False)
         with open(exported, encoding="utf-8") as file:
             document = json.load(file)
-    item.add_report_section("call", "firstlight cold", told.stdout)
+    item.add_report_section("call", "firstlight cold", finished.stdout)
     regimes = document["cases"][0]["arms"][0]["regimes"]
     for regime in regimes:
         record = _record(item, regime, started)

@@ -174,8 +174,8 @@ def _store(session: Session) -> None:
         session.stored = session.save
         if session.against is not None:
             arguments = ["compare", session.against, target, "--margin", session.margin]
-            told = _binary.run([*arguments, "--format", "json"])
-            session.comparison = Comparison(json.loads(told.stdout))
+            finished = _binary.run([*arguments, "--format", "json"])
+            session.comparison = Comparison(json.loads(finished.stdout))
 
 
 def summary(session: Session, width: int) -> list[str]:

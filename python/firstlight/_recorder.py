@@ -81,8 +81,8 @@ class Recorder(Channel):
 
     def event(self, kind: str, at: int | None = None, **fields: object) -> None:
         if kind == "adapter-failed":
-            told = self.gaps if self.attaching else self.failures
-            told.append("%s: %s" % (fields["adapter"], fields["error"]))
+            problems = self.gaps if self.attaching else self.failures
+            problems.append("%s: %s" % (fields["adapter"], fields["error"]))
         super().event(kind, at, **fields)
 
     def attach(self) -> list[str]:

@@ -82,7 +82,7 @@ def cold(line: str, cell: str) -> Shown:
         exported = os.path.join(folder, "cold.json")
         command = ["cold", *options, "--export-json", exported, "--"]
         try:
-            told = _binary.run(
+            finished = _binary.run(
                 [*command, sys.executable, script, *arguments], variables={"PYTHONPATH": path}
             )
         except _binary.BinaryError as error:
@@ -91,7 +91,7 @@ def cold(line: str, cell: str) -> Shown:
             document = json.load(file)
     from . import _notebook_html
 
-    return Shown(_notebook_html.cold(document), told.stdout.rstrip())
+    return Shown(_notebook_html.cold(document), finished.stdout.rstrip())
 
 
 def _parsed(cell: str, magic: str) -> ast.Module:

@@ -85,8 +85,8 @@ mod tests {
     #[test]
     fn arrays_stay_below_the_largest_index_and_name_every_task_once() {
         let found = arrays(&[5, 0, 1, 2, 11, 12, 25], 10);
-        let told: Vec<_> = found.iter().map(|one| (one.offset, one.list.as_str())).collect();
-        assert_eq!(told, [(0, "0-2,5"), (10, "1-2"), (20, "5")]);
+        let listed: Vec<_> = found.iter().map(|one| (one.offset, one.list.as_str())).collect();
+        assert_eq!(listed, [(0, "0-2,5"), (10, "1-2"), (20, "5")]);
         assert_eq!(arrays(&[], 10), []);
         let all: Vec<u32> = (0..2_500).collect();
         let found = arrays(&all, 1_001);

@@ -179,13 +179,13 @@ fn state(node: &NodeRecord, nodes: &[NodeRecord]) -> String {
         others.iter().filter(same).count() * 2 < others.len()
     };
     let own = checks(&node.before);
-    let told: Vec<String> = own
+    let states: Vec<String> = own
         .iter()
         .filter(differs)
         .map(|check| format!("{} {}", check.name.name(), check.value))
         .collect();
-    if told.is_empty() {
+    if states.is_empty() {
         return "before its first process its state was like theirs".to_owned();
     }
-    format!("its state before its first process: {}", told.join("; "))
+    format!("its state before its first process: {}", states.join("; "))
 }

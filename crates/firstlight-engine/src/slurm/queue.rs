@@ -58,8 +58,8 @@ mod tests {
         let text = "12|0|RUNNING|node1|None\n12|1|PENDING||Resources\n12|3|NODE_FAIL|node2|None\n\
                     12|4|SIGNALING|node2|None\nnonsense\n";
         let found = parse(text);
-        let told: Vec<_> = found.iter().map(|one| (one.index, one.state)).collect();
-        assert_eq!(told, [(0, Running), (1, Queued), (3, Ended), (4, Running)]);
+        let listed: Vec<_> = found.iter().map(|one| (one.index, one.state)).collect();
+        assert_eq!(listed, [(0, Running), (1, Queued), (3, Ended), (4, Running)]);
         assert_eq!((found[0].node.as_str(), found[1].reason.as_str()), ("node1", "Resources"));
     }
 }

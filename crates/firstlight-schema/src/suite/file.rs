@@ -1,15 +1,13 @@
 //! The shape of `suite.toml`. An unknown key is an error with its line.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de};
 use toml::Spanned;
 
+use super::environment::{EnvironmentFile, ExtraFile};
 use super::error::{SuiteError, nearest};
 use super::launch::LaunchFile;
 use super::measure::{ComparisonFile, SweepFile, WarmFile, WorkFile};
@@ -64,44 +62,6 @@ pub struct SuiteFile {
     pub(super) written: Vec<CaseFile>,
     #[serde(rename = "arm")]
     pub arms: Vec<ArmFile>,
-}
-
-/// `environment = "as-found"`, or a table that says what to install.
-#[derive(Clone, Debug, Default, JsonSchema)]
-#[schemars(untagged)]
-pub enum EnvironmentFile {
-    /// `"as-found"`: the interpreter on the path, or the one given with `--python`.
-    #[default]
-    AsFound,
-    Provisioned(Provisioned),
-}
-
-/// An environment that firstlight makes from a lock file.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Provisioned {
-    /// Requirements, all pinned, relative to the suite.
-    pub requirements: String,
-    /// The oldest Python that the lock file supports, such as `"3.11"`.
-    #[serde(default)]
-    pub python: Option<String>,
-    /// Environment variables of every measured process.
-    #[serde(default)]
-    pub variables: BTreeMap<String, String>,
-    /// What only some arms need, and only `--extra` installs.
-    #[serde(default, rename = "extra")]
-    pub extras: BTreeMap<String, ExtraFile>,
-}
-
-/// Something that not everybody has: large packages, a device.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct ExtraFile {
-    /// The cost of the extra, in a sentence.
-    pub about: String,
-    /// Further requirements, all pinned, relative to the suite.
-    #[serde(default)]
-    pub requirements: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -588,31 +548,4 @@ pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dur
     let text = String::deserialize(deserializer)?;
     humantime::parse_duration(&text)
         .map_err(|error| de::Error::custom(format!("`{text}` is not a duration: {error}")))
-}
-
-impl<'de> Deserialize<'de> for EnvironmentFile {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(EnvironmentVisitor)
-    }
-}
-
-struct EnvironmentVisitor;
-
-impl<'de> Visitor<'de> for EnvironmentVisitor {
-    type Value = EnvironmentFile;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"as-found\" or a table with `requirements`")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<EnvironmentFile, E> {
-        match text {
-            "as-found" => Ok(EnvironmentFile::AsFound),
-            _ => Err(de::Error::invalid_value(de::Unexpected::Str(text), &self)),
-        }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<EnvironmentFile, A::Error> {
-        Provisioned::deserialize(MapAccessDeserializer::new(map)).map(EnvironmentFile::Provisioned)
-    }
 }

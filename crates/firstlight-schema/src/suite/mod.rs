@@ -3,6 +3,7 @@
 mod choice;
 mod conversion;
 mod defaults;
+mod environment;
 mod error;
 mod file;
 mod launch;
@@ -14,11 +15,9 @@ mod scalar;
 pub use choice::Choice;
 pub use conversion::{suite_as_json, suite_from_json};
 pub use defaults::DEFAULTS;
+pub use environment::{EnvironmentFile, ExtraFile, Provisioned};
 pub use error::SuiteError;
-pub use file::{
-    ArmFile, CacheFile, CaseFile, EnvironmentFile, ExtraFile, Program, Provisioned, SamplingFile,
-    SuiteFile, SweepPoint,
-};
+pub use file::{ArmFile, CacheFile, CaseFile, Program, SamplingFile, SuiteFile, SweepPoint};
 pub use launch::{HardwareKey, LaunchFile, SlurmFile};
 pub use measure::{Agreement, ComparisonFile, SweepFile, Takes, WarmFile, WorkFile};
 pub use profile::{PlantedFile, ProfileFile};

@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::environment::EnvironmentFile;
 use super::error::{SuiteError, nearest};
-use super::file::{CaseFile, EnvironmentFile, SuiteFile, optional_duration};
+use super::file::{CaseFile, SuiteFile, optional_duration};
 use super::measure::Takes;
 use super::regime::Regime;
 use super::scalar::Scalar;

@@ -48,7 +48,7 @@ pub(crate) fn follow(
         gatherer: Gatherer::new(folder.launch.tasks),
         folder,
         slurm,
-        told: String::new(),
+        printed: String::new(),
         began: None,
         retry: FIRST_RETRY,
         not_before: Instant::now(),
@@ -100,7 +100,7 @@ struct Follower<'a> {
     slurm: &'a Slurm,
     gatherer: Gatherer,
     /// The last line about the progress.
-    told: String,
+    printed: String,
     /// When the first process was seen, and how many there were.
     began: Option<(Instant, u32)>,
     retry: Duration,
@@ -170,14 +170,14 @@ impl Follower<'_> {
         if !reasons.is_empty() {
             let _ = write!(text, "; waiting for {}", reasons.join(", "));
         }
-        if text == self.told {
+        if text == self.printed {
             return;
         }
         let end = self.expected(processes, all).map_or_else(String::new, |left| {
             format!("; about {} left", humantime::format_duration(Duration::from_secs(left)))
         });
         printer.aside(&format!("{text}{end}"));
-        self.told = text;
+        self.printed = text;
     }
 
     /// Seconds until the end at the pace so far.

@@ -162,14 +162,17 @@ fn a_run_over_two_nodes_survives_a_dead_node_a_cancelled_task_and_a_full_disk() 
             .collect();
         let unique: BTreeSet<&String> = measured.iter().collect();
         assert_eq!(unique.len(), measured.len(), "a turn was measured twice in task {task}");
-        let told = (task, lines(&raw(task)), log());
-        assert_eq!(measured.len(), 12, "four rounds of two arms and the control: {told:#?}");
+        let details = (task, lines(&raw(task)), log());
+        assert_eq!(measured.len(), 12, "four rounds of two arms and the control: {details:#?}");
     }
     let text = fs::read_to_string(run.join("merged/result.json")).unwrap();
     let document: RunDocument = serde_json::from_str(&text).unwrap();
     assert!(document.complete && document.nodes.len() == 2);
-    let told = (&document.segments, log(), logs());
-    assert!(document.segments.len() >= 5, "four shards, three of which were continued: {told:#?}");
+    let details = (&document.segments, log(), logs());
+    assert!(
+        document.segments.len() >= 5,
+        "four shards, three of which were continued: {details:#?}"
+    );
     let verified = Finished::new(firstlight(&sandbox, &cluster, &["verify", "shared/run/merged"]));
     assert_eq!(verified.code, 0, "{}", verified.stdout);
     assert!(log().contains("s for Slurm in the median"), "{}", log());
