@@ -124,7 +124,7 @@ def test_a_warm_cell_that_compiles_says_so(shell: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "told"),
+    ("cell", "words"),
     [
         ("%%cold --format json\n1", "%%cold does not accept --format"),
         ("%%cold\n%time 1", "line 1 of the %%cold cell"),
@@ -135,10 +135,10 @@ def test_a_warm_cell_that_compiles_says_so(shell: Any) -> None:
         ("%%warm --calls 3\nif", "line 1 of the %%warm cell"),
     ],
 )
-def test_mistakes_are_told_without_a_traceback(shell: Any, cell: str, told: str) -> None:
+def test_mistakes_are_reported_without_a_traceback(shell: Any, cell: str, words: str) -> None:
     done = shell.run_cell(cell)
     assert isinstance(done.error_in_exec, notebook.CellError)
-    assert told in str(done.error_in_exec)
+    assert words in str(done.error_in_exec)
     assert done.error_in_exec._render_traceback_() == [f"error: {done.error_in_exec}"]
 
 

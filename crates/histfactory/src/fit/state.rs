@@ -39,7 +39,7 @@ impl State {
             let held = (value <= lower && *slope >= 0.0) || (value >= upper && *slope <= 0.0);
             *moving = *free && !held;
             let size = if *moving { slope.abs() } else { 0.0 };
-            // A comparison passes over a slope that is no number.
+            // A comparison ignores a slope that is NaN.
             is_number &= !size.is_nan();
             kkt = if size > kkt { size } else { kkt };
         }

@@ -132,7 +132,7 @@ impl Limits<'_> {
         Some(excess(high)?.0)
     }
 
-    /// The limit, or why there is none.
+    /// The limit, or the reason for its absence.
     pub(super) fn find(&mut self, target: Target, first: f64) -> Result<f64, WhyNoLimit> {
         let (mut low, mut high) = (0.0_f64, f64::INFINITY);
         // What is known already.
