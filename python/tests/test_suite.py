@@ -1,12 +1,15 @@
 """The built-in quickstart, and every document against its schema."""
 
+import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 from conftest import ROOT, start
 
@@ -93,3 +96,45 @@ def test_the_python_package_reads_nothing_but_the_standard_library() -> None:
         check=True,
     )
     assert finished.stdout.strip() in ("[]", "['atexit']")
+
+
+def test_the_quickstarts_step_is_well_conditioned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both arms agree with double precision, far below the 1e-4 that the comparison allows."""
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    for folder in (ROOT / "suites" / "quickstart", ROOT / "python"):
+        monkeypatch.syspath_prepend(str(folder))
+    names = ("model", "in_numpy", "in_jax")
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    model, in_numpy, in_jax = (importlib.import_module(name) for name in names)
+    case = SimpleNamespace(name="mlp")
+    numbers = {"width": 256, "batch": 128}
+    monkeypatch.setattr(model, "make", lambda _: model._make_mlp(random(), **numbers))
+    arms = [arm.setup(case) for arm in (in_numpy, in_jax)]
+    found = [arm.step(*arm.args) for arm in arms]
+    monkeypatch.setattr(model, "make", lambda _: double(model._make_mlp(random(), **numbers)))
+    exact = in_numpy.setup(case)
+    expected = exact.step(*exact.args)
+    for result in found:
+        for leaf, truth in zip(leaves(result), leaves(expected), strict=True):
+            assert np.abs(leaf - truth).max() <= 2e-5 * np.abs(truth).max()
+
+
+def random() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def double(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: double(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [double(part) for part in value]
+    return value.astype(np.float64) if value.dtype == np.float32 else value
+
+
+def leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [leaf for name in sorted(value) for leaf in leaves(value[name])]
+    if isinstance(value, list | tuple):
+        return [leaf for part in value for leaf in leaves(part)]
+    return [np.asarray(value, np.float64)]

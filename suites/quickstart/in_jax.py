@@ -21,7 +21,9 @@ def setup(case):
         count = count + 1
         mean = jax.tree.map(lambda m, g: DECAY * m + (1 - DECAY) * g, mean, gradient)
         square = jax.tree.map(
-            lambda s, g: DECAY_SQUARED * s + (1 - DECAY_SQUARED) * g * g, square, gradient
+            lambda s, g: DECAY_SQUARED * s + (1 - DECAY_SQUARED) * g * g,
+            square,
+            gradient,
         )
         weights = jax.tree.map(
             lambda w, m, s: (
@@ -36,10 +38,10 @@ def setup(case):
         )
         return weights, mean, square, count, value
 
-    zeros = jax.tree.map(lambda w: 0 * w, weights)
+    mean, square = (jax.tree.map(moment, weights) for moment in (model.mean, model.square))
     return firstlight.Workload(
         step,
-        (weights, zeros, zeros, 0),
+        (weights, mean, square, model.STEPS_DONE),
         sync=jax.block_until_ready,
         check=model.check_against(case.name, weights, inputs, labels),
     )

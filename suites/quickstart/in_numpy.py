@@ -10,7 +10,10 @@ RATE, DECAY, DECAY_SQUARED, SMALL = 1e-3, 0.9, 0.999, 1e-8
 
 def setup(case):
     weights, inputs, labels = model.make(case)
-    zeros = [{name: 0 * value for name, value in layer.items()} for layer in weights]
+    mean, square = (
+        [{name: moment(value) for name, value in layer.items()} for layer in weights]
+        for moment in (model.mean, model.square)
+    )
 
     def step(weights, mean, square, count):
         value, gradient = loss_and_gradient(weights, inputs, labels)
@@ -21,7 +24,7 @@ def setup(case):
 
     return firstlight.Workload(
         step,
-        (weights, zeros, zeros, 0),
+        (weights, mean, square, model.STEPS_DONE),
         check=model.check_against(case.name, weights, inputs, labels),
     )
 
