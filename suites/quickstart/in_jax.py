@@ -21,9 +21,7 @@ def setup(case):
         count = count + 1
         mean = jax.tree.map(lambda m, g: DECAY * m + (1 - DECAY) * g, mean, gradient)
         square = jax.tree.map(
-            lambda s, g: DECAY_SQUARED * s + (1 - DECAY_SQUARED) * g * g,
-            square,
-            gradient,
+            lambda s, g: DECAY_SQUARED * s + (1 - DECAY_SQUARED) * g * g, square, gradient
         )
         weights = jax.tree.map(
             lambda w, m, s: (

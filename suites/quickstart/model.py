@@ -9,8 +9,9 @@ import numpy as np
 VOCABULARY = 256
 HEADS = 4
 
-# The measured step continues a training. Adam's very first step divides each gradient by its own size: an element
-# whose gradient is below float32's resolution then moves by its rounding error, and no two libraries agree.
+# The measured step continues a training. Adam's very first step divides each gradient by its own
+# size. An element whose gradient is below float32's resolution then moves by its rounding error,
+# and no two libraries agree.
 STEPS_DONE = 100
 
 
@@ -48,10 +49,7 @@ def check_against(name, weights, inputs, labels):
     """A check that refuses a first step whose loss is not the reference's."""
 
     def check(result):
-        found, expected = (
-            float(result[-1]),
-            reference_loss(name, weights, inputs, labels),
-        )
+        found, expected = float(result[-1]), reference_loss(name, weights, inputs, labels)
         if abs(found - expected) > 1e-4 * abs(expected):
             raise AssertionError(f"loss {found:.6f}, the reference has {expected:.6f}")
 
