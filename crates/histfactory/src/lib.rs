@@ -61,6 +61,7 @@ pub mod interpolation;
 mod kernel;
 pub mod likelihood;
 mod linalg;
+mod many;
 pub mod model;
 pub mod objective;
 pub mod special;
