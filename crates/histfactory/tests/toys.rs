@@ -4,7 +4,7 @@
 
 use histfactory::inference::TestKind;
 use histfactory::synthetic::{Limits, Twin, any};
-use histfactory::toys::{BatchEvaluator, ToyFit, ToyOptions};
+use histfactory::toys::{BatchEvaluator, Shard, ToyFit, ToyOptions};
 use histfactory::{FitOptions, Interpolation, Model, ModelOptions, Workspace};
 
 fn twin(twin: Twin) -> Model {
@@ -235,5 +235,27 @@ fn every_toy_can_have_a_covariance() {
         let [one, two] = [&toy.fit, &alone].map(|fit| fit.covariance.as_ref().unwrap().sigma(poi));
         assert_eq!(one.is_nan(), two.is_nan());
         assert!(one.is_nan() || (one - two).abs() < 1e-6 * two, "{}: {one} {two}", toy.number);
+    }
+}
+
+/// Shards whose edges lie within the blocks that threads and vectors take at a time.
+#[test]
+fn toys_in_shards_are_bitwise_those_in_one_piece() {
+    let model = twin(Twin::Combination);
+    let whole = ToyOptions::new(101, 9);
+    let fit = |toys: ToyOptions| -> Vec<(u64, u64, Vec<u64>)> {
+        let fits = model.toy_fits(model.init(), &toys, &FitOptions::default()).unwrap();
+        let bits = |toy: ToyFit| {
+            let theta = toy.fit.theta.iter().map(|value| value.to_bits()).collect();
+            (toy.number, toy.fit.nll.to_bits(), theta)
+        };
+        fits.into_iter().map(|toy| bits(toy.unwrap())).collect()
+    };
+    let expected = fit(whole);
+    assert_eq!(expected.len(), 101);
+    for count in [2, 7] {
+        let shards = (1..=count).map(|index| Shard::new(index, count).unwrap());
+        let found: Vec<_> = shards.flat_map(|shard| fit(whole.of_shard(shard))).collect();
+        assert_eq!(found, expected, "{count} shards");
     }
 }
