@@ -331,7 +331,7 @@ impl Model {
         test: &str,
         search: &str,
     ) -> Result<Py<PyArray1<f64>>> {
-        let (theta, kind, toys) = (numbers(&theta), kind(test)?, ToyOptions { count, seed });
+        let (theta, kind, toys) = (numbers(&theta), kind(test)?, ToyOptions::new(count, seed));
         let search = self::search(search)?;
         let found =
             py.detach(|| self.core.toy_statistics_with(&theta, mu, kind, &toys, search, &|_| {}))?;

@@ -133,7 +133,7 @@ fn toys(
     count: u64,
 ) -> Result<Value, Failure> {
     let model = lowest.model;
-    let options = ToyOptions { count, seed: 11 };
+    let options = ToyOptions::new(count, 11);
     let begin = Instant::now();
     let statistics = model.toy_statistics(theta, mu, kind, &options, &|_| {})?;
     let seconds = begin.elapsed().as_secs_f64();

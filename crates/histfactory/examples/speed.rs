@@ -98,7 +98,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     measure("load", &mut || {
         black_box(load(&path));
     });
-    let thousand = ToyOptions { count: 1_000, seed: 1 };
+    let thousand = ToyOptions::new(1_000, 1);
     measure("toys_1000", &mut || {
         black_box(model.toy_fits(&best.theta, &thousand, &FitOptions::default())).ok();
     });

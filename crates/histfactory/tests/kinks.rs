@@ -177,7 +177,7 @@ fn a_fit_crosses_a_kink_to_the_lower_minimum() {
     // What it took is counted.
     assert!(fit.iterations > 1 && fit.evaluations > fit.iterations);
     // Toys start where they were drawn, here in the wrong minimum.
-    let toys = ToyOptions { count: 16, seed: 3 };
+    let toys = ToyOptions::new(16, 3);
     let drawn = model.toys(&left.theta, toys.count, toys.seed).unwrap();
     let fits = model.toy_fits(&left.theta, &toys, &FitOptions::default()).unwrap();
     for (toy, data) in fits.into_iter().zip(&drawn) {

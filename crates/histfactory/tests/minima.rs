@@ -110,7 +110,7 @@ fn statistics_of_toys_use_the_lowest_minima() {
     let mut theta = model.init().to_vec();
     theta[poi] = 0.3;
     let mu = 4.0;
-    let toys = ToyOptions { count: 40, seed: 5 };
+    let toys = ToyOptions::new(40, 5);
     let found = model.toy_statistics(&theta, mu, TestKind::QTilde, &toys, &|_| {}).unwrap();
     for (number, found) in (0..).zip(found) {
         let data = model.toy(&theta, toys.seed, number).unwrap();
@@ -131,7 +131,7 @@ fn statistics_of_toys_reach_minima_at_the_ends_of_ranges() {
         let model = Model::new(&any(seed, Limits::default()), &ModelOptions::default()).unwrap();
         let poi = model.poi().unwrap();
         let theta = model.q0(model.observed()).unwrap().conditional.theta;
-        let toys = ToyOptions { count: 20, seed: 11 };
+        let toys = ToyOptions::new(20, 11);
         let found = model.toy_statistics(&theta, 0.0, TestKind::Q0, &toys, &|_| {}).unwrap();
         for (number, found) in (0..).zip(found) {
             let data = model.toy(&theta, toys.seed, number).unwrap();
@@ -235,7 +235,7 @@ fn toys_with_empty_bins_have_a_statistic_or_are_counted() {
     let template = json!({"name": "a", "type": "histosys", "data": {"hi_data": [0.1, 5.3], "lo_data": [1.9, 4.7]}});
     let samples = [signal(&[0.1, 2.0], &[]), background(&[1.0, 5.0], &[template])];
     let model = model(&[channel(&samples)], &[("c", &[1.0, 6.0])], &[]);
-    let toys = ToyOptions { count: 1000, seed: 3 };
+    let toys = ToyOptions::new(1000, 3);
     let found = model.toy_test(model.observed(), 1.0, TestKind::QTilde, &toys, &|_| {}).unwrap();
     assert_eq!(found.failed, 0);
     assert_eq!(found.tested.len() + found.alternative.len(), 2000);

@@ -133,7 +133,7 @@ fn a_limit_that_levels_off_names_its_data() {
 fn toys_without_a_statistic_are_counted() {
     let samples = [signal(&[0.5, 5.0]), sample("background", &[0.0, 50.0], &[])];
     let model = model(&samples, &[0.0, 50.0], None);
-    let toys = ToyOptions { count: 200, seed: 1 };
+    let toys = ToyOptions::new(200, 1);
     let found = model.toy_statistics(model.init(), 0.0, TestKind::Q0, &toys, &|_| {}).unwrap();
     for (number, found) in (0..).zip(&found) {
         let toy = model.toy(model.init(), toys.seed, number).unwrap();

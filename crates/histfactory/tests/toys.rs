@@ -4,7 +4,7 @@
 
 use histfactory::inference::TestKind;
 use histfactory::synthetic::{Limits, Twin, any};
-use histfactory::toys::{BatchEvaluator, ToyFit, ToyOptions};
+use histfactory::toys::{BatchEvaluator, Shard, ToyFit, ToyOptions};
 use histfactory::{FitOptions, Interpolation, Model, ModelOptions, Workspace};
 
 fn twin(twin: Twin) -> Model {
@@ -13,7 +13,7 @@ fn twin(twin: Twin) -> Model {
 
 fn fits(threads: usize, count: u64, model: &Model, options: &FitOptions) -> Vec<ToyFit> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let toys = ToyOptions { count, seed: 3 };
+    let toys = ToyOptions::new(count, 3);
     let found = pool.install(|| model.toy_fits(model.init(), &toys, options));
     found.unwrap().into_iter().map(Result::unwrap).collect()
 }
@@ -101,7 +101,7 @@ fn toys_of_arbitrary_workspaces_end_as_fits_one_by_one_do() {
         for interpolation in [Interpolation::default(), Interpolation::PIECEWISE] {
             let options = ModelOptions { interpolation, ..ModelOptions::default() };
             let model = Model::new(&workspace, &options).unwrap();
-            let toys = ToyOptions { count: 6, seed };
+            let toys = ToyOptions::new(6, seed);
             let Ok(found) = model.toy_fits(model.init(), &toys, &FitOptions::default()) else {
                 assert!(model.toy(model.init(), seed, 0).is_err());
                 continue;
@@ -140,7 +140,7 @@ fn the_distance_of_a_toy_is_that_of_the_exact_curvature() {
 fn test_statistics_of_toys_are_those_of_fits_one_by_one() {
     for which in [Twin::Small, Twin::Search] {
         let model = twin(which);
-        let toys = ToyOptions { count: 20, seed: 3 };
+        let toys = ToyOptions::new(20, 3);
         let found = model.toy_statistics(model.init(), 1.5, TestKind::QTilde, &toys, &|_| {});
         for (number, found) in found.unwrap().into_iter().enumerate() {
             let data = model.toy(model.init(), 3, number as u64).unwrap();
@@ -213,7 +213,7 @@ fn of_the_points_of_a_batch_without_a_value_the_first_is_told() {
 fn toy_p_values_agree_with_the_asymptotic_ones() {
     let model = twin(Twin::Small);
     let data = model.observed();
-    let toys = ToyOptions { count: 1_500, seed: 1 };
+    let toys = ToyOptions::new(1_500, 1);
     let by_toys = model.toy_test(data, 2.0, TestKind::QTilde, &toys, &|_| {}).unwrap();
     let asymptotic = model.hypotest(data, 2.0, TestKind::QTilde).unwrap().observed;
     assert_eq!(by_toys.failed, 0);
@@ -224,7 +224,7 @@ fn toy_p_values_agree_with_the_asymptotic_ones() {
 #[test]
 fn every_toy_can_have_a_covariance() {
     let model = Model::new(&Twin::Small.workspace(1), &ModelOptions::default()).unwrap();
-    let toys = ToyOptions { count: 40, seed: 2 };
+    let toys = ToyOptions::new(40, 2);
     let options = FitOptions::default().with_covariance();
     let poi = model.poi().unwrap();
     let found = model.toy_fits(model.init(), &toys, &options).unwrap();
@@ -235,5 +235,27 @@ fn every_toy_can_have_a_covariance() {
         let [one, two] = [&toy.fit, &alone].map(|fit| fit.covariance.as_ref().unwrap().sigma(poi));
         assert_eq!(one.is_nan(), two.is_nan());
         assert!(one.is_nan() || (one - two).abs() < 1e-6 * two, "{}: {one} {two}", toy.number);
+    }
+}
+
+/// Shards whose edges lie within the blocks that threads and vectors take at a time.
+#[test]
+fn toys_in_shards_are_bitwise_those_in_one_piece() {
+    let model = twin(Twin::Combination);
+    let whole = ToyOptions::new(101, 9);
+    let fit = |toys: ToyOptions| -> Vec<(u64, u64, Vec<u64>)> {
+        let fits = model.toy_fits(model.init(), &toys, &FitOptions::default()).unwrap();
+        let bits = |toy: ToyFit| {
+            let theta = toy.fit.theta.iter().map(|value| value.to_bits()).collect();
+            (toy.number, toy.fit.nll.to_bits(), theta)
+        };
+        fits.into_iter().map(|toy| bits(toy.unwrap())).collect()
+    };
+    let expected = fit(whole);
+    assert_eq!(expected.len(), 101);
+    for count in [2, 7] {
+        let shards = (1..=count).map(|index| Shard::new(index, count).unwrap());
+        let found: Vec<_> = shards.flat_map(|shard| fit(whole.of_shard(shard))).collect();
+        assert_eq!(found, expected, "{count} shards");
     }
 }

@@ -103,7 +103,7 @@ fn with_toys<'a>(
     seed: u64,
     printer: &mut Printer,
 ) -> Result<ClsDocument<'a>, Error> {
-    let options = ToyOptions { count: toys as u64, seed };
+    let options = ToyOptions::new(toys as u64, seed);
     let progress = Progress::new(2 * toys, "toys", printer);
     let done = |some: u64| progress.advance(usize::try_from(some).unwrap_or(usize::MAX));
     let (data, search) = (model.observed(), settings.fits.search);

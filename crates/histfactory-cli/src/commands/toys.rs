@@ -77,7 +77,7 @@ fn thrown(
 ) -> Result<Vec<Option<ToyFit>>, Error> {
     let progress = Progress::new(settings.toys, "toys", printer);
     let done = |some: u64| progress.advance(usize::try_from(some).unwrap_or(usize::MAX));
-    let toys = ToyOptions { count: settings.toys as u64, seed: settings.seed };
+    let toys = ToyOptions::new(settings.toys as u64, settings.seed);
     let options = FitOptions::default().with_covariance();
     let fits = model.toy_fits_with(theta, &toys, &options, &done)?;
     let converged = |toy: Result<ToyFit, _>| toy.ok().filter(|toy| toy.fit.converged());

@@ -4,22 +4,37 @@
 
 use rayon::prelude::*;
 
+use super::Shard;
 use crate::fit::{Fit, FitError, FitOptions, Fitter, Shared};
 use crate::model::{Data, Model};
 
 /// Toys that one thread takes at a time.
 const BLOCK: u64 = 16;
 
-/// Which toys.
+/// Which toys: `count` of them, from number `first` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToyOptions {
+    pub first: u64,
     pub count: u64,
     pub seed: u64,
 }
 
+impl ToyOptions {
+    /// Toys `0..count`.
+    pub const fn new(count: u64, seed: u64) -> Self {
+        Self { first: 0, count, seed }
+    }
+
+    /// The toys of one shard; see [`Shard::numbers`].
+    pub fn of_shard(self, shard: Shard) -> Self {
+        let numbers = shard.numbers(self.count);
+        Self { first: self.first + numbers.start, count: numbers.end - numbers.start, ..self }
+    }
+}
+
 impl Default for ToyOptions {
     fn default() -> Self {
-        Self { count: 1_000, seed: 0 }
+        Self::new(1_000, 0)
     }
 }
 
@@ -79,6 +94,7 @@ impl Model {
                 || None,
                 |kept: &mut Option<Fitter<'_>>, block| {
                     let numbers = block * BLOCK..((block + 1) * BLOCK).min(toys.count);
+                    let numbers = toys.first + numbers.start..toys.first + numbers.end;
                     let draw = |number| self.draw(&expected, toys.seed, number);
                     let data: Vec<Data> = numbers.clone().map(draw).collect();
                     let first = shared.as_ref().map(|shared| shared.first_steps(&data));

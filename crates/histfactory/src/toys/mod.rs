@@ -3,11 +3,13 @@
 mod batch;
 mod fits;
 mod random;
+mod shard;
 mod starts;
 mod statistics;
 
 pub use batch::BatchEvaluator;
 pub use fits::{ToyFit, ToyOptions};
+pub use shard::Shard;
 pub use statistics::ToyTest;
 
 use crate::model::{Constraint, Data, EvaluationError, Model};
