@@ -20,6 +20,8 @@ use crate::model::Constraint;
 const FAR: f64 = 2.5;
 /// Parameters that are reset, those with the largest pull first.
 const MOST_RESETS: usize = 6;
+/// A reset is given up if −log L with the parameter at its initial value is this much above the minimum.
+const MOST_ABOVE: f64 = 100.0;
 /// Steps with which the others follow a parameter that is moved.
 const FOLLOWING_STEPS: usize = 2;
 /// The share of the mean slope to a point that the slope there must have. It is at least one if −log L is
@@ -43,6 +45,11 @@ impl Fitter<'_> {
             }
             let held = options.clone().fixing(parameter, init);
             let Some(other) = self.descend_from(&best.theta, &held) else { continue };
+            best.iterations += other.iterations;
+            best.evaluations += other.evaluations;
+            if other.nll > best.nll + MOST_ABOVE {
+                continue;
+            }
             if let Some(other) = self.descend_from(&other.theta, options) {
                 best = best.or_lower(other);
             }
