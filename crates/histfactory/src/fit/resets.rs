@@ -28,7 +28,7 @@ const FOLLOWING_STEPS: usize = 2;
 /// convex on the way, and two if it is a parabola from its minimum.
 const LEADS_BACK: f64 = 0.99;
 /// The share of the rise that may be left between the point that the steps reach and its minimum.
-const MOST_LEFT: f64 = 0.05;
+const MOST_LEFT: f64 = 0.15;
 
 impl Fitter<'_> {
     /// A lower minimum without a far parameter, or this one.
@@ -69,8 +69,10 @@ impl Fitter<'_> {
         to: f64,
         options: &FitOptions,
     ) -> bool {
-        let moving = best.moving();
-        if self.factored != moving || !best.at_border.is_empty() {
+        // The parameter itself may have reached its bound after the factorisation.
+        let moving = self.factored.clone();
+        let is_same = |(i, moving): (usize, bool)| i == parameter || moving == self.factored[i];
+        if !best.moving().into_iter().enumerate().all(is_same) || !best.at_border.is_empty() {
             return false;
         }
         let way = to - best.theta[parameter];
