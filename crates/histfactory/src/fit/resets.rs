@@ -85,7 +85,9 @@ impl Fitter<'_> {
             if !(unit > 0.0) {
                 return false;
             }
-            tangent.iter_mut().for_each(|part| *part /= unit);
+            for part in &mut tangent {
+                *part /= unit;
+            }
         }
         let start = best.theta.iter().zip(&tangent).map(|(from, part)| from + way * part);
         let options = options.clone().from(&start.collect::<Vec<_>>()).fixing(parameter, to);
