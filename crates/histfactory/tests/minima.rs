@@ -148,6 +148,60 @@ fn statistics_of_toys_reach_minima_at_the_ends_of_ranges() {
     assert!(positive > 4, "{positive}");
 }
 
+/// On these workspaces a parameter ends at a bound or far from its measurement, and other parameters do the
+/// same for less.
+#[test]
+fn a_fit_leaves_a_minimum_in_which_one_parameter_went_too_far() {
+    let mut far = 0;
+    for seed in [1_000_522, 1_001_559, 1_006_883, 1_007_678, 1_007_745, 1_009_939] {
+        let model = Model::new(&any(seed, Limits::default()), &ModelOptions::default()).unwrap();
+        let (data, poi) = (model.observed(), model.poi().unwrap());
+        for mu in [0.0, 1.0, 2.0] {
+            let found = model.test_statistic(data, TestKind::QTilde, mu).unwrap();
+            let least = lowest(&model, mu);
+            let nll = found.conditional.nll;
+            assert!(nll < least + 1e-8, "{seed} at {mu}: {nll} {least}");
+            let [low, high] = model.bounds()[poi];
+            let options = FitOptions::default().bounding(poi, [low.max(0.0), high]);
+            let options = options.searching(Search::GLOBAL);
+            let least = model.fit(data, &options).unwrap().require().unwrap().nll;
+            assert!(found.free.nll < least + 1e-8, "{seed} at {mu}: {} {least}", found.free.nll);
+            let other = [&found.conditional, &found.free];
+            far += other.iter().filter(|fit| !fit.other_minima.is_empty()).count();
+        }
+    }
+    assert!(far > 5, "{far}");
+}
+
+/// A signal that was not seen vanishes for less if its templates take from it together than if the factor of its
+/// statistical error does.
+#[test]
+fn templates_take_the_place_of_a_statistical_factor_that_went_to_zero() {
+    let template = |name: &str, by: f64| json!({"name": name, "type": "histosys", "data": {"hi_data": [120.0 * (1.0 + by)], "lo_data": [120.0 * (1.0 - by)]}});
+    let modifiers = [
+        json!({"name": "stat", "type": "staterror", "data": [17.0]}),
+        template("a", 0.19),
+        template("b", 0.08),
+        template("d", 0.08),
+    ];
+    let channels = [channel(&[signal(&[120.0], &modifiers), background(&[2.0], &[])])];
+    let model = model(&channels, &[("c", &[3.0])], &[]);
+    let poi = model.poi().unwrap();
+    let gamma = model.index_of("stat[0]").unwrap();
+    let mut start = model.init().to_vec();
+    start[gamma] = 0.02;
+    let mut left = 0;
+    for mu in [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0] {
+        let options = FitOptions::default().fixing(poi, mu).from(&start);
+        let descent = model.fit(model.observed(), &options.clone().searching(Search::Descent));
+        let (descent, least) = (descent.unwrap(), lowest(&model, mu));
+        left += usize::from(descent.nll > least + 0.1);
+        let fit = model.fit(model.observed(), &options).unwrap();
+        assert!(fit.nll < least + 1e-8, "at {mu}: {} {least}", fit.nll);
+    }
+    assert!(left > 0, "the descent alone never ends in the higher minimum");
+}
+
 /// The statistic of a signal that its own uncertainty absorbs levels off: bands that it does not reach have no limit.
 #[test]
 fn a_band_without_a_limit_leaves_the_others() {

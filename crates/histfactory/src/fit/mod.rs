@@ -18,6 +18,7 @@ mod options;
 #[cfg(test)]
 mod orderings;
 mod pace;
+mod resets;
 mod result;
 mod ridges;
 mod secants;

@@ -314,7 +314,7 @@ impl<'a> Fitter<'a> {
     }
 
     /// Solves for the moving parameters with the factor and what was learnt since; the others get zero.
-    fn solve(&mut self, moving: &[bool], vector: &mut [f64]) {
+    pub(super) fn solve(&mut self, moving: &[bool], vector: &mut [f64]) {
         let layout = &self.evaluator.model.layout;
         self.secants.before(vector);
         self.system.solve(layout, &self.curvature, moving, vector);

@@ -59,6 +59,9 @@ impl Fitter<'_> {
             let before = best.nll;
             best = self.mirror(best, options);
             if !(best.nll < before) {
+                best = self.reset(best, options);
+            }
+            if !(best.nll < before) {
                 break;
             }
         }
@@ -66,7 +69,7 @@ impl Fitter<'_> {
         best
     }
 
-    fn descend_from(&mut self, start: &[f64], options: &FitOptions) -> Option<Fit> {
+    pub(super) fn descend_from(&mut self, start: &[f64], options: &FitOptions) -> Option<Fit> {
         let options = options.clone().from(start);
         let state = self.begin(&options).ok()?;
         let pace = Pace::new(self.evaluator.model, true);

@@ -87,10 +87,10 @@ impl Starts {
     pub(super) fn fit_from_end(
         &self,
         fitter: &mut Fitter<'_>,
-        best: &Fit,
+        best: &mut Fit,
         (parameter, end): (usize, f64),
     ) -> Option<Fit> {
-        if best.theta[parameter] == end {
+        if best.theta[parameter] == end || fitter.leads_back(best, parameter, end, &self.free) {
             return None;
         }
         let options = self.free.clone().fixing(parameter, end).from(&best.theta);

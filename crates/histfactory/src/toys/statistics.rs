@@ -128,12 +128,13 @@ impl Model {
         let fixed = FitOptions::default().searching(search).fixing(poi, mu);
         let each = |fitter: &mut Fitter<'_>, _: u64, best: Result<Fit, FitError>| {
             let mut best = best.ok()?.require().ok()?;
-            let mut conditional =
-                fitter.fit_toy(&fixed.clone().from(&best.theta)).ok()?.require().ok()?;
+            // Before the other fit, while the factor is that of the best one.
             for &end in &starts.ends {
-                let other = starts.fit_from_end(fitter, &best, end);
+                let other = starts.fit_from_end(fitter, &mut best, end);
                 best = other.into_iter().fold(best, Fit::or_lower);
             }
+            let mut conditional =
+                fitter.fit_toy(&fixed.clone().from(&best.theta)).ok()?.require().ok()?;
             let several = conditional.may_have_others() || best.may_have_others();
             if several || !starts.points.is_empty() {
                 // As in a test of observed data: other starts, and each fit knows of the other.
