@@ -148,11 +148,11 @@ fn records(shards: &[Shard]) -> Result<(Vec<RawRecord>, Vec<u32>), Error> {
     let mut processes = Vec::new();
     for shard in shards {
         let before = lines.len();
-        let mut of_shard: Vec<&[u8]> = shard.raw.split(|&byte| byte == b'\n').collect();
-        if of_shard.pop().is_some_and(|rest| !rest.is_empty()) {
+        let mut in_shard: Vec<&[u8]> = shard.raw.split(|&byte| byte == b'\n').collect();
+        if in_shard.pop().is_some_and(|rest| !rest.is_empty()) {
             return Err(refused(&shard.path, format!("its {RAW} is truncated")));
         }
-        lines.append(&mut of_shard);
+        lines.append(&mut in_shard);
         processes.push(u32::try_from(lines.len() - before).unwrap_or(u32::MAX));
     }
     let records = parse_records(&lines).map_err(|places| {

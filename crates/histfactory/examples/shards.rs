@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut parts = Sha256::new();
     for index in 1..=shards {
         let shard = Shard::new(index, shards).ok_or("there is no such shard")?;
-        digest(&model, whole.of_shard(shard), &mut parts)?;
+        digest(&model, whole.in_shard(shard), &mut parts)?;
     }
     let parts = parts.finalize();
     println!("{shards} shards    {}  {:.0} s", hex(&parts), began.elapsed().as_secs_f64());

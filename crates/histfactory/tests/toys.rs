@@ -255,7 +255,7 @@ fn toys_in_shards_are_bitwise_those_in_one_piece() {
     assert_eq!(expected.len(), 101);
     for count in [2, 7] {
         let shards = (1..=count).map(|index| Shard::new(index, count).unwrap());
-        let found: Vec<_> = shards.flat_map(|shard| fit(whole.of_shard(shard))).collect();
+        let found: Vec<_> = shards.flat_map(|shard| fit(whole.in_shard(shard))).collect();
         assert_eq!(found, expected, "{count} shards");
     }
 }

@@ -10,7 +10,7 @@ const LONGEST_WARNING: Duration = Duration::from_mins(2);
 const SHORTEST_WARNING: Duration = Duration::from_secs(10);
 
 /// What every task passes to `firstlight run`, besides its own seed, node and folder.
-pub(super) fn of_shard(
+pub(super) fn in_shard(
     choice: &Choice,
     processes: u32,
     python: Option<&Path>,
@@ -87,7 +87,7 @@ mod tests {
             set: [("n".to_owned(), Scalar::typed("5"))].into(),
             ..Choice::default()
         };
-        let words = of_shard(&choice, 6, Some(Path::new("/opt/python")), true).join("|");
+        let words = in_shard(&choice, 6, Some(Path::new("/opt/python")), true).join("|");
         assert_eq!(
             words,
             "--processes|6|--set=n=5|--case=a b|--quiet|--python=/opt/python|--redact"

@@ -16,7 +16,7 @@ use firstlight_engine::suites::{self, Suite};
 use firstlight_schema::launch::LaunchDocument;
 use firstlight_schema::suite::{Program, SuiteFile};
 
-use super::arguments::{of_every_start, of_sbatch, of_shard};
+use super::arguments::{in_shard, of_every_start, of_sbatch};
 use super::folder::LaunchFolder;
 use crate::error::Error;
 use crate::harness::build;
@@ -59,7 +59,7 @@ pub(crate) fn launch(
     let script = Script {
         folder: &folder.display().to_string(),
         sentinel: &sentinel,
-        arguments: &of_shard(
+        arguments: &in_shard(
             &settings.choice,
             planned.processes,
             python.as_deref(),

@@ -26,7 +26,8 @@ impl ToyOptions {
     }
 
     /// The toys of one shard; see [`Shard::numbers`].
-    pub fn of_shard(self, shard: Shard) -> Self {
+    #[must_use]
+    pub fn in_shard(self, shard: Shard) -> Self {
         let numbers = shard.numbers(self.count);
         Self { first: self.first + numbers.start, count: numbers.end - numbers.start, ..self }
     }
