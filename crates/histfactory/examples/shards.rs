@@ -70,5 +70,6 @@ fn digest(
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let hex = |text: String, byte: &u8| text + &format!("{byte:02x}");
+    bytes.iter().take(8).fold(String::new(), hex)
 }
