@@ -13,8 +13,7 @@ pub(crate) fn now() -> Moment {
     Moment(seconds * 1_000_000_000 + nanos)
 }
 
-/// How long the machine has slept since it was started: the clock that goes on then, less the one that
-/// does not.
+/// How long the machine has slept since boot: the clock that includes sleep minus the one that does not.
 pub(crate) fn asleep() -> Nanos {
     let slept = clock_gettime(ClockId::Boottime);
     let seconds = u64::try_from(slept.tv_sec).unwrap_or(0);

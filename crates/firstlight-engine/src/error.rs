@@ -1,4 +1,4 @@
-//! Errors before and around a measured process. A failure inside one is an outcome, not an error.
+//! Errors before and around a measured process. A failure inside a process is an outcome, not an error.
 
 use std::io;
 use std::path::PathBuf;

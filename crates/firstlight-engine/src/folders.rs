@@ -1,5 +1,5 @@
-//! Where firstlight keeps runs, and what can be rebuilt. Hooks are code that measured processes load,
-//! so the folder that holds them must belong to whoever runs them.
+//! The folders for runs and for caches. Measured processes load the hooks, so the folder with the hooks must
+//! belong to the user.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
@@ -33,8 +33,8 @@ fn folder(own: &str, xdg: &str, below_home: &str, name: &str) -> PathBuf {
         .unwrap_or_else(shared)
 }
 
-/// Makes a folder for code that will be run, or refuses one that somebody else could have filled: it
-/// must be a folder of this user, and nobody else may write to it.
+/// Creates a folder for code that will be run. Refuses an existing one unless it belongs to this user and
+/// nobody else can write to it.
 pub(crate) fn own_folder(path: &Path) -> Result<(), EngineError> {
     fs::DirBuilder::new()
         .recursive(true)
@@ -58,10 +58,10 @@ pub(crate) fn own_folder(path: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Whether another user may put something else into the place of what lies in this folder: its owner, or
-/// anybody where the folder is open and not sticky.
+/// Whether another user can replace the content of this folder: its owner, or anybody if the folder is
+/// writable for all and not sticky.
 fn others_may_rename_below(folder: &Path) -> bool {
-    // In a namespace of users, what root owns outside belongs to somebody else inside: so does `/`.
+    // In a user namespace, folders of the outer root belong to another user, including `/`.
     let root = fs::metadata("/").map_or(0, |known| known.uid());
     let trusted = [0, root, rustix::process::geteuid().as_raw()];
     fs::metadata(folder)
@@ -98,7 +98,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let planted = parent.path().join("planted");
         fs::create_dir(&planted).unwrap();
-        // Only root can give a folder away; whoever else runs this test has nothing to check.
+        // Only root can change the owner of a folder; for other users this test has nothing to check.
         if std::os::unix::fs::chown(&planted, Some(12_345), None).is_ok() {
             assert!(matches!(own_folder(&planted), Err(EngineError::ForeignFolder { .. })));
             let below = planted.join("cache");

@@ -1,5 +1,5 @@
-//! Programs that help and are not measured: interpreters that are asked what they are, installers, tools
-//! of a driver. Each has a time limit, ends when the user wants to stop, and leaves nothing running.
+//! Helper programs that are not measured: interpreters that describe themselves, installers, tools of a
+//! driver. Each has a time limit, is killed when the user interrupts firstlight, and leaves nothing running.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek};
@@ -23,7 +23,7 @@ pub(crate) const INSTALL: Duration = Duration::from_hours(1);
 
 const SLICE: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_millis(500);
-/// More output than this is of no use to anybody.
+/// Longer output is truncated.
 const MOST_OUTPUT: u64 = 16 << 20;
 
 /// Runs the program until it exits and returns its output. `TimedOut` and `Interrupted` are errors.
@@ -31,12 +31,12 @@ pub(crate) fn output(command: &mut Command, limit: Duration) -> io::Result<Outpu
     output_after(0, command, limit)
 }
 
-/// The same for work that is done after an interruption too: only a further signal ends it.
+/// The same for work that continues after an interruption: only a further signal kills it.
 pub fn closing_output(command: &mut Command, limit: Duration) -> io::Result<Output> {
     output_after(count(), command, limit)
 }
 
-/// One signal more than those before ends the program.
+/// One further signal kills the program.
 fn output_after(before: u32, command: &mut Command, limit: Duration) -> io::Result<Output> {
     // Files take the output however much it is; wrapped, because a folder that is not there is no program
     // that is not there.
@@ -59,13 +59,13 @@ fn output_after(before: u32, command: &mut Command, limit: Duration) -> io::Resu
         return Err(error);
     }
     let status = child.wait()?;
-    // Whatever it left in its group would run beside the first measured process.
+    // Processes left in its group would run during the first measurement.
     let _ = kill_process_group(group, Signal::KILL);
     drop(running);
     Ok(Output { status, stdout: read(&mut out)?, stderr: read(&mut errors)? })
 }
 
-/// The error of a helper as one of a command: an interruption is not the helper's fault.
+/// Converts a helper's error to a command's error: an interruption is not the helper's fault.
 pub(crate) fn failure(
     error: &io::Error,
     otherwise: impl FnOnce(String) -> EngineError,
@@ -96,8 +96,8 @@ fn wait(child: &Child, limit: Duration, before: u32) -> io::Result<()> {
     }
 }
 
-/// Asks the group to end, then makes it. A process that hangs in a driver cannot be killed, and nobody
-/// should wait for it.
+/// Sends SIGTERM to the group, then SIGKILL. A process that hangs in a driver cannot be killed, so nothing
+/// waits for it.
 fn end(mut child: Child, group: Pid) {
     let _ = kill_process_group(group, Signal::TERM);
     let began = Instant::now();

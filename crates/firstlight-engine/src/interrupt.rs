@@ -1,8 +1,8 @@
 //! Ctrl-C, SIGTERM and their like as a descriptor that can be waited for, so that nothing is lost to them.
 //!
-//! The first signal asks the measured process to end. The second one kills its group and lets the command
-//! clean up. The third, and a second one while nothing is measured, ends firstlight at once; what it leaves
-//! behind is cleared by its watchdog.
+//! The first signal asks the measured process to exit. The second one kills its group and lets the command
+//! clean up. The third, and a second one while nothing is measured, terminates firstlight at once; the
+//! watchdog then cleans up.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -20,14 +20,14 @@ use crate::EngineError;
 pub(crate) const ENDING: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
 const EXIT_CODE: i32 = 130;
 
-/// How many of them have come.
+/// The number of such signals so far.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 /// How often firstlight was continued, and a child of it stopped or continued.
 static STOPS: AtomicU32 = AtomicU32::new(0);
 /// The group of the process that runs now; zero while there is none.
 static GROUP: AtomicI32 = AtomicI32::new(0);
 
-/// Becomes set, and its descriptor readable, when the user wants to stop.
+/// A flag that is set, with a descriptor that becomes readable, when the user interrupts firstlight.
 #[derive(Debug)]
 pub struct Interrupt {
     wake: UnixStream,
@@ -53,7 +53,7 @@ impl Interrupt {
         is_raised()
     }
 
-    /// An error when the user wants to stop.
+    /// An error if the user has interrupted firstlight.
     pub fn check(&self) -> Result<(), EngineError> {
         if self.is_set() { Err(EngineError::Interrupted) } else { Ok(()) }
     }
@@ -63,24 +63,24 @@ impl Interrupt {
     }
 }
 
-/// Whether the user wants to stop.
+/// Whether the user has interrupted firstlight.
 pub(crate) fn is_raised() -> bool {
     count() > 0
 }
 
-/// How many signals have asked firstlight to end.
+/// The number of signals that asked firstlight to exit.
 pub(crate) fn count() -> u32 {
     COUNT.load(Ordering::Relaxed)
 }
 
-/// A file that may not grow further is an error of whoever writes it, not the end of the program.
+/// A file that exceeds a size limit is a write error, not the end of the program.
 pub fn outlive_file_limits() -> Result<(), EngineError> {
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
         .map(|_| ())
         .map_err(EngineError::system("take over the signals"))
 }
 
-/// While it lives, a second signal kills this group and nothing else.
+/// While this guard exists, a second signal kills this group and nothing else.
 pub(crate) struct Running;
 
 impl Running {

@@ -1,5 +1,5 @@
-//! The effects: starts and observes processes, keeps caches in their declared state, makes
-//! environments, writes files. Computes nothing of what it observes.
+//! The effects: starts and observes processes, keeps caches in their declared state, makes environments,
+//! writes files. Computes nothing from what it observes.
 
 pub mod cache;
 mod clock;

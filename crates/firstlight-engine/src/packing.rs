@@ -1,4 +1,4 @@
-//! Which of a suite's files go into a snapshot: those that `suite.toml` declares, and its sources. A
+//! Selects the files of a suite that go into a snapshot: those that `suite.toml` declares, and its sources. A
 //! suite's folder may hold keys, data and earlier results, and a snapshot is published.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,13 +19,13 @@ const MOST_BYTES: u64 = 32 << 20;
 const MOST_FILES: usize = 2_000;
 const DEEPEST: usize = 16;
 const SHOWN: usize = 5;
-/// What people write by hand: programs, requirements, words. Data and settings may hold secrets, so they
-/// are packed only where `files` names them.
+/// Files that people write: programs, requirements, text. Data and settings may hold secrets, so they are
+/// packed only if `files` names them.
 const SOURCES: [&str; 24] = [
     "c", "cc", "cpp", "cu", "cuh", "f90", "go", "h", "hpp", "in", "jl", "js", "lock", "lua", "md",
     "mojo", "py", "pyi", "pyx", "r", "rs", "rst", "sh", "toml",
 ];
-/// Folders that hold what programs made.
+/// Folders with generated files.
 const MADE: [&str; 5] = ["__pycache__", "build", "dist", "node_modules", "target"];
 
 /// The files that belong to the suite in this folder, sorted by name.

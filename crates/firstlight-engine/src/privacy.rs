@@ -1,4 +1,4 @@
-//! What of a machine and its user ends up in a snapshot, and how it is kept out.
+//! Finds private data of the machine and its user in a snapshot, and removes it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
@@ -18,13 +18,13 @@ use crate::store::hex;
 
 const TEMPORARY: &str = "(tmp)";
 
-/// A name that tells machines apart without naming them.
+/// A name that distinguishes machines without identifying them.
 pub fn pseudonym(name: &str) -> String {
     const DIGITS: usize = 12;
     format!("node-{}", &hex(&Sha256::digest(name))[..DIGITS])
 }
 
-/// Whether something was taken out of this word, so that it cannot be started.
+/// Whether part of this word was redacted, so that it cannot be started.
 pub fn is_redacted(word: &str) -> bool {
     let marks = [REDACTED, TEMPORARY, "(host)", "(user)"];
     let home = word == "~" || word.starts_with("~/") || word.contains("=~");
@@ -41,7 +41,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of this machine and whoever runs firstlight.
+    /// The names of this machine and its current user.
     pub fn here() -> Self {
         let set = |name: &str| std::env::var(name).ok().filter(|value| value.len() > 2);
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -59,7 +59,7 @@ impl Identity {
         let mut record = record.clone();
         record.sample.streams.stdout_tail.clear();
         record.sample.streams.stderr_tail.clear();
-        // The names of cases and arms are the suite's, whoever is called the same.
+        // The names of cases and arms belong to the suite, even if a user has the same name.
         let subject = record.subject.take();
         RawRecord { subject, ..self.redact_document(record) }
     }
@@ -71,7 +71,7 @@ impl Identity {
             let quoted = serde_json::to_string(found).expect("a text is a value");
             text = replaced(&text, quoted.trim_matches('"'), instead);
         }
-        // A name that is also a word of the format cannot be taken out.
+        // A name that is also a word of the format cannot be redacted.
         serde_json::from_str(&text).unwrap_or(document)
     }
 
@@ -81,7 +81,7 @@ impl Identity {
         names.fold(word.to_owned(), |text, (found, instead)| replaced(&text, found, instead))
     }
 
-    /// What is taken out, longer names first, and what stands in its place.
+    /// The redacted names, longer ones first, and their replacements.
     fn names(&self) -> Vec<(&String, &'static str)> {
         let all = [
             (Some(&self.temporary), TEMPORARY),
@@ -95,7 +95,8 @@ impl Identity {
         names
     }
 
-    /// What a snapshot's files give away. Those named by `large` are read piece by piece from the folder.
+    /// Finds private data in a snapshot's files. Files named in `large` are read from the folder piece by
+    /// piece.
     pub(crate) fn found(
         &self,
         files: &Files,
@@ -115,7 +116,7 @@ impl Identity {
         Ok(found)
     }
 
-    /// Lines are looked at one by one; a longer one in pieces that overlap by more than a name.
+    /// Lines are searched one by one; a long line in pieces that overlap by more than a name.
     fn look_through(
         &self,
         name: &str,
@@ -160,8 +161,8 @@ impl Identity {
     }
 }
 
-/// The text with another one in the place of a name. A folder is replaced only where its name ends: `/tmp` is
-/// not a part of `/tmpfiles`.
+/// Replaces a name in a text. A folder is replaced only where its name ends: `/tmp` is not a part of
+/// `/tmpfiles`.
 fn replaced(text: &str, name: &str, instead: &str) -> String {
     if !name.starts_with('/') {
         return text.replace(name, instead);

@@ -30,8 +30,8 @@ pub struct Environment {
     pub packages: BTreeMap<String, String>,
 }
 
-/// Finds the environment of these lock files below `cache`, or makes it there; `announce` hears what
-/// takes long.
+/// Finds the environment of these lock files below `cache`, or makes it there; `announce` is called before
+/// slow steps.
 pub fn provision(
     locks: &[PathBuf],
     interpreter: &Interpreter,
@@ -69,7 +69,7 @@ pub fn provision(
         announce("the lock file has no hashes, so packages are not verified");
     }
     let outcome = installer.install(interpreter, locks, hashes, &folder);
-    // Ctrl-C reaches the installer too; then its complaint is not the reason.
+    // Ctrl-C reaches the installer too; its error is then not the cause.
     interrupt.check()?;
     outcome?;
     let ready = Interpreter::ask(&folder.join("bin/python"))?;
@@ -99,7 +99,7 @@ fn recorded(folder: &Path) -> Option<Environment> {
     environment.python.exists().then_some(environment)
 }
 
-/// Whether an environment still is what its record says: a file in a cache proves nothing by itself.
+/// Whether an environment still matches its record; the record's existence alone proves nothing.
 fn is_as_recorded(
     ready: &Environment,
     folder: &Path,

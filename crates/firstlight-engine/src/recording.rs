@@ -1,5 +1,5 @@
-//! Runs something three times, with no, little and much tracing, and keeps what was recorded: a command
-//! as typed, or the workload of a suite's arm.
+//! Runs a command or the workload of a suite's arm three times: without tracing, with little and with much
+//! tracing. Keeps the recordings.
 
 use std::ffi::OsString;
 use std::fs;
@@ -163,7 +163,7 @@ impl Subject {
     }
 }
 
-/// What `workload.py` is to do.
+/// The instructions for `workload.py`.
 fn asked(plan: &SuitePlan<'_>, case: &CaseFile, arm: &ArmFile, hooks: &Hooks) -> serde_json::Value {
     let prepare = prepare(case, arm);
     json!({

@@ -1,6 +1,6 @@
-//! What looks like a secret: values of options such as `--token`, keys of well-known services, passwords in
-//! web addresses. They are taken out of a command that is written down. A suite's files are published byte
-//! by byte, so a suite that holds one is refused.
+//! Recognises secrets: values of options such as `--token`, keys of well-known services, passwords in web
+//! addresses. They are removed from recorded commands. A suite's files are published byte for byte, so a
+//! suite with a secret is refused.
 
 use std::collections::BTreeMap;
 

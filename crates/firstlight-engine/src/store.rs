@@ -68,7 +68,7 @@ impl RunFolder {
             .map_err(EngineError::file("write to", self.path.join("raw.jsonl")))
     }
 
-    /// Replaces the run's document as a whole. Its text is never in memory: it is as long as all raw
+    /// Replaces the run's document as a whole. It is written piece by piece, because it is as long as all raw
     /// readings together.
     pub fn write_document(&self, document: &impl Serialize) -> Result<PathBuf, EngineError> {
         let path = self.path.join(RESULT);

@@ -22,7 +22,7 @@ pub struct Suite {
     pub files: Packed,
     /// SHA-256 over the names and contents of these files.
     pub digest: String,
-    /// The suite as it is started, where what is published lacks a secret or a name.
+    /// The suite as it is started, if the published one lacks a secret or a name.
     pub started: Option<SuiteFile>,
 }
 
@@ -63,7 +63,7 @@ pub fn write(folder: &Path, text: &str) -> Result<Suite, EngineError> {
     read(folder)
 }
 
-/// A suite that firstlight made itself, as its processes need it. It is not written down.
+/// A generated suite as its processes need it. It is not stored.
 pub fn parse(text: &str) -> Result<SuiteFile, EngineError> {
     let path = PathBuf::from("suite.toml");
     SuiteFile::parse(text).map_err(|error| EngineError::Suite { path, error })

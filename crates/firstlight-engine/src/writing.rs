@@ -1,4 +1,4 @@
-//! Writes files: as a whole where they are files, in place where they are anything else.
+//! Writes plain files atomically, and pipes, devices and links in place.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
@@ -9,7 +9,7 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 
 use crate::EngineError;
 
-/// What everybody may do with a new file, before the user's umask takes some of it away.
+/// The mode of a new file before the user's umask is applied.
 const FILE: u32 = 0o666;
 const FOLDER: u32 = 0o777;
 

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use firstlight_schema::cache::Inventory;
 
-/// A file as it would change if anyone touched it.
+/// A file, with the fields that change when it is modified.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Seen {
     /// Below the folder that was walked.
@@ -16,7 +16,7 @@ pub(super) struct Seen {
     modified: Option<SystemTime>,
 }
 
-/// What one walk found.
+/// The result of one walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     /// Every regular file, in the order of their paths; links are not followed.
@@ -51,7 +51,7 @@ pub(super) fn inventory(files: &[Seen], counts: impl Fn(&Path) -> bool) -> Inven
     inventory
 }
 
-/// Calls the function for each regular file below the folder; one that is not there holds none.
+/// Calls the function for each regular file below the folder; a missing folder has none.
 pub(super) fn visit(folder: &Path, see: &mut impl FnMut(&Path, &fs::Metadata)) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         look(&entry, see);

@@ -39,7 +39,7 @@ impl PageCache {
     pub fn drop_all(&self) {
         for (path, _) in &self.files {
             if let Ok(file) = File::open(path) {
-                // Advice: what is not taken shows in the count.
+                // The call is only advice to the kernel; the count shows which pages stayed.
                 let _ = fadvise(&file, 0, None, Advice::DontNeed);
             }
         }
@@ -99,7 +99,7 @@ mod tests {
         let counted = cache.count();
         assert_eq!(counted.entries, 1);
         assert!(counted.bytes >= 100_000, "{counted:?}");
-        // Whether pages really go is the file system's business; the call must not fail.
+        // Whether the pages are dropped depends on the file system; the call must not fail.
         cache.drop_all();
     }
 }

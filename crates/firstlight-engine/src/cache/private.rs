@@ -1,5 +1,5 @@
-//! Temporary folders that only their user can enter, and that do not outlive firstlight for long: each holds
-//! a lock for as long as it is used, and what nobody holds any more is removed by the next firstlight.
+//! Temporary folders that only their user can enter. Each holds a lock while it is in use, and the next
+//! firstlight removes folders whose lock nobody holds.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -13,7 +13,7 @@ use crate::EngineError;
 /// Short, because programs put sockets below it and a socket's path has little room.
 const PREFIX: &str = "fl-";
 const LOCK: &str = "lock";
-/// A folder without a lock is being made, unless it is older than this.
+/// A folder without a lock is still being created, unless it is older than this.
 const BEING_MADE: Duration = Duration::from_mins(1);
 
 /// A folder that is gone when this is dropped.
@@ -44,8 +44,8 @@ impl Drop for PrivateFolder {
     }
 }
 
-/// Removes what is in the folder, the lock last: without a lock nobody would know that a folder which was
-/// only half removed is stale.
+/// Removes the content of the folder, the lock last. Otherwise a half-removed folder could not be recognised
+/// as stale.
 fn empty(folder: &Path) {
     for path in lock_last(folder) {
         let is_folder = fs::symlink_metadata(&path).is_ok_and(|known| known.is_dir());
@@ -102,7 +102,7 @@ mod tests {
     fn a_folder_is_private_stays_while_it_is_used_and_goes_when_its_user_was_killed() {
         let used = PrivateFolder::new().unwrap();
         assert_eq!(fs::metadata(used.path()).unwrap().permissions().mode() & 0o777, 0o700);
-        // Whoever was killed has left a folder, and nobody holds its lock.
+        // A killed firstlight left this folder, and nobody holds its lock.
         let left = used.path().with_extension("killed");
         fs::create_dir(&left).unwrap();
         let lock = File::create(left.join(LOCK)).unwrap();

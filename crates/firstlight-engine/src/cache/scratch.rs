@@ -1,8 +1,8 @@
 //! The private cache directories of one command, brought into the declared state before each
 //! process.
 //!
-//! A primed cache must be found again under the very same path, which is part of JAX's keys and of
-//! Inductor's files: so there is one path, whose content is replaced, and not one path per process.
+//! The path is part of JAX's keys and of Inductor's files, so a primed cache must keep its path. All
+//! processes therefore share one path, whose content is replaced.
 
 use std::ffi::OsString;
 use std::fs;
@@ -34,11 +34,11 @@ const BYTECODE: &str = "bytecode";
 #[derive(Debug)]
 pub struct Scratch {
     root: PrivateFolder,
-    /// The policy and the content that the folders were last brought into. It names the folders
-    /// too: a process whose temporary folder is gone would write into the machine's own.
+    /// The policy and the content that the folders were last brought into. The settings name these folders
+    /// too: a process without its temporary folder would write to the machine's own.
     known: Option<(CachePolicy, Found)>,
-    /// What was seen after the last process and all it left had ended. Nobody else knows of these
-    /// folders, so it is what the next process will find.
+    /// The inventory after the last process and its children exited. Nothing else writes to these folders, so
+    /// the next process starts from it.
     last: Option<Found>,
 }
 

@@ -1,4 +1,4 @@
-//! The environment variables that put each cache where we want it, or switch it off.
+//! The environment variables that place each cache in a private directory, or switch it off.
 //!
 //! "Off" by variable alone is not clean (Inductor still finds its shared objects), so every policy
 //! but `as-found` also names private directories.
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use firstlight_schema::cache::{CachePolicy, Layer, Policy};
 
-/// Switches JAX's persistent cache on by being set.
+/// Setting this variable switches JAX's persistent cache on.
 const JAX_DIRECTORY: &str = "JAX_COMPILATION_CACHE_DIR";
 
 /// Settings for one process: a value to set, or nothing to remove the variable.
@@ -71,8 +71,8 @@ fn compilers(
         variables.push((name.into(), value.map(Into::into)));
     };
     set("JAX_ENABLE_COMPILATION_CACHE", Some(if off { "false" } else { "true" }));
-    // JAX stores only programs that took over a second to compile unless told otherwise, so which
-    // programs are stored would be a matter of chance.
+    // By default JAX stores only programs that took over a second to compile, so chance would decide which
+    // programs are stored.
     set("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", Some("0"));
     set("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", Some("-1"));
     set("TORCHINDUCTOR_FX_GRAPH_CACHE", Some(if off { "0" } else { "1" }));

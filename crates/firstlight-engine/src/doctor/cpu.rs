@@ -1,4 +1,4 @@
-//! Processors: how many, how fast they may be, how often they were too hot.
+//! Processors: their number, clocks and thermal throttling.
 
 use std::collections::BTreeMap;
 

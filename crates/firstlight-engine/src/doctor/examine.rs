@@ -8,7 +8,7 @@ use super::files::Files;
 use super::{cgroup, cpu, gpu, host, kernel};
 use crate::clock::utc;
 
-/// Reads the state of this machine; what cannot be read is unknown.
+/// Reads the state of this machine; unreadable values are unknown.
 pub fn examine() -> MachineState {
     examine_below(Path::new("/"), gpu::ask())
 }

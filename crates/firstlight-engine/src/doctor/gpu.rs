@@ -1,4 +1,4 @@
-//! Asks `nvidia-smi` for its devices, and does not wait for long.
+//! Queries `nvidia-smi` for its devices, with a short time limit.
 
 use std::io::{self, ErrorKind};
 use std::process::Command;
@@ -10,7 +10,7 @@ use super::nvidia_smi::{DEVICES, FORMAT, PROCESSES, devices, with_processes};
 use crate::helper;
 
 const PROGRAM: &str = "nvidia-smi";
-/// A healthy one answers within a second, even if it has to load the driver first.
+/// A healthy `nvidia-smi` answers within a second, even if it loads the driver first.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Empty without `nvidia-smi`; `None` if it does not answer.
@@ -30,7 +30,7 @@ pub(super) fn ask() -> Option<Vec<GpuState>> {
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     NoProgram,
-    /// It could not be started, timed out or failed.
+    /// `nvidia-smi` could not be started, timed out or failed.
     Failed,
     Text(String),
 }

@@ -1,9 +1,8 @@
-//! Starts a process at the least cost: everything it needs is made beforehand, so that between the
-//! clock's first reading and `exec` lie only the system calls that nothing can do without.
+//! Starts a process with as few system calls as possible: everything is prepared beforehand, so only the
+//! necessary calls lie between the clock's first reading and `exec`.
 //!
-//! `posix_spawn` would do the same work as `clone` does here, and beside it ask for every signal's
-//! handler, map a stack and look at limits, for each process again. See
-//! `docs/design/why-processes-are-born-by-clone.md`.
+//! `posix_spawn` would do the same work as `clone` does here, and also query every signal handler, map a
+//! stack and read limits for each process. See `docs/design/why-processes-are-born-by-clone.md`.
 
 use std::ffi::{CString, OsStr, OsString, c_char, c_int, c_void};
 use std::fs::File;
@@ -184,7 +183,7 @@ impl Spawner {
         match birth.error.load(Ordering::Relaxed) {
             0 => Ok(born),
             code => {
-                // It ended without having become anything.
+                // The process exited before `exec`.
                 super::wait::reap(born.pid)?;
                 Err(io::Error::from_raw_os_error(code))
             }
@@ -219,8 +218,8 @@ fn clone(birth: &Birth<'_>, stack: &mut [u128]) -> io::Result<Born> {
     }
 }
 
-/// The new process's first steps. It shares all memory with a parent whose thread stands still, so
-/// it allocates nothing, locks nothing and returns to nobody.
+/// The new process's first steps. It shares all memory with its parent, whose thread is suspended. It
+/// therefore allocates nothing, locks nothing and never returns.
 #[expect(unsafe_code, reason = "only bare system calls may be made here")]
 extern "C" fn become_program(birth: *mut c_void) -> c_int {
     // SAFETY: the parent passed a `Birth` and keeps it until this process has left its memory.
@@ -256,8 +255,8 @@ unsafe fn prepare(birth: &Birth<'_>) {
     // SAFETY: the calls take numbers, or pointers that `birth` keeps valid.
     unsafe {
         fails(libc::setpgid(0, 0));
-        // Nobody is left to read it when firstlight is killed: it stands still until the watchdog kills it
-        // with all that it started.
+        // When firstlight is killed, this signal stops the process until the watchdog kills it and its
+        // children.
         libc::prctl(libc::PR_SET_PDEATHSIG, birth.when_orphaned);
         for (number, &stream) in (0..).zip(&birth.streams) {
             if stream != number {
@@ -317,7 +316,7 @@ mod tests {
         }
     }
 
-    /// What a shell script prints, and how it ends.
+    /// The output and exit status of a shell script.
     fn output(launch: Launch, channel: Option<RawFd>) -> (String, Option<i32>) {
         let mut start = Start::new(launch).unwrap();
         start.name_channel(channel);
@@ -363,7 +362,7 @@ mod tests {
         assert_eq!(output(shell(script), None).1, Some(0));
     }
 
-    /// Blocked, ignored and caught signals; those above are the C library's own affair.
+    /// Blocked, ignored and caught signals; higher ones belong to the C library.
     fn signals(text: &str) -> Vec<u64> {
         let mask = |line: &str| u64::from_str_radix(line.split_once(":\t").unwrap().1, 16).unwrap();
         text.lines().map(|line| mask(line) & 0x7fff_ffff).collect()

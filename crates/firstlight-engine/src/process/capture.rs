@@ -1,7 +1,7 @@
 //! Keeps a command's output in files, so that nothing has to read it during the measurement.
 //!
-//! A pipe would wake the parent for every line and once more when the command ends, on the very
-//! core that the command is ending on. The files have no name and are used again for each process.
+//! A pipe would wake the parent for every line, and once more when the command exits, on the core that runs
+//! the exit. The files have no name and are used again for each process.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use firstlight_schema::reading::Streams;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 const KEPT: u64 = 8 << 10;
-/// A command that writes more than this has its older output thrown away while it runs.
+/// If a command writes more than this, its older output is discarded while it runs.
 const LARGEST: u64 = 256 << 20;
 
 /// Both streams of one process at a time.
@@ -58,7 +58,7 @@ struct Stream {
 impl Stream {
     fn new(folder: &Path) -> io::Result<Self> {
         let file = tempfile::tempfile_in(folder)?;
-        // Whoever holds the file writes at its end, also after we have cut it.
+        // Processes append to the file, even after it was truncated.
         fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::APPEND)?;
         Ok(Self { file, thrown_away: 0, used: false })
     }

@@ -14,7 +14,7 @@ use super::watchdog;
 use crate::EngineError;
 use crate::cache::remove_stale_scratch;
 
-/// A process that starts another one whenever it is killed would keep us here for ever.
+/// A limit, because a process may start another one whenever it is killed.
 const MOST_ROUNDS: u32 = 1_000;
 
 /// From now on orphaned descendants become children of this process.
@@ -26,17 +26,17 @@ pub fn adopt_orphans() -> Result<(), EngineError> {
 }
 
 pub(super) fn signal_group(group: Pid, signal: Signal) {
-    // A group that is gone needs no signal.
+    // A group that no longer exists needs no signal.
     let _ = kill_process_group(group, signal);
 }
 
-/// Ends and reaps everything that is left of a reaped command; tells how many processes that were.
-/// Without `/proc` only those in the command's group are known.
+/// Kills and reaps all processes that a reaped command left; returns their number. Without `/proc` only those
+/// in the command's group are known.
 pub(super) fn end_survivors(group: Pid) -> u32 {
     let mut ended = 0;
     for _ in 0..MOST_ROUNDS {
         let mut left = children();
-        // One that has ended by itself only waits to be reaped.
+        // A process that exited by itself only needs to be reaped.
         left.retain(|&pid| Some(pid) != watchdog::pid() && !is_reaped(pid));
         signal_group(group, Signal::KILL);
         if left.is_empty() {

@@ -31,6 +31,6 @@ pub struct Launch {
     pub show: Show,
     /// The file that it reads as its standard input, which is otherwise empty.
     pub stdin: Option<PathBuf>,
-    /// The interpreter that scripts in front of it are known to start: when its file is opened is seen.
+    /// The interpreter that a script in front of it starts; its file is watched to see when it is opened.
     pub interpreter: Option<PathBuf>,
 }

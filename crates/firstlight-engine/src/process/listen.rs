@@ -12,18 +12,17 @@ use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionread};
 
 use crate::clock::now;
 
-/// More than any honest process says beside its calls; a bound on what a dishonest one can make us
-/// keep.
+/// A limit on the messages besides calls that a hostile process can make firstlight keep. No real process
+/// sends as many.
 const MOST_BYTES: usize = 16 << 20;
-/// What the readings of one call take at most: two times of twenty digits and what stands between.
+/// The largest size of one call's readings: two times of twenty digits, with separators.
 const BYTES_PER_CALL: usize = 48;
 
 /// A socket pair: our end, and the end that a process inherits.
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: UnixStream,
-    /// Kept open while the process runs, so that its end does not also wake us as the end of its
-    /// messages.
+    /// Kept open while the process runs, so that its exit wakes the parent only once.
     far_end: UnixStream,
     asked: Vec<u8>,
     conversation: Conversation,
@@ -40,7 +39,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Puts the requests on the wire; the process finds them there when it starts.
+    /// Writes the requests to the socket; the process finds them there when it starts.
     pub(super) fn new(requests: &[Request]) -> io::Result<Self> {
         let (mut socket, far_end) = UnixStream::pair()?;
         let mut conversation = Conversation::default();
@@ -93,7 +92,8 @@ impl Listener {
         self.reaped = Some(at);
     }
 
-    /// The message, if its times can be; none for one that a survivor said of the time after.
+    /// The message, if its times are possible; `None` if a surviving child sent it after the process was
+    /// reaped.
     fn in_time(&self, message: Message) -> Result<Option<Message>, ProtocolError> {
         let (from, to) = (self.born, now());
         if let Some(at) = outside(&message, from, to) {
@@ -150,12 +150,12 @@ impl Listener {
     fn offer_next_watch(&mut self) {
         let leaves = |message: &Message| matches!(message, Message::Bye(_)) || is_exec(message);
         if self.watches && self.messages.last().is_some_and(leaves) {
-            // It is not an error if no process is left to take it.
+            // It is not an error if no process is left to read it.
             let _ = self.socket.write_all(&line(&Request::Watch));
         }
     }
 
-    /// All that was said; what the process left unsaid when it ended, half a line, is an error.
+    /// All messages; a truncated last line is an error.
     pub(super) fn finish(&mut self) -> (Vec<Message>, Option<ProtocolError>) {
         if self.error.is_none() && !self.partial.is_empty() {
             let text = String::from_utf8_lossy(&self.partial).chars().take(120).collect();

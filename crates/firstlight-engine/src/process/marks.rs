@@ -1,4 +1,4 @@
-//! The mark by which the watchdog recognises every process of its firstlight, whatever became of it.
+//! The mark by which the watchdog recognises every process of its firstlight.
 //!
 //! A daemon may leave its session, drop its environment, close all descriptors and lose its parent. It keeps
 //! its resource limits. `RLIMIT_LOCKS` has had no effect since Linux 2.4.25, so firstlight writes its mark
@@ -49,11 +49,11 @@ fn is_mark(limit: u64) -> bool {
     limit >> KIND_SHIFT == KIND
 }
 
-/// A process that has not ended.
+/// A running process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Process {
     pid: i32,
-    /// When it started: its number alone may be another's a moment later.
+    /// Its start time, because process ids are reused.
     start: u64,
     parent: i32,
     limit: Option<u64>,
@@ -73,7 +73,7 @@ impl Process {
         Some(Self { pid, start, parent, limit, named })
     }
 
-    /// Sends the signal to this process and to no other that got its number.
+    /// Sends the signal to this process, and not to another one that reuses its id.
     pub(super) fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
         let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return };
@@ -84,7 +84,7 @@ impl Process {
     }
 }
 
-/// Parent and time of start of a process that is not dead.
+/// Parent and start time of a process that is not a zombie.
 fn stat(folder: &Path) -> Option<(i32, u64)> {
     let stat = fs::read_to_string(folder.join("stat")).ok()?;
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');
@@ -95,11 +95,11 @@ fn stat(folder: &Path) -> Option<(i32, u64)> {
 }
 
 /// The processes that carry the mark or descend from one that does. Among them may be another firstlight,
-/// whose processes carry its own mark: they belong to it. `above` is the mark of the firstlight that started
-/// ours, whose processes do not.
+/// whose processes carry its own mark: they are included. `above` is the mark of the firstlight that started
+/// this one; its processes are not.
 ///
-/// Those with the mark are stopped as soon as they are seen, the youngest first: a process that lives for a
-/// moment and starts the next one would be gone at the end of the list.
+/// Those with the mark are stopped as soon as they are seen, the youngest first: a short-lived process that
+/// starts the next one would be gone before the end of the list.
 pub(super) fn stop_marked(mark: u64, above: Option<u64>) -> BTreeSet<Process> {
     let variable = format!("{}={mark}", variables::SESSION);
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -1,5 +1,5 @@
-//! Starts a process and watches it until it has been reaped. The parent sleeps in between: it
-//! wakes for messages and for the end, and ever more rarely to see that nothing overflows or stands still.
+//! Starts a process and watches it until it has been reaped. The parent sleeps in between. It wakes for
+//! messages and for the exit, and at growing intervals to check for overflowing output and stopped processes.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -28,9 +28,9 @@ use crate::clock::{asleep, now};
 use crate::interrupt::{Interrupt, Running, stops};
 
 const READ_AT_ONCE: usize = 16 << 10;
-/// Two clocks that are read one after the other differ by less than this.
+/// Two consecutive clock readings differ by less than this.
 const SHORTEST_SLEEP: Nanos = Nanos(5_000_000);
-/// How long a process may take to end after it was asked to.
+/// How long a process may take to exit after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// The observations of one process.
@@ -71,7 +71,7 @@ impl<'a> Stage<'a> {
         self.interrupt.is_set()
     }
 
-    /// Runs the command to its end, or to the end of its time.
+    /// Runs the command until it exits or exceeds its time limit.
     pub fn observe(&mut self, start: &mut Start) -> Result<Observation, EngineError> {
         let streams = self.capture.hand_out().map_err(EngineError::system("keep output"))?;
         let mut listener =
@@ -110,10 +110,10 @@ struct Watch<'a, 'b> {
     pidfd: OwnedFd,
     listener: Option<Listener>,
     openings: Option<Openings>,
-    /// Interpreters that another program started, until they end.
+    /// Interpreters that another program started, until they exit.
     others: Vec<(u32, OwnedFd)>,
     exits: Vec<ProcessExit>,
-    /// Messages that were looked at for the interpreters that speak.
+    /// The number of messages that were searched for new interpreters.
     heard: usize,
     spawn: Moment,
     deadline: Moment,
@@ -168,7 +168,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         let (status, usage) = reap(self.pid)?;
         let reaped = now();
         if let Some(listener) = &mut self.listener {
-            // What the process itself said comes first, whenever it is read.
+            // Messages of the process itself come first, whenever they are read.
             listener.drain(&mut [0; READ_AT_ONCE]);
             listener.end(reaped);
         }
@@ -177,7 +177,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         Ok(self.conclude(exec, reaped, status, usage, survivors))
     }
 
-    /// Waits until something happened; true when it is the end of the process.
+    /// Waits for the next event; true if the process exited.
     fn sleep(&mut self) -> io::Result<bool> {
         let mut fds = vec![PollFd::new(&self.pidfd, PollFlags::IN)];
         fds.extend(self.others.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)));
@@ -212,7 +212,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         Ok(has_ended)
     }
 
-    /// What kept the process from running, if anything did.
+    /// The pauses of the process, if there were any.
     fn paused(&self) -> Option<Paused> {
         let slept = Nanos(asleep().0.saturating_sub(self.asleep.0));
         let suspended_ns = if slept < SHORTEST_SLEEP { Nanos::ZERO } else { slept };
@@ -232,7 +232,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         });
     }
 
-    /// Takes the messages that are there.
+    /// Reads the available messages.
     fn read(&mut self) {
         let Some(listener) = &mut self.listener else { return };
         listener.drain(&mut [0; READ_AT_ONCE]);
@@ -259,7 +259,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         (at >= self.deadline).then(|| Outcome::TimedOut { after_ns: at.since(self.spawn) })
     }
 
-    /// Asks the whole group to end, and the second time makes it.
+    /// Sends SIGTERM to the whole group the first time, SIGKILL the second time.
     fn end(&mut self, outcome: Outcome) {
         if self.ended.is_none() {
             signal_group(self.pid, Signal::TERM);
@@ -286,7 +286,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         let outcome = self.ended.or(broke).unwrap_or_else(|| outcome(status));
         let mut streams = self.stage.capture.read();
         if outcome == Outcome::Completed {
-            // What a program prints is its user's affair; only a failure needs it as a reason.
+            // Output is kept only for failed processes, where it explains the failure.
             streams.stdout_tail.clear();
             streams.stderr_tail.clear();
         }

@@ -1,4 +1,4 @@
-//! When the interpreter's file is opened: the moment at which a script in front of it starts it.
+//! Detects when the interpreter's file is opened, which is when a script in front of it starts it.
 //!
 //! The kernel keeps no time of `execve`, and a shim that becomes the interpreter keeps its process
 //! number. What can be seen is that the executable is opened, by anybody.
@@ -28,7 +28,7 @@ impl Openings {
         &self.fd
     }
 
-    /// Takes what has happened until now.
+    /// Reads the events so far.
     pub(super) fn note(&mut self, at: Moment) {
         let mut buffer = [0; 1024];
         while rustix::io::read(&self.fd, &mut buffer).is_ok_and(|read| read > 0) {

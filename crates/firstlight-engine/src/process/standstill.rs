@@ -1,10 +1,10 @@
-//! Finds descendants of a process that somebody stopped.
+//! Finds stopped descendants of a process.
 //!
-//! The kernel tells a parent when its child stops, and nobody else: of a grandchild firstlight learns only
-//! by looking. It looks again whenever the process has run for a quarter longer than at the last look, and at
-//! least every two seconds. So a stop that fills more than a fifth of the time until it ends is seen, and so
-//! is one of two seconds; a shorter one may be missed. A process that ends before the first look is never
-//! looked at, and the rest sees a look a few times per second at first and seldom later.
+//! The kernel reports a stop only to the parent, so firstlight must look for stopped grandchildren. It looks
+//! again whenever the process has run for a quarter longer than at the last look, and at least every two
+//! seconds. It therefore sees every stop that makes up more than a fifth of the time until it ends, and every
+//! stop of two seconds; it may miss shorter ones. A process that exits before the first look is never
+//! examined. Looks are frequent at first and rare later.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ use super::watchdog;
 
 const FIRST_LOOK: Nanos = Nanos(100_000_000);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// More processes than this are not looked at.
+/// The largest number of processes that are examined.
 const MOST_PROCESSES: usize = 1_000;
 
 /// The stopped descendants that were seen so far, and when to look again.
@@ -38,7 +38,7 @@ impl Standstill {
         Duration::from(self.next.since(now))
     }
 
-    /// How many descendants were seen standing still.
+    /// The number of stopped descendants seen so far.
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.seen.len()).unwrap_or(u32::MAX)
     }
@@ -91,7 +91,7 @@ fn children(pid: i32) -> Vec<i32> {
         .collect()
 }
 
-/// Stopped by a signal; one that a debugger holds has another state.
+/// The state of a process stopped by a signal; a debugger causes another state.
 fn is_stopped(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))

@@ -1,8 +1,8 @@
-//! A process that outlives firstlight by a moment, to clear what it left behind.
+//! A process that outlives firstlight briefly, to clean up after it.
 //!
-//! No handler runs when firstlight is killed. The watchdog holds the read end of a pipe whose write end
-//! only firstlight holds, so it wakes when firstlight is gone, however that came about. It then kills all
-//! processes that carry firstlight's mark, with all they started, and removes its scratch folders. See
+//! No handler runs when firstlight is killed. The watchdog holds the read end of a pipe whose write end only
+//! firstlight holds, so it wakes when firstlight exits for any reason. It then kills all processes that carry
+//! firstlight's mark, with their children, and removes the scratch folders. See
 //! `docs/design/why-processes-carry-a-mark.md`.
 
 use std::collections::BTreeSet;
@@ -22,10 +22,10 @@ use crate::cache::remove_stale_scratch;
 /// The hidden argument that makes firstlight a watchdog.
 pub const ARGUMENT: &str = "--watch-over-processes-of";
 
-/// How often the watchdog kills what it finds, at most.
+/// The largest number of rounds in which the watchdog kills processes.
 const MOST_ROUNDS: u32 = 100;
-/// How often it must find nothing more after it has found something: a process may have been between two
-/// numbers.
+/// The number of consecutive empty searches after a find, because a search can miss a process that is just
+/// starting.
 const QUIET_ROUNDS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(20);
 /// How often it looks for processes that were started while it looked.
@@ -36,7 +36,7 @@ const MOST_LOOKS: u32 = 1_000;
 pub(super) fn start() {
     static WATCHDOG: OnceLock<Option<(Child, PipeWriter)>> = OnceLock::new();
     WATCHDOG.get_or_init(|| {
-        // It must not carry the mark itself.
+        // The watchdog itself must not carry the mark.
         let started = spawn().ok();
         marks::carry();
         started

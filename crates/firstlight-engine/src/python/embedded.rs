@@ -14,8 +14,8 @@ pub(crate) type File = (&'static str, &'static [u8]);
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// Makes a folder hold these files. Nobody sees a part of them: they are written to a new folder, which then
-/// takes the place of what is there. A folder that is as it should be is never touched.
+/// Makes a folder contain exactly these files. They are written to a new folder, which then replaces the old
+/// one, so no reader sees a part of them. A correct folder is never touched.
 pub(crate) fn lay_out(files: &[File], folder: &Path) -> Result<(), EngineError> {
     if is_laid_out(files, folder) {
         return Ok(());
@@ -37,7 +37,7 @@ pub(crate) fn lay_out(files: &[File], folder: &Path) -> Result<(), EngineError> 
         fs::write(&path, content).map_err(EngineError::file("write", &path))?;
     }
     if folder.exists() {
-        // What was altered goes with the folder that it is swapped with.
+        // Altered files are removed together with the old folder.
         return renameat_with(CWD, fresh.path(), CWD, folder, RenameFlags::EXCHANGE)
             .map_err(|error| EngineError::file("replace", folder)(error.into()));
     }

@@ -20,7 +20,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Writes the files below the cache folder unless the very same ones are there already.
+    /// Writes the files below the cache folder unless identical ones exist.
     pub fn lay_out(cache: &Path) -> Result<Self, EngineError> {
         own_folder(cache)?;
         let folder = cache.join("python").join(digest());
@@ -28,8 +28,8 @@ impl Hooks {
         Ok(Self { folder })
     }
 
-    /// Has the interpreter compile the hooks now, so that no measured process does. A program that
-    /// is no interpreter is left alone: the first process it starts will write the byte code.
+    /// Has the interpreter compile the hooks now, so that no measured process does. A program that is not an
+    /// interpreter is skipped; the first process that it starts writes the byte code.
     pub fn compile_for(&self, program: &Path) {
         let python =
             program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
@@ -40,7 +40,7 @@ impl Hooks {
         }
     }
 
-    /// The folder in which `firstlight` lies, for whoever imports it without the hooks.
+    /// The folder of the package `firstlight`, for processes that import it without the hooks.
     pub(crate) fn package(&self) -> PathBuf {
         self.folder.join("package")
     }

@@ -1,4 +1,4 @@
-//! From the command as typed to the program that will really run: no shim in between.
+//! Resolves the command as typed to the program that really runs, without a shim in between.
 
 use std::fs;
 use std::io::Read;

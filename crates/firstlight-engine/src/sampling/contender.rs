@@ -23,8 +23,8 @@ const RUNNER: &str = "from firstlight.runner import main; main()";
 /// Fewer calls cannot show a steady state.
 const FEWEST_CALLS: u32 = 10;
 
-/// Calls after the window that tell whether calls are over when they return. Short ones are easily
-/// disturbed, so it takes more of them: of three, the first is slow and the next may be.
+/// Calls after the window that test whether calls have finished when they return. Short calls are easily
+/// disturbed, so more of them are made.
 const SETTLE: Iterate =
     Iterate { count: SETTLE_CALLS, within_ns: Some(Nanos(300_000_000)), at_least: 3 };
 
@@ -91,7 +91,7 @@ impl<'a> Contender<'a> {
         }
     }
 
-    /// All at once: the process never waits for us inside a measured stretch.
+    /// All requests at once, so that the process never waits for firstlight inside a measured stretch.
     fn requests(&self, regime: Regime) -> Vec<Request> {
         let warm = &self.plan.suite.file.warm;
         let Some(prepare) = self.prepare.clone().map(Request::Prepare) else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! A session takes processes one after the other and writes each one's readings down. A resumed one
-//! first hands out what was taken before, in the same order.
+//! A session measures processes one after the other and records the readings of each. A resumed session first
+//! replays the recorded processes, in the same order.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -21,7 +21,7 @@ use crate::process::{Launch, Observation, Stage, Start};
 use crate::python::Hooks;
 use crate::store::{RunFolder, now_utc};
 
-/// Hears of a run's progress, between processes only.
+/// Receives a run's progress, between processes only.
 pub trait Observer {
     /// A process is about to start.
     fn starting(&mut self, role: SampleRole, subject: Option<&Subject>);
@@ -277,7 +277,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Gives back what lists of calls have reserved and do not need: they are kept until the case is over.
+/// Shrinks lists of calls to their length, because they are kept until the case is complete.
 fn shrink(messages: &mut Vec<Message>) {
     messages.shrink_to_fit();
     for message in messages {

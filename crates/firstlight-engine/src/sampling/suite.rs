@@ -81,8 +81,7 @@ impl CaseReadings {
     }
 }
 
-/// What is made of the warm processes so far: whether they are enough, and what each arm is to do
-/// next.
+/// The decision after the warm processes so far: whether they are enough, and the next calls of each arm.
 #[derive(Debug, Default)]
 pub struct Guidance {
     pub enough: bool,
@@ -95,8 +94,8 @@ pub trait Guide {
     /// Why the arm is abandoned after this process, if it is.
     fn gives_up(&mut self, subject: &Subject, sample: &RawSample) -> Option<Reason>;
 
-    /// Looks at the warm processes after a block of rounds. It may take the readings out of their
-    /// places, and puts them back unchanged.
+    /// Looks at the warm processes after a block of rounds. It may move the readings out temporarily, and
+    /// returns them unchanged.
     fn guide(&mut self, arms: &mut [&mut ArmReadings]) -> Guidance;
 }
 
@@ -120,7 +119,7 @@ impl SuitePlan<'_> {
         file.cases.iter().map(of_case).sum()
     }
 
-    /// Whether the time is up that was given to the run.
+    /// Whether the run has used up its time.
     pub fn is_over(&self) -> bool {
         self.deadline.is_some_and(|deadline| now() >= deadline)
     }

@@ -18,11 +18,11 @@ pub use probe::Probe;
 pub use queue::{QueuedTask, TaskState};
 pub use script::{Script, quoted};
 
-/// A controller that is busy answers late; one that does not answer at all is an error.
+/// A busy controller answers late; a controller that does not answer is an error.
 const ANSWER: Duration = Duration::from_mins(2);
-/// What Slurm allows where its configuration does not say.
+/// Slurm's default, if its configuration does not set a limit.
 const USUAL_ARRAY: u32 = 1_001;
-/// Words of `sbatch` that mean: later. Everything else means: never.
+/// Messages of `sbatch` that mean "try again later". Every other message is an error.
 const LATER: [&str; 9] = [
     "QOSMaxSubmitJobPerUserLimit",
     "AssocMaxSubmitJobLimit",
@@ -61,7 +61,7 @@ pub struct Submission<'a> {
 pub enum Answer {
     /// The number of the job.
     Accepted(u64),
-    /// Slurm takes no more for now, in its own words.
+    /// Slurm accepts no more for now; its message.
     Later(String),
 }
 

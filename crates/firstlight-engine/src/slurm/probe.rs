@@ -1,4 +1,4 @@
-//! Whether nodes see the folder of a run, asked of one node before anything is submitted.
+//! Checks on one node, before anything is submitted, that nodes see the folder of a run.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,14 +8,14 @@ use crate::EngineError;
 
 /// `srun` waits so many seconds for a free node.
 const PATIENCE: u32 = 20;
-/// Clocks further apart than this are worth a word; starting the probe takes a part of it.
+/// A larger difference between clocks is reported; part of it is the start of the probe.
 const CLOCKS_APART: f64 = 5.0;
 const MISSING: &str = "firstlight: no such file";
 
-/// What one node said of the folder.
+/// The answer of one node about the folder.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Probe {
-    /// It sees the sentinel; by how many seconds its clock differs, where that is much.
+    /// The node sees the sentinel; with the difference of its clock in seconds, if it is large.
     Shared { clock: Option<f64> },
     /// It does not see the sentinel.
     NotShared { node: String },
@@ -42,7 +42,7 @@ impl Slurm {
             "--chdir=/".to_owned(),
             "--job-name=firstlight-probe".to_owned(),
         ];
-        // The probe takes no time of its own, and no devices.
+        // The probe needs little time and no devices.
         let kept = ["--partition", "--account", "--constraint"];
         let is_kept = |option: &&String| kept.iter().any(|name| option.starts_with(name));
         arguments.extend(options.iter().filter(is_kept).cloned());
@@ -57,7 +57,7 @@ impl Slurm {
     }
 }
 
-/// A busy cluster is no error; a partition that does not exist is.
+/// A busy cluster is not an error; a missing partition is.
 fn unanswered(message: &str) -> Result<Probe, EngineError> {
     const BUSY: [&str; 6] = [
         "Unable to allocate resources",

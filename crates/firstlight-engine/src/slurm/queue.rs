@@ -16,9 +16,9 @@ pub struct QueuedTask {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskState {
-    /// It waits, or will be started again.
+    /// The task waits, or will be started again.
     Queued,
-    /// It runs, starts or ends.
+    /// The task runs, starts or exits.
     Running,
     Ended,
 }

@@ -14,7 +14,7 @@ use crate::EngineError;
 use crate::writing::{beside, is_replaceable, write_bytes};
 
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// A file that grows by more than this when it is read is a trap, once it is large at all.
+/// A large file that expands by more than this factor is rejected as hostile.
 const MOST_RATIO: u64 = 200;
 const LARGE: u64 = 64 << 20;
 const BLOCK: u64 = 512;
@@ -26,7 +26,7 @@ const LEVEL: i32 = 12;
 
 /// Reads an archive into memory.
 pub(super) fn read(path: &Path, files: &mut Files) -> Result<(), EngineError> {
-    // Whoever opens a pipe waits for its writer.
+    // Opening a pipe would block until it has a writer.
     let known = fs::metadata(path).map_err(EngineError::file("read", path))?;
     if !known.is_file() {
         return Err(EngineError::NotASnapshot { path: path.to_owned() });
@@ -64,7 +64,7 @@ pub(super) fn read(path: &Path, files: &mut Files) -> Result<(), EngineError> {
     check_end(archive.into_inner(), end, path)
 }
 
-/// Nothing follows an archive but the zeros at its end: what no file accounts for is vouched for by nothing.
+/// Only zeros may follow an archive, because nothing vouches for other bytes.
 fn check_end(mut rest: Bounded<impl Read>, end: u64, path: &Path) -> Result<(), EngineError> {
     let broken = |error: io::Error| refused(path, "the archive", &error.to_string());
     let trailing = || refused(path, "the archive", "has extra bytes after its end");

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::sizes::Sizes;
 
-/// Nobody is named by name: whoever publishes knows who measured.
+/// The author stays a placeholder; the publisher fills it in.
 const AUTHORS: &str = "the people who made this measurement";
 
 fn title(origin: &Origin) -> String {

@@ -1,5 +1,5 @@
-//! A snapshot's files in memory, from a folder or an archive. Nothing is unpacked to disk, and a
-//! name, a kind or a size that a snapshot cannot have is refused before anything is read of it.
+//! A snapshot's files in memory, from a folder or an archive. Nothing is unpacked to disk. An entry with an
+//! invalid name, kind or size is refused before its content is read.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ const FOLDER_RATIO: u64 = 8;
 /// Of all files together.
 pub(super) const MOST_BYTES: u64 = 2 << 30;
 
-/// What grows with the number of calls.
+/// Files that grow with the number of calls.
 pub(super) const LARGE: [&str; 2] = [RAW, RESULT];
 
 /// The files by their path, which has plain names between slashes.

@@ -1,4 +1,4 @@
-//! Whether a snapshot's files are those that its manifest names.
+//! Checks that a snapshot's files are those that its manifest names.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub fn identify(manifest: &Manifest) -> String {
     format!("sha256:{}", hex(&Sha256::digest(json)))
 }
 
-/// The same of a manifest with fields that this firstlight does not know: from its bytes.
+/// The same for a manifest with unknown fields, from its bytes.
 fn identify_bytes(files: &Files) -> String {
     let content = files.get(MANIFEST).unwrap_or_default();
     let text = String::from_utf8_lossy(content.strip_suffix(b"\n").unwrap_or(content));
@@ -118,10 +118,10 @@ pub fn check_suite(files: &Files, manifest: &Manifest) -> RuleResult {
     RuleResult::unless(Rule::Suite, places, format!("{digest}, {lock}"))
 }
 
-/// What an environment's digest can be: that of the suite's lock, alone or followed by the locks of
+/// The possible digests of an environment: of the suite's lock file, alone or followed by the lock files of
 /// extras.
 fn lock_digests(files: &Files, lock: &[u8]) -> Vec<String> {
-    // A stored suite may be anyone's, and each extra doubles the ways.
+    // A limit, because each extra of a stored suite doubles the number of combinations.
     const MOST_EXTRAS: usize = 8;
     let mut ways = vec![Sha256::new_with_prefix(lock)];
     let extras = locks(files).into_iter().skip(1).take(MOST_EXTRAS);

@@ -1,5 +1,5 @@
-//! How much a snapshot may take, so that a hostile one is an error and not a dead machine. A small archive
-//! can unpack to much, and JSON of two characters can become thirty bytes in memory.
+//! Limits on the memory of a snapshot, so that a hostile one is an error and does not exhaust the machine. A
+//! small archive can unpack to much, and JSON of two characters can become thirty bytes in memory.
 
 /// Archives that are not large may take this much in memory, and unpack to this many bytes.
 const MEMORY: u64 = 416 << 20;

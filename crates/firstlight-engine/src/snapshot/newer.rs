@@ -1,5 +1,5 @@
-//! Documents of a newer minor version: whatever this firstlight does not know is left out, the rest is
-//! read. What is known is what the JSON Schemas inside this binary describe.
+//! Reads documents of a newer minor version without the values that this firstlight does not know. What is
+//! known is what the JSON Schemas inside this binary describe.
 //!
 //! `docs/design/why-unknown-values-are-left-out.md` has the reasons.
 
@@ -57,8 +57,8 @@ pub fn understood_suite(text: &str) -> Result<String, String> {
     Ok(suite_from_json(&suite.document))
 }
 
-/// The document without the values that its schema does not allow. A value that cannot be left out
-/// takes what holds it along: a comparison with an unknown verdict is left out as a whole.
+/// The document without the values that its schema does not allow. If a value is required, the enclosing
+/// object is dropped too: a comparison with an unknown verdict is dropped as a whole.
 pub fn understood(shape: Shape, mut document: Value) -> Understood<Value> {
     let mut left_out = 0;
     for _ in 0..MOST_PASSES {

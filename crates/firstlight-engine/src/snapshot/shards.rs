@@ -1,4 +1,4 @@
-//! The shards of a merged snapshot: their manifests, and which bytes of the raw readings are theirs.
+//! The shards of a merged snapshot: their manifests, and the part of the raw readings that belongs to each.
 
 use std::path::Path;
 

@@ -74,8 +74,8 @@ pub fn check_signature(files: &Files, key: Option<&str>) -> Result<RuleResult, E
     })
 }
 
-/// The signature, if the file holds it and nothing else. The first line is not signed, so it may only be one
-/// that says nothing.
+/// The signature, if the file holds it and nothing else. The first line is not signed, so only a fixed
+/// comment is allowed.
 fn parse(text: &str) -> Result<SignatureBox, String> {
     let signature = SignatureBox::from_string(text).map_err(|error| error.to_string())?;
     let unsigned = text.lines().next().unwrap_or_default();
@@ -85,7 +85,7 @@ fn parse(text: &str) -> Result<SignatureBox, String> {
     {
         return Err("its untrusted comment is not the usual one".to_owned());
     }
-    // A byte more than the 64 of the second signature fits into its padding, and nobody would look at it.
+    // The padding of the second signature could hide one more byte, which nothing would check.
     let second = text.lines().nth(3).unwrap_or_default();
     if second.len() != SECOND_LENGTH || !second.ends_with("==") {
         return Err("its second signature has another length".to_owned());

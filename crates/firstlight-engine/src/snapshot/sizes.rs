@@ -1,6 +1,6 @@
-//! What a run computed with, from its raw readings: the largest model and the element types.
+//! The arrays of a run, from its raw readings: the largest model and the element types.
 //!
-//! Readings may be larger than memory, so a stream is read and nothing else of it is kept.
+//! Readings may be larger than memory, so they are read as a stream.
 
 use std::collections::BTreeSet;
 use std::io::Read;

@@ -12,7 +12,7 @@ use crate::store::hex;
 /// Folders below folders are looked at no deeper than this.
 const DEEPEST: usize = 16;
 
-/// Names, sizes and times of all files, digested: whoever changes a file changes one of them.
+/// A digest of the names, sizes and times of all files. Changing a file changes one of them.
 pub fn stamp(path: &Path) -> String {
     let mut seen = Vec::new();
     collect(path, "", DEEPEST, &mut seen);

@@ -1,5 +1,5 @@
-//! Makes a snapshot of a run's folder: what is known at its beginning is written down at once, and
-//! the manifest, which is written last and as a whole, makes the folder a snapshot.
+//! Turns a run's folder into a snapshot. The facts at the start are written at once; the manifest is written
+//! last and as a whole, and makes the folder a snapshot.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader};
@@ -45,7 +45,7 @@ pub fn write_origin(folder: &Path, origin: &Origin) -> Result<(), EngineError> {
     write_whole(&folder.join(ORIGIN), &json)
 }
 
-/// Makes a run of a snapshot's folder again: what the manifest says of how it began is kept.
+/// Turns a snapshot's folder back into a run; the manifest's description of its start is kept.
 pub fn unseal(folder: &Path, origin: &Origin) -> Result<(), EngineError> {
     write_origin(folder, origin)?;
     for name in [MANIFEST, VALIDATION] {
