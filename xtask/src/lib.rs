@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
 
 pub mod dist;
+pub mod prebuilt;
 pub mod python;
 pub mod shell;
 pub mod suite;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use xtask::shell::{Result, cargo, step};
 use xtask::wheel::Product;
-use xtask::{dist, suite, test, wheel};
+use xtask::{dist, prebuilt, suite, test, wheel};
 
 const HELP: &str = "\
 firstlight's own chores
@@ -80,6 +80,9 @@ fn sanitize() -> Result {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Ok(real) = std::env::var(prebuilt::REAL_CARGO) {
+        return prebuilt::cargo(&real, &arguments);
+    }
     let (chore, rest) = match arguments.split_first() {
         Some((chore, rest)) => (chore.as_str(), rest),
         None => ("help", &[][..]),

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::prebuilt::WHOLE;
 use crate::shell::{Result, cargo, install, root, step, step_with_output, steps_side_by_side};
 use crate::{python, wheel};
 
@@ -28,11 +29,7 @@ pub fn test() -> Result {
     stages.take("formatting", || step("formatting", cargo().args(["fmt", "--all", "--check"])))?;
     let lints = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
     stages.take("lints", || step("lints", cargo().args(lints)))?;
-    stages.take("build", || {
-        step("tests", cargo().args(["test", "--quiet", "--workspace", "--no-run"]))?;
-        // One build of everything: a package alone would get other features and be compiled again.
-        step("programs", cargo().args(["build", "--quiet", "--workspace"]))
-    })?;
+    stages.take("build", || step("programs and tests", cargo().args(WHOLE)))?;
     stages.take("layers, licences, generated files", || {
         step("checks", Command::new(program("workbench")).arg("check").current_dir(root()))
     })?;

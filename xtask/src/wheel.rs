@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::prebuilt::REAL_CARGO;
 use crate::python::{TORCH, real_interpreter};
-use crate::shell::{Result, exists, output, root, step, steps_side_by_side};
+use crate::shell::{Result, cargo, exists, output, root, step, steps_side_by_side};
 
 pub const MATURIN: &str = "maturin==1.16.0";
 const FOLDER: &str = "crates/histfactory-python";
@@ -70,13 +71,17 @@ pub fn provide_uv() -> Result {
     step("uv", pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv"]))
 }
 
-/// Builds a wheel; `dev` takes what the Rust tests have compiled already.
+/// Builds a wheel. The profile `dev` packs the binaries of the Rust tests.
 pub fn build(product: Product, profile: &str) -> Result<PathBuf> {
     provide_uv()?;
     let folder = root().join("target/wheels").join(profile).join(product.name());
     let _ = fs::remove_dir_all(&folder);
     let mut maturin = uv(&["tool", "run", MATURIN, "build", "--quiet", "--profile", profile]);
     maturin.current_dir(root().join(product.folder()));
+    if profile == "dev" {
+        let this = std::env::current_exe().map_err(|error| format!("xtask: {error}"))?;
+        maturin.env(REAL_CARGO, cargo().get_program()).env("CARGO", this);
+    }
     step(&format!("the wheel of {}", product.name()), maturin.arg("--out").arg(&folder))?;
     let found = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let wheel = found.flatten().map(|entry| entry.path());
