@@ -116,8 +116,12 @@ fn rust_tests() -> Result<Counts> {
     let record = root().join("target/tmp/skipped.txt");
     let _ = fs::remove_file(&record);
     let _ = fs::create_dir_all(root().join("target/tmp"));
-    let arguments = ["test", "--quiet", "--workspace", "--no-fail-fast"];
-    let lines = step_with_output("Rust tests", cargo().args(arguments).env(SKIPPED, &record))?;
+    let mut tests = cargo();
+    tests.args(["test", "--quiet", "--workspace", "--no-fail-fast"]).env(SKIPPED, &record);
+    // Tests that start programs wait for most of their time.
+    let cores = thread::available_parallelism().map_or(2, usize::from);
+    tests.env("RUST_TEST_THREADS", (2 * cores).to_string());
+    let lines = step_with_output("Rust tests", &mut tests)?;
     let mut counts = counted(&lines, "Rust tests")?;
     let recorded = fs::read_to_string(&record).unwrap_or_default();
     let names: BTreeSet<&str> = recorded.lines().collect();

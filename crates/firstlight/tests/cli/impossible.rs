@@ -111,13 +111,18 @@ fn a_process_that_was_stopped_is_no_sample() {
 #[test]
 fn a_process_whose_grandchild_was_stopped_is_no_sample() {
     let sandbox = Sandbox::new();
+    // On a busy machine a program stops late, so the script waits for that before it continues it.
+    let resume = "resume() { until grep -q '^State:.T' /proc/$1/status; do sleep 0.02; done; \
+                  sleep 0.5; kill -CONT $1; }; ";
     // Its own child; the child of another thread; one that has lost its parent and left the session.
-    for script in [
-        "bash -c 'kill -STOP $$' & P=$!; sleep 0.6; kill -CONT $P; wait",
+    for stopped in [
+        "bash -c 'kill -STOP $$' & resume $!; wait",
         "python3 -c 'import threading, os\nt = threading.Thread(target=os.system, args=(\"kill -STOP $$\",))\n\
-         t.start()' & sleep 0.8; pkill -CONT -P $!; wait",
-        "(setsid bash -c 'echo $$ > pid; kill -STOP $$' &); sleep 0.6; kill -CONT $(cat pid)",
+         t.start()' & until P=$(pgrep -P $!); do sleep 0.02; done; resume $P; wait",
+        "(setsid bash -c 'echo $$ > pid; kill -STOP $$' &); until [ -s pid ]; do sleep 0.02; done; \
+         resume $(cat pid)",
     ] {
+        let script = &format!("{resume}{stopped}");
         let mut command = sandbox.firstlight();
         command.args(["cold", "--runs", "1", "--format", "json", "--", "bash", "-c", script]);
         let finished = Finished::new(command);
