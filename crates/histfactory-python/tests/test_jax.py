@@ -120,7 +120,7 @@ def test_gradients_hold_where_bounds_hold_parameters(at_bounds: histfactory.Mode
         close(jax.grad(q0)(x), difference(jax.jit(q0), x), 1e-8)
 
 
-def test_the_default_loss_sees_how_much_signal_there_is(model: histfactory.Model) -> None:
+def test_the_default_loss_depends_on_the_size_of_the_signal(model: histfactory.Model) -> None:
     factors = jnp.array([0.5, 1.0, 2.0, 3.0])
 
     def q0(factor: jax.Array, data: str) -> jax.Array:
