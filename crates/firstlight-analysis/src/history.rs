@@ -1,5 +1,5 @@
-//! Snapshots in the order of time: what is kept of each, and each against the one before it on the
-//! same machine. They were not measured in turn, so the comparison is the unpaired one.
+//! Snapshots sorted by time: the figures of each, compared with those of the previous snapshot on the same
+//! machine. They were not interleaved, so the comparison is unpaired.
 
 use std::collections::HashMap;
 
@@ -62,8 +62,8 @@ fn figure(
     }
 }
 
-/// Every figure that has one before it, newer snapshots after older ones. The snapshots must be in
-/// the order of time.
+/// Every figure that has a predecessor, newer snapshots after older ones. The snapshots must be sorted by
+/// time.
 pub fn steps(history: &[Published]) -> Vec<Step> {
     type On<'a> = (Option<&'a str>, Option<u32>, Option<&'a str>, Option<&'a str>);
     type Place<'a> = (&'a str, &'a str, On<'a>);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_is_held_against_the_one_before_it_on_its_own_machine() {
+    fn a_snapshot_is_compared_with_the_previous_one_on_its_own_machine() {
         let history = [
             snapshot(0.0, "6.1", 100.0),
             snapshot(1.0, "6.2", 900.0),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unfit_gets_no_verdict() {
+    fn an_unfit_figure_gets_no_verdict() {
         let mut history = [snapshot(0.0, "6.1", 100.0), snapshot(1.0, "6.1", 150.0)];
         history[0].cases[0].figures[0].unfit = Some("the control failed".into());
         assert_eq!(steps(&history)[0].comparison.verdict, Verdict::Invalid);

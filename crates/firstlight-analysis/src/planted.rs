@@ -1,5 +1,5 @@
-//! A case with a known mistake beside the same case without it: what would have been published, what
-//! is right, and the factor between the two.
+//! A case with a known mistake compared with the same case without it: the value that would have been
+//! published, the correct one, and the ratio of the two.
 
 use firstlight_schema::comparison::{Mistaken, PlantedResult, PlantedRow};
 use firstlight_schema::message::{Iterations, Message, Part};
@@ -38,7 +38,7 @@ pub(crate) fn planted(case: &CaseResult, right: Option<&CaseResult>) -> Option<P
     Some(PlantedResult { of: known.of.clone(), takes, refused, rows })
 }
 
-/// One arm's warm processes with the mistake, whether they count or not, and without it.
+/// One arm's warm processes with the mistake, valid or not, and without it.
 struct Both {
     wrong: Rounds,
     right: Rounds,
@@ -66,7 +66,7 @@ impl Both {
         }
     }
 
-    /// How many times as fast as another arm, round by round.
+    /// The speed-up over another arm, round by round.
     fn against(&self, other: &Self) -> Mistaken {
         let (wrong, right) =
             (quotients(&self.wrong, &other.wrong), quotients(&self.right, &other.right));
@@ -99,7 +99,7 @@ fn all(samples: &[Sample], of: impl Fn(&Sample) -> Option<f64>) -> Rounds {
     samples.iter().filter_map(value).collect()
 }
 
-/// What would have been taken for this process's result.
+/// The value that the mistake would have published for this process.
 fn taken(sample: &Sample, takes: Takes) -> Option<f64> {
     let calls: Vec<f64> = sample
         .raw
@@ -137,7 +137,7 @@ fn quotients(first: &Rounds, second: &Rounds) -> Rounds {
         .collect()
 }
 
-/// Why the arm's warm samples do not count.
+/// The reasons why the arm's warm samples are invalid.
 fn findings(arm: &ArmResult) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let warm = arm.regimes.iter().filter(|of| of.regime == Regime::Warm);

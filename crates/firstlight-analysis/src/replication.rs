@@ -72,7 +72,7 @@ fn ratios(
     Some(pairs(&reference, &arm).into_iter().map(|(reference, arm)| arm / reference).collect())
 }
 
-/// Why one run is not a valid rerun of the other.
+/// The reason why one run is not a valid rerun of the other.
 fn why_not(
     first: &RunDocument,
     second: &RunDocument,

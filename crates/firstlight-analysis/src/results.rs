@@ -1,4 +1,4 @@
-//! Comparing stored results: two arms of one, or the same arms of two.
+//! Comparisons of stored results: two arms of one, or the same arms of two.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::judge::{failed_regimes, nodes_of_segments};
 use crate::shards::times_of_nodes;
 use crate::withhold::{Terms, withhold};
 
-/// Margins that were typed: one for all cases, and some for single ones.
+/// Margins from the command line: one for all cases, and some for single ones.
 #[derive(Clone, Debug, Default)]
 pub struct Margins {
     pub all: Option<f64>,
@@ -26,7 +26,7 @@ impl Margins {
         self.cases.get(&case.name).or(swept).copied().or(self.all).unwrap_or(case.margin)
     }
 
-    /// A case that was named and is in none of the documents.
+    /// A case with a margin that is in none of the documents.
     pub fn unknown(&self, documents: &[&RunDocument]) -> Option<&str> {
         let known = |name: &String| {
             documents.iter().flat_map(|document| &document.cases).any(|case| {
@@ -37,7 +37,7 @@ impl Margins {
     }
 }
 
-/// Which regimes are compared; none means all.
+/// Whether a regime is compared; an empty list means all.
 pub(crate) fn wanted(regimes: &[Regime], regime: Regime) -> bool {
     regimes.is_empty() || regimes.contains(&regime)
 }
@@ -96,8 +96,8 @@ pub fn compare_with_reference(
     compare_arms(document, &pairs, margins, regimes)
 }
 
-/// Every arm of the second result against the same arm of the first. They were not measured in
-/// turn, so what changed between the two runs is part of the difference.
+/// Every arm of the second result against the same arm of the first. They were not interleaved, so changes
+/// between the two runs are part of the difference.
 pub fn compare_results(
     first: &RunDocument,
     second: &RunDocument,
@@ -188,7 +188,7 @@ fn common<'a>(
     })
 }
 
-/// The tool behind the numbers.
+/// The tool that measured.
 fn measured_by(document: &RunDocument) -> String {
     let Some(imported) = &document.imported else { return "firstlight".to_owned() };
     let version = imported.version.as_deref().unwrap_or("of unknown version");
@@ -242,7 +242,7 @@ fn devices(document: &RunDocument) -> Option<String> {
     (!gpus.is_empty()).then(|| told.collect::<Vec<_>>().join(", "))
 }
 
-/// Whether nothing is slower, and everything is known not to be. What is missing is not known, and a
+/// Whether nothing is slower, and everything is known not to be. Missing comparisons are unknown, and a
 /// doubtful measurement neither fails a build nor passes it.
 pub fn gate(comparisons: &[Comparison], missing: &[String], doubts: &[String]) -> Gate {
     let any = |wanted: &[Verdict]| comparisons.iter().any(|one| wanted.contains(&one.verdict));
@@ -258,8 +258,8 @@ pub fn gate(comparisons: &[Comparison], missing: &[String], doubts: &[String]) -
     }
 }
 
-/// What speaks against trusting a result's comparisons: a machine that was busy or changed, and two
-/// copies of the reference that differ. `which` names the result.
+/// Reasons to doubt a result's comparisons: a machine that was busy or changed, and two copies of the
+/// reference that differ. `which` names the result.
 pub fn doubts(document: &RunDocument, regimes: &[Regime], which: &str) -> Vec<String> {
     let mut found = Vec::new();
     let noisy = |reason: &&Reason| reason.finding == Finding::NoisyMachine;

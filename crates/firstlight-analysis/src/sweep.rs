@@ -11,7 +11,7 @@ use crate::compare::values;
 use crate::stats::{line, line_by_rounds};
 use crate::warm::{Statistic, mean_of_rounds, overheads, overheads_beyond_reference};
 
-/// A line is rejected only if it is also this far off.
+/// A line is rejected only if its residuals are also this large.
 const WORTH_A_WORD: f64 = 0.05;
 const DOUBTFUL: f64 = 0.01;
 
@@ -80,9 +80,9 @@ fn sweep_line(points: &[&CaseResult], parameter: &str, arm: &str, regime: Regime
     }
 }
 
-/// A sweep whose overheads are those beyond the reference arm's, round by round.
+/// A sweep with overheads beyond those of the reference arm, round by round.
 ///
-/// What the baseline is called with is in every arm's overhead alike, and not in these.
+/// The cost of calling the baseline is the same in every arm's overhead, and cancels here.
 pub fn beyond_reference(cases: &[CaseResult], of: &SweepResult) -> SweepResult {
     let points: Vec<&CaseResult> = cases
         .iter()
@@ -98,7 +98,7 @@ pub fn beyond_reference(cases: &[CaseResult], of: &SweepResult) -> SweepResult {
     SweepResult { overheads: lines.collect(), ..of.clone() }
 }
 
-/// What calls take beyond the baseline, for the arms that have one.
+/// The time of calls beyond the baseline, for the arms that have one.
 fn overhead_lines(points: &[&CaseResult], parameter: &str) -> Vec<SweepLine> {
     let Some(first) = points.first() else { return Vec::new() };
     let arms = first.arms.iter().map(|arm| arm.name.as_str());
@@ -133,7 +133,7 @@ fn overhead_line(
         rows.push(SweepRow { value, number, time });
     }
     rows.iter().any(|row| row.time.is_some()).then_some(())?;
-    // A round in which a value is missing has another line for that reason alone.
+    // A round with a missing value has another line for that reason alone.
     let rounds: Vec<_> = rounds.into_values().filter(|of| of.len() == points.len()).collect();
     let fit = line_by_rounds(&rounds);
     Some(SweepLine {

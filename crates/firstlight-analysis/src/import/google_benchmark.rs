@@ -1,5 +1,5 @@
-//! google-benchmark: an entry for each repetition with its iterations and the real time of one, all
-//! in one process. Means and deviations (`run_type` is `aggregate`) are left out: they are computed.
+//! google-benchmark: an entry for each repetition with its iterations and the real time of one, all in one
+//! process. Means and deviations (`run_type` is `aggregate`) are skipped, because they are derived.
 
 use firstlight_schema::machine::Machine;
 use firstlight_schema::suite::Regime;
@@ -60,14 +60,14 @@ pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
     })
 }
 
-/// The time of a failure means nothing.
+/// The time of a failure is meaningless.
 fn has_failed(entry: &Place<'_>) -> bool {
     ["error_occurred", "skipped"]
         .iter()
         .any(|name| entry.maybe(name).is_some_and(|at| at.is_true()))
 }
 
-/// Seconds in one of the entry's units; without one it is nanoseconds.
+/// Seconds in one of the entry's units; nanoseconds by default.
 fn unit(entry: &Place<'_>) -> Result<f64, ImportError> {
     let Some(place) = entry.maybe("time_unit") else { return Ok(1e-9) };
     match place.text()? {

@@ -1,4 +1,4 @@
-//! What foreign files become, and what is refused where.
+//! Imports of foreign files, and rejections with their places.
 
 use firstlight_schema::finding::Finding;
 use firstlight_schema::run::RunDocument;
@@ -24,7 +24,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn the_loops_of_pyperf_keep_parts_of_a_nanosecond() {
+fn the_loops_of_pyperf_keep_fractions_of_a_nanosecond() {
     let file = json!({"version": "1.0", "metadata": {"loops": 1000, "inner_loops": 10},
         "benchmarks": [{"metadata": {"name": "tiny"}, "runs": [
             {"warmups": [[1, 9e-8]], "metadata": {"calibrate_loops": 1000}},
@@ -41,7 +41,7 @@ fn the_loops_of_pyperf_keep_parts_of_a_nanosecond() {
 }
 
 #[test]
-fn each_format_is_known_by_what_it_holds() {
+fn each_format_is_detected_by_its_content() {
     let google = json!({"context": {"num_cpus": 8}, "benchmarks": [
         {"name": "BM/1", "run_type": "iteration", "iterations": 10, "real_time": 2.0, "time_unit": "us"},
         {"name": "BM/1", "run_type": "iteration", "iterations": 10, "real_time": 4.0, "time_unit": "us"},
@@ -82,7 +82,7 @@ fn commands_of_hyperfine_are_arms_and_failed_ones_do_not_count() {
 }
 
 #[test]
-fn what_is_no_time_is_refused_with_its_place() {
+fn invalid_times_are_rejected_with_their_place() {
     let pyperf = |values: &str, name: &str| {
         format!(
             r#"{{"version": "1.0", "benchmarks": [{{"metadata": {{"name": {name}}},
@@ -111,7 +111,7 @@ fn what_is_no_time_is_refused_with_its_place() {
 }
 
 #[test]
-fn other_units_and_missing_values_are_told_apart() {
+fn other_units_and_missing_values_are_distinguished() {
     let unit = json!({"version": "1.0", "metadata": {"unit": "byte"},
         "benchmarks": [{"metadata": {"name": "x"}, "runs": [{"values": [1]}]}]});
     assert_eq!(refused(&unit.to_string()), "`metadata.unit` is `byte`, only `second` is a time");
@@ -124,7 +124,7 @@ fn other_units_and_missing_values_are_told_apart() {
 }
 
 #[test]
-fn a_mean_of_several_processes_is_not_taken_for_one() {
+fn a_mean_of_several_processes_is_not_treated_as_one_value() {
     let file = |loops: u32| {
         json!({"version": "1.0", "metadata": {"command": "x", "loops": loops}, "benchmarks": [
             {"metadata": {"name": "x"}, "runs": [{"values": [0.5, 0.25]}]}]})
@@ -138,7 +138,7 @@ fn a_mean_of_several_processes_is_not_taken_for_one() {
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in "\\PC{0,200}") {
+    fn no_text_causes_a_panic(text in "\\PC{0,200}") {
         let _ = read(&text, None);
         for source in [Source::Pyperf, Source::Hyperfine] {
             let _ = read(&format!("{{\"benchmarks\": [{text}], \"results\": []}}"), Some(source));

@@ -1,4 +1,4 @@
-//! The conditions of valid samples: caches in their state, nothing compiled in a window.
+//! The conditions of valid samples: caches in their declared state, no compilation in a window.
 
 use firstlight_schema::cache::Policy;
 use firstlight_schema::message::{Message, Part};
@@ -10,7 +10,7 @@ use firstlight_schema::snapshot::RESULT;
 use firstlight_schema::suite::Regime;
 use firstlight_schema::validation::{Place, Rule, RuleOutcome, RuleResult};
 
-/// The valid samples of a run, with their arm, their regime and their place in the document.
+/// The valid samples of a run, with their arm, their regime and their path in the document.
 fn valid(
     document: &RunDocument,
 ) -> impl Iterator<Item = (&ArmResult, &RegimeResult, &Sample, String)> {
@@ -26,7 +26,7 @@ fn valid(
     })
 }
 
-/// Every valid sample has its caches counted, in the state that its regime declares.
+/// Checks that every valid sample has its caches counted, in the state that its regime declares.
 pub fn cache_evidence(document: &RunDocument) -> RuleResult {
     let mut places = Vec::new();
     let (mut samples, mut layers) = (0, 0);
@@ -62,7 +62,7 @@ pub fn cache_evidence(document: &RunDocument) -> RuleResult {
     RuleResult::unless(Rule::CacheEvidence, places, evidence)
 }
 
-/// No valid warm sample was traced, lowered or compiled in while its window was open.
+/// Checks that nothing was traced, lowered or compiled in the window of a valid warm sample.
 pub fn no_compile_in_window(document: &RunDocument) -> RuleResult {
     let mut places = Vec::new();
     let (mut windows, mut calls) = (0, 0);

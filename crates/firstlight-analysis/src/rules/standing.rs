@@ -12,7 +12,7 @@ fn arms(document: &RunDocument) -> impl Iterator<Item = (&CaseResult, &ArmResult
     document.cases.iter().flat_map(|case| case.arms.iter().map(move |arm| (case, arm)))
 }
 
-/// Warns with the first few complaints, or passes.
+/// Warns with the first few problems, or passes.
 fn judged(rule: Rule, complaints: &[String], evidence: String) -> RuleResult {
     if complaints.is_empty() {
         return RuleResult::pass(rule, evidence);
