@@ -14,13 +14,13 @@ use firstlight_schema::suite::Regime;
 
 use made::{MS, run, swept};
 
-/// The pictures of a class, with all that is in them.
+/// The pictures of a class, with their whole content.
 fn charts<'a>(page: &'a str, class: &str) -> Vec<&'a str> {
     let start = format!("<svg class=\"chart {class}");
     page.match_indices(&start).map(|(from, _)| &page[from..from + length(&page[from..])]).collect()
 }
 
-/// How long a picture is that may hold others.
+/// The length of a picture that may contain others.
 fn length(picture: &str) -> usize {
     let mut depth = 0;
     let mut ends = picture.match_indices("svg").filter_map(|(at, _)| {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::measured;
 
-/// Longer names are refused by Bencher.
+/// Bencher rejects longer names.
 const LONGEST_NAME: usize = 1024;
 
 pub fn bencher(document: &RunDocument) -> String {

@@ -1,5 +1,5 @@
-//! A run as a few lines of Markdown for a pull request: verdicts, break-evens, findings. What a suite
-//! or a workload wrote stays text: it makes no markup, no link and no mention.
+//! A run as a few lines of Markdown for a pull request: verdicts, break-evens, findings. Text of a suite or a
+//! workload creates no markup, no link and no mention.
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ fn verdicts(text: &mut String, comparisons: &[&Comparison]) {
     }
 }
 
-/// Where nothing is compared, the times themselves.
+/// The times themselves if nothing is compared.
 fn times_of(text: &mut String, document: &RunDocument) {
     text.push_str("| case | arm | regime | time | interval | processes |\n");
     text.push_str("|---|---|---|--:|---|--:|\n");
@@ -82,7 +82,7 @@ fn break_evens(text: &mut String, case: &CaseResult) {
     }
 }
 
-/// Each finding once, whatever the number of cases that have it.
+/// Each finding once, whatever the number of affected cases.
 fn all_findings(document: &RunDocument) -> Vec<Told> {
     let mut all: Vec<Told> = Vec::new();
     let of_cases = document.cases.iter().flat_map(|case| {
@@ -148,9 +148,9 @@ fn line(text: &mut String, line: &str) {
     writeln!(text, "{line}").expect("writing to a string");
 }
 
-/// Text that Markdown and GitHub take for nothing else: one line, no markup, no mention, no link.
+/// Text without special meaning in Markdown and on GitHub: one line, no markup, no mention, no link.
 fn plain(text: &str) -> String {
-    /// Keeps two characters apart without being seen.
+    /// An invisible separator of two characters.
     const JOINER: char = '\u{2060}';
     let mut safe = String::new();
     let mut rest = text.chars().peekable();
@@ -170,7 +170,7 @@ fn plain(text: &str) -> String {
             c => safe.push(c),
         }
     }
-    // `www.` alone makes a link, too.
+    // `www.` alone creates a link, too.
     safe.replace("www.", "www\u{2060}.")
 }
 
@@ -179,7 +179,7 @@ mod tests {
     use super::plain;
 
     #[test]
-    fn what_somebody_wrote_makes_no_markup() {
+    fn foreign_text_creates_no_markup() {
         assert_eq!(plain("mlp, 256"), "mlp, 256");
         assert_eq!(plain("a|b\n<img src=x>"), "a\\|b &lt;img src=x&gt;");
         assert_eq!(plain("[x](y) `z`"), "\\[x\\](y) \\`z\\`");

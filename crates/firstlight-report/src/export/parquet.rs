@@ -13,7 +13,7 @@ use parquet::schema::types::{Type, TypePtr};
 
 use super::table::{COLUMNS, Row, rows};
 
-/// Rows that are written together, so that a reader need not hold all of them.
+/// The number of rows written together, so that a reader need not hold all of them.
 const GROUP: usize = 1 << 20;
 
 pub fn parquet(document: &RunDocument) -> Result<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! What stands behind an arm's numbers: programs, packages, caches, and what failing processes said.
+//! The data behind an arm's numbers: programs, packages, caches, and the output of failed processes.
 
 use firstlight_schema::cache::{Inventory, LayerEvidence};
 use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult};
@@ -11,11 +11,11 @@ use super::table::{Cell, Head, Order, table};
 use crate::words::format::{bytes, count, duration, fit};
 
 const SHOWN_PACKAGES: usize = 12;
-/// Programs that cost less than these are in result.json.
+/// The number of programs shown; cheaper ones are in result.json.
 const SHOWN_PROGRAMS: usize = 12;
-/// Shapes of many arguments fill a page and say nothing more.
+/// A longer list of shapes is cut.
 const LONGEST_ARGUMENTS: usize = 200;
-/// Failing processes mostly say the same.
+/// The number of failures shown, because failing processes usually report the same.
 const SHOWN_FAILURES: usize = 3;
 
 pub(super) fn arms(case: &CaseResult) -> Markup {
@@ -48,7 +48,7 @@ fn agreement(of: &Agreed) -> String {
     }
 }
 
-/// All regimes of an arm import the same packages, so that only the first one lists them.
+/// All regimes of an arm import the same packages, so only the first one lists them.
 fn evidence(arm: &ArmResult, of: &RegimeResult, is_first: bool) -> Markup {
     let about = |what: &str| format!("{what} of {} in the regime {}", arm.name, of.regime);
     let policy = &of.policy;
@@ -184,7 +184,7 @@ fn packages(caption: &str, packages: &[PackageMean]) -> Markup {
     table(caption, Order::Sortable, &heads, &rows)
 }
 
-/// Why a process does not count, and the end of what it wrote.
+/// The reasons why a process is invalid, and the end of its output.
 fn said(sample: &Sample) -> Markup {
     let streams = &sample.raw.streams;
     html! {

@@ -1,4 +1,4 @@
-//! From how many calls on an arm pays: in words, as curves, and as numbers.
+//! Break-evens: in words, as curves, and as numbers.
 
 use firstlight_schema::comparison::BreakEven;
 use maud::{Markup, html};
@@ -17,7 +17,7 @@ pub(super) fn break_evens(id: &str, case: &Case<'_>) -> Markup {
     if all.is_empty() {
         return html! {};
     }
-    // One chart shows all arms at the top of the case; pairs of many arms are read as sentences.
+    // One chart shows all arms at the top of the case; pairs of many arms are listed as sentences.
     let drawn = !has_many_pairs(case.of);
     html! {
         h3 { (term("break-even")) }

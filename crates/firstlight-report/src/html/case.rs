@@ -1,4 +1,4 @@
-//! One case: from what is claimed to what was measured.
+//! One case: from the conclusions to the measurements.
 
 use firstlight_schema::suite::Regime;
 use maud::{Markup, html};

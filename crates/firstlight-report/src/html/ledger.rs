@@ -38,7 +38,7 @@ pub(super) fn ledgers(id: &str, case: &Case<'_>) -> Markup {
     }
 }
 
-/// Ledgers beyond these are folded away, but for the first regime of each arm.
+/// Further ledgers are folded, except for the first regime of each arm.
 const VISIBLE: usize = 6;
 
 fn visible<'a, 'b>(all: &'b [Ledger<'a>]) -> (Vec<&'b Ledger<'a>>, Vec<&'b Ledger<'a>>) {

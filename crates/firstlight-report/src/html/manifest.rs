@@ -12,7 +12,7 @@ pub(super) fn manifest(model: &Model<'_>) -> Markup {
             h2 id="conditions" { "Conditions" }
             (findings("Findings about the machine", &model.machine))
             @for (index, group) in model.manifest.iter().enumerate() {
-                // What the result is stands open; the rest is there for whoever asks.
+                // The facts about the result are open; the rest is folded.
                 details open[index == 0] {
                     summary { (group.name) }
                     @if group.facts.is_empty() { p { "Nothing is known." } } @else { (facts(group)) }

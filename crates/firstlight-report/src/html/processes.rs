@@ -1,4 +1,4 @@
-//! Every process of every arm and regime, as a point on its distribution and as a row.
+//! Every process of every arm and regime: a point on its distribution and a row.
 
 use firstlight_schema::suite::Regime;
 use maud::{Markup, html};
@@ -9,7 +9,7 @@ use crate::model::{Case, Points};
 use crate::svg::{arm_class, points as picture, points_scale};
 use crate::words::format::duration;
 
-/// Rows of a table beyond which nobody reads it; the rest is in result.json.
+/// The largest number of rows of a table; the rest is in result.json.
 const MOST_ROWS: usize = 1_000;
 
 pub(super) fn processes(id: &str, case: &Case<'_>) -> Markup {

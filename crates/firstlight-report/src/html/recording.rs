@@ -1,4 +1,4 @@
-//! What recording costs: the document `suite-trace` on a run's page.
+//! The cost of recording: the document `suite-trace` on a run's page.
 
 use firstlight_schema::suite_trace::SuiteTraceDocument;
 use maud::{Markup, html};

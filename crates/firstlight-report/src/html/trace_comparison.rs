@@ -1,5 +1,5 @@
-//! Two traces as one HTML file: a waterfall from one wall time to the other, the buckets behind it, and
-//! what the host did.
+//! Two traces as one HTML file: a waterfall from one wall time to the other, the buckets behind it, and host
+//! work.
 
 use firstlight_schema::trace::Bucket;
 use firstlight_schema::trace_comparison::{ComparedTrace, Row, TraceComparisonDocument};
@@ -12,7 +12,7 @@ use crate::words::format::{bytes, count, difference, duration};
 use crate::words::recording::versions;
 use crate::words::trace::sides;
 
-/// Frames beyond these differ by next to nothing.
+/// Further frames hardly differ.
 const MOST_FRAMES: usize = 200;
 
 /// The whole page.

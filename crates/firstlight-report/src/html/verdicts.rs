@@ -1,4 +1,4 @@
-//! Verdicts: all of a run in one table, and those of a case against their margin.
+//! Verdicts: all of a run in one table, and those of a case at their margin.
 
 use firstlight_schema::comparison::{AgainResult, Comparison};
 use firstlight_schema::run::CaseResult;
@@ -63,7 +63,7 @@ pub(crate) fn badge(of: &Comparison) -> Markup {
     html! { span class={ "badge " (verdict_class(of.verdict)) } { (of.verdict) } }
 }
 
-/// A badge of its own words.
+/// A badge with the given text.
 pub(crate) fn badge_of(class: &str, word: &str) -> Markup {
     html! { span class={ "badge " (class) } { (word) } }
 }
@@ -87,7 +87,7 @@ pub(super) fn control(of: &AgainResult) -> Markup {
     }
 }
 
-/// The verdicts of a case, each with its interval against the margin.
+/// The verdicts of a case, each interval with the margin.
 pub(super) fn forest(id: &str, case: &CaseResult) -> Markup {
     if case.comparisons.is_empty() {
         return html! {};

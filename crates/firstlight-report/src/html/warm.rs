@@ -1,4 +1,4 @@
-//! Warm processes: their calls in order, their steady parts, and how single calls are distributed.
+//! Warm processes: their calls in order, their steady parts, and the distribution of single calls.
 
 use maud::{Markup, html};
 

@@ -21,9 +21,9 @@ use crate::words::row::{Row, about};
 #[derive(Debug)]
 pub struct Case<'a> {
     pub of: &'a CaseResult,
-    /// Its name as the address of a place in a page; cases of the same name are numbered.
+    /// Its anchor in a page; cases of the same name are numbered.
     pub anchor: String,
-    /// Parameters and work in words.
+    /// Parameters and work as text.
     pub about: String,
     /// Sizes and element types, by arms.
     pub arrays: Vec<(String, String)>,
@@ -50,7 +50,7 @@ pub struct Ledger<'a> {
     pub phases: &'a [PhaseMean],
     /// The sum of the phases.
     pub mean_ns: f64,
-    /// What dominates it.
+    /// Its largest parts.
     pub diagnosis: &'a [Diagnosis],
 }
 

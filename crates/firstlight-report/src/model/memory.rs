@@ -10,7 +10,7 @@ use firstlight_schema::suite::Regime;
 pub struct MemoryOf<'a> {
     pub arm: &'a str,
     pub regime: Regime,
-    /// The most that any process ever held.
+    /// The peak memory of any process.
     pub peak_bytes: u64,
     /// In the order of the phases.
     pub phases: Vec<PhaseRow>,

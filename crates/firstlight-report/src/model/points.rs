@@ -1,4 +1,4 @@
-//! Every process of an arm in a regime as one value, the invalid ones too.
+//! Every process of an arm in a regime as one value, including invalid ones.
 
 use firstlight_schema::estimate::Estimate;
 use firstlight_schema::run::RegimeResult;
@@ -14,9 +14,9 @@ pub struct Points<'a> {
     /// Whether this is the reference arm's second measurement.
     pub control: bool,
     pub estimate: Option<Estimate>,
-    /// What the values are.
+    /// The kind of the values.
     pub what: &'static str,
-    /// As they were taken; one for each process.
+    /// In order of measurement; one for each process.
     pub points: Vec<Point>,
 }
 
@@ -25,10 +25,10 @@ pub struct Points<'a> {
 pub struct Point {
     pub number: u32,
     pub round: Option<u32>,
-    /// Absent where the process did not get so far.
+    /// Absent if the process did not get so far.
     pub ns: Option<f64>,
     pub valid: bool,
-    /// Why it does not count.
+    /// The reasons why it is invalid.
     pub reasons: Vec<String>,
 }
 
@@ -46,13 +46,13 @@ impl<'a> Points<'a> {
         Self { arm, regime: of.regime, control, estimate, what, points }
     }
 
-    /// The arm in words.
+    /// The name of the arm.
     pub fn name(&self) -> String {
         let control = if self.control { ", measured again as a control" } else { "" };
         format!("{}{control}", self.arm)
     }
 
-    /// The values that count, in order of size.
+    /// The valid values, sorted.
     pub fn sorted(&self) -> Vec<(f64, &Point)> {
         let mut valid: Vec<(f64, &Point)> =
             self.points.iter().filter(|p| p.valid).filter_map(|p| Some((p.ns?, p))).collect();
@@ -60,7 +60,7 @@ impl<'a> Points<'a> {
         valid
     }
 
-    /// Processes that do not count, and still have a value.
+    /// Invalid processes that still have a value.
     pub fn invalid(&self) -> impl Iterator<Item = (f64, &Point)> {
         self.points.iter().filter(|p| !p.valid).filter_map(|p| Some((p.ns?, p)))
     }

@@ -1,10 +1,10 @@
-//! Which warm processes of an arm are drawn: the typical one, and those that stand out from it.
+//! Selects the warm processes of an arm that are drawn: the typical one, and those that stand out from it.
 
 use firstlight_schema::window::SteadyState;
 
 use super::series::{Series, WarmArm};
 
-/// More processes that stand out are in the table only.
+/// Further processes that stand out are in the table only.
 const MOST_STANDING_OUT: usize = 2;
 /// A process this factor away from the median stands out.
 const FAR: f64 = 1.25;
@@ -14,11 +14,11 @@ const FAR: f64 = 1.25;
 pub struct Shown<'b, 'a> {
     /// The valid process whose mean is closest to the median of all.
     pub typical: Option<&'b Series<'a>>,
-    /// Each with what sets it apart.
+    /// Each with the reason why it stands out.
     pub standing_out: Vec<(&'b Series<'a>, &'static str)>,
-    /// How many more stand out.
+    /// The number of further ones that stand out.
     pub more: usize,
-    /// How many do not differ from the typical one.
+    /// The number of processes similar to the typical one.
     pub alike: usize,
 }
 
@@ -42,7 +42,7 @@ impl<'a> WarmArm<'a> {
     }
 }
 
-/// The mean per call of a process that counts.
+/// The mean per call of a valid process.
 fn counted(of: &Series<'_>) -> Option<f64> {
     of.window.filter(|_| of.sample.valid)?.steady.as_ref().map(|steady| steady.mean_ns)
 }

@@ -1,5 +1,5 @@
-//! Two snapshots beside each other: the newest of each suite against the one before it, and in a browser
-//! with scripts any two. Changes that matter come first; the rest is hidden.
+//! Two snapshots compared: the newest of each suite against the previous one, and any two in a browser with
+//! scripts. Relevant changes come first; the rest is hidden.
 
 use firstlight_schema::comparison::Verdict;
 use firstlight_schema::site::{Figure, Published, Step};
@@ -48,7 +48,7 @@ pub(super) fn page(site: &Site<'_>) -> String {
     super::framed("Compare two snapshots", &body)
 }
 
-/// Hidden until the script that fills it is there.
+/// Hidden until the script fills it.
 fn chooser() -> Markup {
     html! {
         section id="chooser" aria-labelledby="choose" hidden {
@@ -146,7 +146,7 @@ fn row(after: &Published, step: &Step) -> Vec<Cell> {
     ]
 }
 
-/// `+12.3 %`, `−0.4 %`: what a ratio adds to the time.
+/// `+12.3 %`, `−0.4 %`: a ratio as a change of the time.
 fn signed_percent(ratio: f64) -> String {
     let change = (ratio - 1.0) * 100.0;
     let digits = usize::from(change.abs() < 99.95);
@@ -181,11 +181,11 @@ fn figures(site: &Site<'_>) -> String {
         all.push(json!([id, one.name, one.suite, short_machine(one), when(one), rows]));
     }
     let keys: Vec<_> = keys.iter().map(|(case, arm, regime)| json!([case, arm, regime])).collect();
-    // A name could otherwise end the element it stands in.
+    // A name could otherwise end its element.
     json!({ "keys": keys, "snapshots": all }).to_string().replace('<', "\\u003c")
 }
 
-/// None where the figure cannot be compared.
+/// `None` if the figure cannot be compared.
 fn logarithms(of: &Figure) -> Option<[f64; 2]> {
     let usable = of.unfit.is_none() && of.times.len() > 1 && of.times.iter().all(|&ns| ns > 0.0);
     if !usable {

@@ -1,4 +1,4 @@
-//! The first page: whether anything got slower, a card for each suite and machine, what was refused.
+//! The first page: whether anything became slower, a card for each suite and machine, rejected snapshots.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::html::{glossary, name};
 use crate::words::format::count;
 use crate::words::verdict::times;
 
-/// More are in the table.
+/// Further regressions are in the table.
 const MOST_REGRESSIONS: usize = 25;
 
 pub(super) fn page(site: &Site<'_>) -> String {
@@ -68,7 +68,7 @@ fn since<'a>(site: &Site<'a>) -> Option<&'a str> {
     site.snapshots.first()?.created.get(..10)
 }
 
-/// Hidden until the script that makes it work is there.
+/// Hidden until the script activates it.
 fn filter(site: &Site<'_>, cards: &[Card]) -> Markup {
     let of = |value: fn(&Published) -> String| -> BTreeSet<String> {
         cards.iter().map(|card| value(card.snapshot(site))).collect()

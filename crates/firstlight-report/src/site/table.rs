@@ -1,4 +1,4 @@
-//! Everything in rows: the newest result of each case and machine, and all snapshots.
+//! All results as rows: the newest result of each case and machine, and all snapshots.
 
 use std::collections::BTreeMap;
 

@@ -10,13 +10,13 @@ use crate::words::verdict::answer;
 use firstlight_plot::scale::{Scale, real};
 
 const PLOT: f64 = 190.0;
-/// Numbers of calls at which a reader finds both totals in words.
+/// The number of points with tooltips.
 const TOLD: usize = 24;
 
-/// Straight pieces in which a curve is drawn from one of its points to the next.
+/// The number of straight pieces between two points of a curve.
 const PIECES: usize = 2;
 
-/// Nothing where the curve has fewer than two points.
+/// `None` if the curve has fewer than two points.
 pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option<Markup> {
     let x = Scale::over_ratios(of.curve.iter().map(|total| total.calls))?;
     let y = Scale::over_ratios(of.curve.iter().flat_map(|total| [total.arm_ns, total.against_ns]))?;
@@ -70,7 +70,7 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
     ))
 }
 
-/// Where the arm's total lies, given the other's: out along its upper edge and back along the lower.
+/// The band of the arm's total, given the other's: along its upper edge, and back along the lower.
 fn area(curve: &[Total], x: &Scale, y: &Scale) -> Option<String> {
     let edge = |value: fn(&Total) -> Option<f64>| -> Option<Vec<(f64, f64)>> {
         let place =
@@ -83,7 +83,7 @@ fn area(curve: &[Total], x: &Scale, y: &Scale) -> Option<String> {
     Some(line(outline) + "Z")
 }
 
-/// Between two points totals grow in a straight line, which is bent on logarithmic axes.
+/// Totals grow linearly between two points, which is a curve on logarithmic axes.
 fn bent(curve: &[Total]) -> Vec<Total> {
     let between = |pair: &[Total], share: f64| {
         let calls = pair[0].calls * (pair[1].calls / pair[0].calls).powf(share);
@@ -105,7 +105,7 @@ fn bent(curve: &[Total]) -> Vec<Total> {
         .collect()
 }
 
-/// Where the crossing may lie; open ends reach to the end of the picture.
+/// The interval of the crossing; open ends extend to the edge of the picture.
 fn band(of: &BreakEven, x: &Scale) -> Markup {
     let Some(crossing) = of.calls.filter(|one| one.low.is_some() || one.high.is_some()) else {
         return html! {};

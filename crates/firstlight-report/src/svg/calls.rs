@@ -1,4 +1,4 @@
-//! How the calls of the steady parts are distributed, arm by arm.
+//! The distribution of the calls of the steady parts, arm by arm.
 
 use maud::{Markup, html};
 
@@ -43,7 +43,7 @@ pub(crate) fn calls(id: &str, of: &Distribution<'_>, cast: &Cast) -> Markup {
     )
 }
 
-/// The curve changes only where a column holds a call.
+/// The curve changes only where a column has a call.
 fn curve(calls: usize, counts: &[usize]) -> String {
     let n = real(counts.len());
     let mut last = 0;

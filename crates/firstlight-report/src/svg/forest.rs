@@ -1,4 +1,4 @@
-//! Ratios with their intervals, one below the other, against the margin.
+//! Ratios with their intervals, one below the other, with the margin.
 
 use firstlight_schema::comparison::{Comparison, Verdict};
 use maud::{Markup, html};
@@ -11,13 +11,13 @@ use firstlight_plot::scale::Scale;
 const ROW: f64 = 26.0;
 const LONGEST_NAME: usize = 30;
 
-/// What all rows of a forest share.
+/// The common scale of a forest's rows.
 pub(crate) struct Forest {
     scale: Scale,
 }
 
 impl Forest {
-    /// Nothing where there is no ratio.
+    /// `None` if there is no ratio.
     pub(crate) fn new(comparisons: &[Comparison]) -> Option<Self> {
         let with_ratio = comparisons.iter().filter_map(|of| Some((of, of.ratio?)));
         let values = with_ratio.flat_map(|(of, ratio)| {

@@ -12,7 +12,7 @@ use firstlight_plot::scale::Scale;
 
 const TOP: f64 = 16.0;
 const PLOT: f64 = 200.0;
-/// Labels closer than this share of the width would stand in each other's way.
+/// Labels closer than this share of the width would overlap.
 const ROOM_FOR_A_LABEL: f64 = 0.16;
 
 /// Snapshots of one arm between two breaks.
@@ -31,7 +31,7 @@ pub(crate) struct Moment {
     pub(crate) told: String,
 }
 
-/// Where lines end because something else was measured, or by something else.
+/// Breaks of lines because the measured code or the instrument changed.
 pub(crate) struct Break {
     pub(crate) at: f64,
     /// Of our own words.
@@ -44,15 +44,15 @@ pub(crate) struct HistoryChart<'a> {
     pub(crate) title: &'a str,
     pub(crate) lines: &'a [Line<'a>],
     pub(crate) cast: &'a Cast,
-    /// What is measured.
+    /// The measured quantity.
     pub(crate) what: &'a str,
     pub(crate) breaks: &'a [Break],
-    /// Days that may be written below the axis, in order.
+    /// Days for labels below the axis, in order.
     pub(crate) days: &'a [(f64, String)],
 }
 
 impl HistoryChart<'_> {
-    /// Nothing where nothing was measured.
+    /// `None` if nothing was measured.
     pub(crate) fn draw(&self) -> Option<Markup> {
         let moments = || self.lines.iter().flat_map(|line| &line.moments);
         let x = Scale::over(self.days.iter().map(|(at, _)| *at))?;

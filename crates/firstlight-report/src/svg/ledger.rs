@@ -1,4 +1,4 @@
-//! A ledger as one stacked bar: a part for each phase, with its letter where there is room.
+//! A ledger as one stacked bar: a part for each phase, with its letter if there is room.
 
 use firstlight_schema::phase::Phase;
 use maud::{Markup, html};
@@ -45,7 +45,7 @@ pub(crate) fn ledger_bar(id: &str, of: &Ledger<'_>, longest: f64) -> Markup {
     )
 }
 
-/// What fits into a part: its name and time, its name, its letter, or nothing.
+/// The text that fits in a part: its name and time, its name, its letter, or nothing.
 fn inside(row: &firstlight_schema::summary::PhaseMean, width: f64) -> Option<String> {
     let name = row.name.to_string();
     let long = format!("{name} {}", duration(row.mean_ns));

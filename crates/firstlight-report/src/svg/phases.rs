@@ -1,4 +1,4 @@
-//! The one table of how phases look: letter, colours on light and dark pages, colours of a terminal.
+//! The only table of phase looks: letter, colours on light and dark pages, colours of a terminal.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Unattributed,
 }
 
-/// A fill and the ink that can be read on it.
+/// A fill, and the text colour that is legible on it.
 type Pair = (&'static str, &'static str);
 
 impl Kind {
@@ -64,7 +64,7 @@ impl Kind {
             Self::Lower => {
                 ("p-lower", ("#e69f00", "#2b1d00"), ("#e69f00", "#2b1d00"), (Yellow, Black))
             }
-            // Red is for errors.
+            // Red is reserved for errors.
             Self::Compile => {
                 ("p-compile", ("#b8430a", "#fff"), ("#ef7f45", "#220b00"), (Magenta, BrightWhite))
             }
@@ -110,7 +110,7 @@ pub(crate) const fn kind(phase: Phase) -> Kind {
     }
 }
 
-/// The letter that stands for a phase in a bar and in front of its row.
+/// The letter for a phase in a bar and in its row.
 pub(crate) const fn letter(phase: Phase) -> char {
     match phase {
         Phase::Spawn => 's',

@@ -10,7 +10,7 @@ use firstlight_plot::scale::{Scale, real};
 const CURVE: f64 = 72.0;
 const STRIP: f64 = 92.0;
 const PLOT: f64 = 104.0;
-/// More points than this are drawn as one path, without a word on each.
+/// With more points, they are drawn as one path without tooltips.
 const MOST_WITH_WORDS: usize = 2_000;
 
 /// One scale for all arms of a regime.

@@ -1,4 +1,4 @@
-//! The calls of one warm process in order: its levels, its steady part, and what disturbed it.
+//! The calls of one warm process in order: its levels, its steady part, and its disturbances.
 
 use maud::{Markup, html};
 
@@ -42,7 +42,7 @@ pub(crate) fn series(id: &str, arm: &str, of: &Series<'_>, scale: &Scale, class:
     )
 }
 
-/// The steady part as a field behind the calls.
+/// The steady part as an area behind the calls.
 fn steady(of: &Series<'_>) -> Markup {
     let Some((window, from)) = of.window.and_then(|window| Some((window, window.steady_from?)))
     else {
@@ -89,7 +89,7 @@ fn envelope(columns: &[Column], y: impl Fn(f64) -> f64) -> String {
     line(ends)
 }
 
-/// The means of the stretches of one level.
+/// The means of the segments.
 fn levels(of: &Series<'_>, scale: &Scale) -> Markup {
     let segments = of.window.map_or(&[][..], |window| &window.segments);
     html! {

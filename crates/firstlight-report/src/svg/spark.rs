@@ -1,4 +1,4 @@
-//! A few snapshots in a row, small: each with its interval, without axes.
+//! A small picture of a few snapshots in a row: each with its interval, without axes.
 
 use std::fmt::Write as _;
 
@@ -15,13 +15,13 @@ const HEIGHT: f64 = 64.0;
 
 /// One arm in one snapshot.
 pub(crate) struct SparkPoint {
-    /// The snapshot's place in the row.
+    /// The snapshot's index in the row.
     pub(crate) slot: usize,
     pub(crate) estimate: Estimate,
     pub(crate) told: String,
 }
 
-/// Upright lines at places across, each from one height to another.
+/// Vertical lines at given places, each from one height to another.
 fn intervals(of: impl Iterator<Item = (f64, f64, f64)>) -> String {
     let mut path = String::new();
     for (x, low, high) in of {
@@ -30,7 +30,7 @@ fn intervals(of: impl Iterator<Item = (f64, f64, f64)>) -> String {
     path
 }
 
-/// Nothing where nothing was measured.
+/// `None` if nothing was measured.
 pub(crate) fn spark(
     id: &str,
     title: &str,
@@ -66,7 +66,7 @@ pub(crate) fn spark(
                                 d=(line(points.iter().map(|of| (x(of.slot), at(of.estimate.point))))) {}
                         }
                     }))
-                    // Words and a marker for the newest only: a site has many of these pictures.
+                    // Only the newest has a tooltip and a marker, because a site has many of these pictures.
                     @if let Some(last) = points.last() {
                         @let place = (pc(x(last.slot)), px(at(last.estimate.point)));
                         (marker(cast, arm, (&place.0, &place.1), "point", &last.told))

@@ -1,4 +1,4 @@
-//! A step of a trace as one bar along its time: a rectangle for each stretch.
+//! A step of a trace as one bar along its time: a rectangle for each interval.
 
 use firstlight_schema::trace::{Bucket, Part, Step};
 use maud::{Markup, html};
@@ -36,7 +36,7 @@ pub(crate) fn step_bar(id: &str, step: &Step, longest: f64) -> Markup {
     )
 }
 
-/// The name of a part, or of its bucket, where there is room for it.
+/// The name of a part, or of its bucket, if there is room for it.
 fn inside(part: Part, width: f64) -> Option<String> {
     let bucket = part.bucket().to_string();
     let names = [format!("{bucket}, {part}"), bucket];
@@ -66,7 +66,7 @@ pub(crate) fn step_swatch(part: Part) -> Markup {
     }
 }
 
-/// The class that gives a bucket its colour: that of what it mostly is.
+/// The class for a bucket's colour: that of its main content.
 pub(super) fn bucket_class(bucket: Bucket) -> &'static str {
     part_class(match bucket {
         Bucket::Compile => Part::Compile,

@@ -1,4 +1,4 @@
-//! A swept parameter: what was measured at each value, and the fitted lines.
+//! A swept parameter: the measurement at each value, and the fitted lines.
 
 use firstlight_schema::comparison::{SweepLine, SweepRow};
 use maud::{Markup, html};
@@ -12,18 +12,17 @@ use firstlight_plot::palette::Cast;
 use firstlight_plot::scale::{Scale, number, real};
 
 const PLOT: f64 = 200.0;
-/// Straight pieces in which a fitted line is drawn: on logarithmic axes it bends.
+/// The number of straight pieces of a fitted line, which is curved on logarithmic axes.
 const PIECES: usize = 60;
 
-/// Names at the ends of lines have this much room, titles of axes this.
+/// The longest name at the end of a line; titles of axes have the same room.
 const LONGEST_LABEL: usize = 14;
 const LONGEST_TITLE: usize = 40;
 
-/// Values closer than this share of the width would stand in each other's way.
+/// Values closer than this share of the width would overlap.
 const ROOM_FOR_A_VALUE: f64 = 0.13;
 
-/// The arms of one regime, over a parameter and what is measured. Nothing where fewer than two values
-/// are numbers.
+/// The arms of one regime, over a parameter. `None` if fewer than two values are numbers.
 pub(crate) fn sweep(
     id: &str,
     (parameter, what): (&str, &str),
@@ -65,13 +64,13 @@ pub(crate) fn sweep(
     ))
 }
 
-/// The height of the last value, where the arm's name stands.
+/// The height of the last value, next to which the arm's name is placed.
 fn end<'a>(of: &'a SweepLine, y: &Scale) -> Option<(&'a str, f64)> {
     let (_, _, time, _) = of.rows.iter().filter_map(measured).next_back()?;
     Some((&of.arm, up(y.at(time), PLOT)))
 }
 
-/// The values themselves where there is room for them, else round numbers.
+/// The values themselves if there is room for them, otherwise round numbers.
 fn ticks(values: impl Iterator<Item = f64>, x: &Scale) -> Vec<(f64, String)> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

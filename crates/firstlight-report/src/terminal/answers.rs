@@ -1,4 +1,4 @@
-//! What a suite was made to answer: planted mistakes, overheads, and which arm for how many calls.
+//! The answers of a suite: planted mistakes, overheads, and the cheapest arm for each number of calls.
 
 use firstlight_analysis::sweep::beyond_reference;
 use firstlight_schema::comparison::{Mistaken, SweepResult};
@@ -9,7 +9,7 @@ use super::page::{BOLD, Page};
 use crate::words::table::Align;
 use crate::words::tables::{self, Table, factor, signed};
 
-/// More arms than this make more pairs than anyone reads.
+/// With more arms there are too many pairs to read.
 const FEW_ARMS: usize = 3;
 
 /// Whether every pair of arms gets a sentence.
@@ -23,7 +23,7 @@ fn show(page: &mut Page, table: &Table) {
     page.columns(&align, &table.lines());
 }
 
-/// Which arm for how many calls, for each cold regime.
+/// The cheapest arm for each number of calls, for each cold regime.
 pub(super) fn cheapest(page: &mut Page, case: &CaseResult) {
     if has_few_arms(case) {
         return;
@@ -37,7 +37,7 @@ pub(super) fn cheapest(page: &mut Page, case: &CaseResult) {
     }
 }
 
-/// What calls take beyond their baseline.
+/// The time of calls beyond their baseline.
 pub(super) fn overheads(page: &mut Page, case: &CaseResult) {
     if let Some(table) = tables::overheads(case) {
         page.gap();
@@ -60,7 +60,7 @@ pub(super) fn slopes(page: &mut Page, document: &RunDocument, sweep: &SweepResul
     }
 }
 
-/// A mistake that was made on purpose: the wrong number and the right one side by side.
+/// A planted mistake: the wrong number and the right one side by side.
 pub(super) fn planted(page: &mut Page, case: &CaseResult) {
     let Some(of) = &case.planted else { return };
     page.gap();

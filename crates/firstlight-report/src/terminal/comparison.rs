@@ -75,7 +75,7 @@ fn list(page: &mut Page, title: &str, lines: &[String]) {
     }
 }
 
-/// How a ratio of the second run stands to the first run's.
+/// The ratio of the second run compared with the first run's.
 fn rerun(of: &Comparison) -> String {
     let change = of.ratio.map_or_else(String::new, |ratio| {
         let interval = ratio.interval.map_or_else(String::new, |interval| {

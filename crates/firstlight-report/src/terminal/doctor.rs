@@ -54,7 +54,7 @@ fn mark(status: CheckStatus) -> &'static str {
     }
 }
 
-/// What is recorded and neither good nor bad.
+/// Facts that are recorded and neither good nor bad.
 fn besides(state: &MachineState) -> String {
     let on_off = |on: bool| if on { "on" } else { "off" };
     let mut facts = vec![

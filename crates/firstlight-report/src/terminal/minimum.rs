@@ -10,7 +10,7 @@ use crate::words::arrays::arrays;
 use crate::words::format::{bytes, duration};
 use crate::words::machine::gpus;
 
-/// Packages whose versions decide how fast compiled code is.
+/// Packages whose versions affect the speed of compiled code.
 const TELLING: [&str; 12] = [
     "jax", "jaxlib", "numpy", "torch", "triton", "numba", "llvmlite", "equinox", "flax", "optax",
     "scipy", "pyhf",
@@ -90,7 +90,7 @@ fn sizes(document: &RunDocument) -> String {
     document.cases.iter().filter_map(of_case).collect::<Vec<_>>().join(". ")
 }
 
-/// Of another tool's file.
+/// The origin of another tool's file.
 fn origin(imported: &Imported) -> [(&'static str, String); 2] {
     let version = imported.version.as_deref().unwrap_or("of unknown version");
     let (file, digest) = (&imported.file, short(&imported.digest));

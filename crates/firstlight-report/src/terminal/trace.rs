@@ -1,5 +1,5 @@
-//! The document `trace` as text: its steps with their buckets, the steady ones in sum, what was
-//! compiled and why, what the host did, and the events by name.
+//! The document `trace` as text: its steps with their buckets, medians over steady steps, compilations and
+//! their causes, host work, and the events by name.
 
 use anstyle::{AnsiColor, Color, Style};
 use firstlight_schema::trace::{
@@ -14,7 +14,7 @@ use crate::words::tables;
 use crate::words::trace::{answer, left_out};
 use unicode_width::UnicodeWidthStr;
 
-/// More steps than these are shown as the first, the last and all that compiled.
+/// With more steps, only the first, the last and those with a compilation are shown.
 const MOST_STEPS: usize = 24;
 const EDGE: usize = 8;
 const BAR: usize = 30;
@@ -107,7 +107,7 @@ fn steps(page: &mut Page, document: &TraceDocument) {
     }
     let align = vec![Align::Right; columns];
     let lines = crate::words::table::columns(&align, &lines, page.width() - 2);
-    // The bars get what room is left.
+    // The bars get the remaining room.
     let widest = lines.iter().map(|line| line.width()).max().unwrap_or(0);
     let cells = page.width().saturating_sub(widest + 4).min(BAR);
     let bars = std::iter::once(None).chain(shown);
@@ -159,7 +159,7 @@ pub(super) fn letter(bucket: Bucket) -> char {
 
 fn style(bucket: Bucket) -> Style {
     let color = match bucket {
-        // As in a ledger; red is for errors.
+        // As in a ledger; red is reserved for errors.
         Bucket::Compile => AnsiColor::Magenta,
         Bucket::Callback => AnsiColor::Cyan,
         Bucket::Execute => AnsiColor::Green,
@@ -195,7 +195,7 @@ fn steady(page: &mut Page, document: &TraceDocument) {
     let mut lines = Vec::new();
     for row in &document.steady {
         let parts = document.steady.iter().filter(|other| other.bucket == row.bucket).count();
-        // A bucket of one part is that part.
+        // A bucket with one part equals that part.
         if row.part.is_some() && parts == 2 {
             continue;
         }
@@ -225,7 +225,7 @@ fn steady(page: &mut Page, document: &TraceDocument) {
     host_outside(page, document);
 }
 
-/// The figure that people call a wrapper's overhead, by its name.
+/// The figure commonly called a wrapper's overhead, under its proper name.
 fn host_outside(page: &mut Page, document: &TraceDocument) {
     let Some(of) = &document.host_outside else { return };
     let inflation = document.inflation.as_ref().and_then(|inflation| inflation.host_factor);
@@ -247,7 +247,7 @@ fn cells(share: f64) -> usize {
     (share * 30.0).round().clamp(0.0, 30.0) as usize
 }
 
-/// What recording costs, beside what was recorded.
+/// The cost of recording, next to the recorded values.
 fn inflation(page: &mut Page, document: &TraceDocument) {
     let Some(inflation) = &document.inflation else { return };
     page.gap();
@@ -326,7 +326,7 @@ fn graph_breaks(page: &mut Page, all: &[GraphBreak]) {
     }
 }
 
-/// What a known wrapper does around the compiled program, phase by phase.
+/// The phases of a known wrapper around the compiled program.
 pub(super) fn wrappers(page: &mut Page, document: &TraceDocument) {
     for (title, table) in tables::wrappers(document, "  ") {
         page.gap();

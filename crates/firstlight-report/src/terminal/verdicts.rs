@@ -1,4 +1,4 @@
-//! Verdicts in words, and from how many calls on an arm pays.
+//! Verdicts and break-evens in words.
 
 use firstlight_schema::comparison::{AgainResult, BreakEven, Comparison};
 use firstlight_schema::run::CaseResult;
@@ -82,7 +82,7 @@ fn picture(page: &mut Page, of: &BreakEven) {
     }
 }
 
-/// A letter for each of two names, their first ones where these differ.
+/// A letter for each of two names, their first ones if these differ.
 pub(super) fn letters(first: &str, second: &str) -> (char, char) {
     let initial = |name: &str| name.chars().find(char::is_ascii_alphanumeric);
     match (initial(first), initial(second)) {

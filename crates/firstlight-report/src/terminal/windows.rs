@@ -1,4 +1,4 @@
-//! Warm processes one by one: calls, state, mean, and what differs between them.
+//! Warm processes one by one: calls, state, mean, and the differences between them.
 
 use firstlight_schema::comparison::NodeVariance;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};

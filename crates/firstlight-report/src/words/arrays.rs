@@ -1,4 +1,4 @@
-//! Sizes and element types of what a case computes with, as the runners reported them.
+//! Sizes and element types of a case's arrays, as reported by the runners.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use firstlight_schema::run::{ArmResult, CaseResult};
 
 use super::format::{count, rate};
 
-/// Arms with the same sizes and types, and these in words. An arm whose runner reports none is missing.
+/// Arms with the same sizes and types, and these as text. Skips arms whose runner reports none.
 pub fn arrays(case: &CaseResult) -> Vec<(String, String)> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for arm in &case.arms {

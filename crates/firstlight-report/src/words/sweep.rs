@@ -1,4 +1,4 @@
-//! How times grow with a swept parameter, in words: constant, slope and exponent with their intervals.
+//! The growth of times with a swept parameter, as text: constant, slope and exponent with their intervals.
 
 use firstlight_analysis::stats::exponent;
 use firstlight_schema::comparison::SweepLine;

@@ -1,4 +1,4 @@
-//! Documents as runs leave them: readings made up, everything else worked out from them.
+//! Generated documents in the form of real runs: readings are made up, everything else is computed from them.
 
 use std::collections::BTreeMap;
 

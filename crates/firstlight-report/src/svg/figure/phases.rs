@@ -1,4 +1,4 @@
-//! Where a cold start goes: a bar for every arm, its phases one after another.
+//! The phases of a cold start: a bar for every arm, its phases one after another.
 
 use firstlight_plot::palette::GRID;
 use firstlight_plot::scale::Scale;
@@ -15,9 +15,9 @@ use crate::words::format::duration;
 const LEFT: f64 = 190.0;
 const BAR: f64 = 18.0;
 const STEP: f64 = 26.0;
-/// Behind the longest bar, for its number.
+/// Room after the longest bar, for its number.
 const NUMBER: f64 = 70.0;
-/// Phases that are nowhere longer than this share of a bar are drawn together.
+/// Phases with a smaller share in every bar are drawn together.
 const SMALL: f64 = 0.01;
 const REST: &str = "other";
 
@@ -42,7 +42,7 @@ impl Bar<'_> {
     }
 }
 
-/// The time to the first result of every arm, phase by phase; none without a cold regime.
+/// The time to the first result of every arm, phase by phase; `None` without a cold regime.
 pub fn phases(case: &CaseResult, cold: Regime) -> Option<String> {
     let bars: Vec<Bar<'_>> = case
         .arms

@@ -1,4 +1,4 @@
-//! What calls take beyond their baseline, by itself and over a swept parameter.
+//! The time of calls beyond their baseline, for a case and over a swept parameter.
 
 use firstlight_analysis::warm::{Statistic, mean_of_rounds, overheads_beyond_reference};
 use firstlight_schema::comparison::SweepResult;
@@ -8,7 +8,7 @@ use firstlight_schema::sample::Sample;
 use super::{Table, signed, signed_point};
 use crate::words::format::{duration, share};
 
-/// Time per call, the baseline's, and what lies between; none where no arm has a baseline.
+/// Time per call, the baseline's, and the difference; `None` if no arm has a baseline.
 pub fn overheads(case: &CaseResult) -> Option<Table> {
     let beyond = format!("beyond {}", case.reference);
     let mut table = Table::new(&[

@@ -1,4 +1,4 @@
-//! A planted mistake: what would have been published, what is right, and the factor between them.
+//! A planted mistake: the value it would have published, the right one, and the factor between them.
 
 use firstlight_schema::comparison::Mistaken;
 use firstlight_schema::estimate::Estimate;
@@ -7,7 +7,7 @@ use firstlight_schema::run::CaseResult;
 use super::{Table, factor, signed};
 use crate::words::format::duration;
 
-/// None for cases without a planted mistake.
+/// `None` for cases without a planted mistake.
 pub fn planted(case: &CaseResult) -> Option<Table> {
     let of = case.planted.as_ref()?;
     let mut table = Table::new(&[

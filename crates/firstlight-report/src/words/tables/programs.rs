@@ -1,4 +1,4 @@
-//! How much was compiled, and how much memory was held.
+//! The number of compilations, and the peak memory.
 
 use firstlight_schema::message::Message;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
@@ -8,8 +8,7 @@ use firstlight_schema::suite::Regime;
 use super::Table;
 use crate::words::format::{bytes, count};
 
-/// Programs compiled in a cold process, with their shapes, and in warm windows; none where nothing
-/// was.
+/// Programs compiled in a cold process, with their shapes, and in warm windows; `None` if there were none.
 pub fn programs(case: &CaseResult) -> Option<Table> {
     let mut table = Table::new(&[
         "arm",
@@ -54,7 +53,7 @@ fn first(of: &RegimeResult) -> Option<&Sample> {
     of.samples.iter().find(|sample| sample.valid).or_else(|| of.samples.first())
 }
 
-/// The function that was compiled most often, and for how many shapes.
+/// The function that was compiled most often, and the number of its shapes.
 fn shapes(sample: &Sample) -> String {
     let mut functions: Vec<(&str, usize)> = Vec::new();
     for program in &sample.compiles {
@@ -69,7 +68,7 @@ fn shapes(sample: &Sample) -> String {
     })
 }
 
-/// For how many signatures a function was compiled: a program's own is shown only in part.
+/// The number of signatures for which a function was compiled: a program's own one is only shown in part.
 pub fn signatures(sample: &Sample, function: &str) -> usize {
     let mut seen: Vec<&str> = Vec::new();
     for message in &sample.raw.messages {
@@ -86,7 +85,7 @@ pub fn signatures(sample: &Sample, function: &str) -> usize {
     seen.len()
 }
 
-/// The most memory held, cold and in the window, of the process and of its devices.
+/// The peak memory of the process and of its devices, cold and in the window.
 pub fn memory(case: &CaseResult) -> Option<Table> {
     let mut table = Table::new(&[
         "arm",

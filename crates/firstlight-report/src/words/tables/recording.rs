@@ -1,4 +1,4 @@
-//! What recording costs the arms of a suite, and the phases of a framework's wrapper.
+//! The cost of recording for a suite's arms, and the phases of a framework's wrapper.
 
 use firstlight_schema::suite_trace::{Beyond, Overhead, SuiteTraceDocument};
 use firstlight_schema::trace::{TraceDocument, TracedRun, Tracing};
@@ -8,7 +8,7 @@ use crate::words::format::{difference, duration, share};
 
 const RUNS: [Tracing; 3] = [Tracing::Untraced, Tracing::HostOnly, Tracing::Python];
 
-/// A steady step of each arm untraced and recorded, and what lies beyond something else.
+/// A steady step of each arm with and without recording, and the time in excess of something else.
 pub fn recording(document: &SuiteTraceDocument) -> Option<Table> {
     let mut table =
         Table::new(&["arm", "", "untraced", "host only", "with Python frames", "factor"]);
@@ -53,7 +53,7 @@ fn beyond(of: &Overhead) -> String {
     }
 }
 
-/// Each known wrapper in words, and its phases; those within another are marked by `inner`.
+/// Each known wrapper as text, and its phases; those within another are marked by `inner`.
 pub fn wrappers(document: &TraceDocument, inner: &str) -> Vec<(String, Table)> {
     let wrapper = |of: &firstlight_schema::trace::Wrapper| {
         let title = format!(

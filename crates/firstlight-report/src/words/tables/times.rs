@@ -1,4 +1,4 @@
-//! Times of every arm, regime by regime; where a cold start goes; a sweep's values.
+//! Times of every arm, regime by regime; the phases of a cold start; a sweep's values.
 
 use firstlight_schema::comparison::{Comparison, SweepLine, SweepResult};
 use firstlight_schema::estimate::Estimate;
@@ -49,7 +49,7 @@ pub fn times(case: &CaseResult) -> Table {
     table.without_empty_columns()
 }
 
-/// Cold starts beside the reference's: ratios with intervals, and what follows from them.
+/// Cold starts compared with the reference's: ratios with intervals, and their verdicts.
 pub fn cold_verdicts(case: &CaseResult) -> Option<Table> {
     let regimes = [Regime::ColdClean, Regime::ColdPrimed];
     let [clean, primed] =
@@ -69,7 +69,7 @@ pub fn cold_verdicts(case: &CaseResult) -> Option<Table> {
     (table.head.len() > 1).then_some(table)
 }
 
-/// A verdict, and why it is not another one where its interval would say so.
+/// A verdict, and the reason if the interval alone would give another one.
 fn judged(of: &Comparison) -> String {
     match &of.why {
         Some(why) => format!("{}: {why}", of.verdict),
@@ -77,7 +77,7 @@ fn judged(of: &Comparison) -> String {
     }
 }
 
-/// How many samples are behind the numbers, regime by regime.
+/// The number of valid samples, regime by regime.
 fn valid(arm: &ArmResult) -> String {
     let of = |regime: &RegimeResult| {
         let valid = regime.samples.iter().filter(|sample| sample.valid).count();
@@ -98,7 +98,7 @@ fn agreement(of: &firstlight_schema::run::Agreed) -> String {
     }
 }
 
-/// Where the time to first result goes, phase by phase; none without a cold regime.
+/// The phases of the time to first result; `None` without a cold regime.
 pub fn phases(case: &CaseResult, regime: Regime) -> Option<Table> {
     let rows: Vec<_> = case
         .arms
