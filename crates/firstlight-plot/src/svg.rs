@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::palette;
 
-/// Where a text is held.
+/// The horizontal alignment of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
     Start,
@@ -22,7 +22,7 @@ impl Anchor {
     }
 }
 
-/// How a line is drawn.
+/// The style of a line.
 #[derive(Clone, Copy)]
 pub struct Stroke {
     pub colour: &'static str,
@@ -74,7 +74,7 @@ impl Svg {
     }
 
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
-        self.body.write_fmt(element).expect("a string takes everything");
+        self.body.write_fmt(element).expect("writing to a string");
         self.body.push('\n');
     }
 
@@ -91,7 +91,7 @@ impl Svg {
         ));
     }
 
-    /// A rectangle that is only an outline.
+    /// An unfilled rectangle.
     pub fn outline(&mut self, [x, y]: [f64; 2], [width, height]: [f64; 2], stroke: Stroke) {
         let [x, y, width, height] = [x, y, width.max(0.0), height.max(0.0)].map(short);
         let stroke = stroke.attributes();
@@ -105,7 +105,7 @@ impl Svg {
         self.add(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"3\" fill=\"{fill}\"/>"));
     }
 
-    /// One of a few shapes, which distinguish series where their colours do not.
+    /// A marker, which distinguishes series independently of their colours.
     pub fn marker(&mut self, [x, y]: [f64; 2], marker: palette::Marker, fill: &str) {
         let [x, y] = [x, y].map(short);
         let path = marker.path();
@@ -114,7 +114,7 @@ impl Svg {
         ));
     }
 
-    /// Text in a size and colour of its own.
+    /// Text with a given size and colour.
     pub fn styled(&mut self, [x, y]: [f64; 2], anchor: Anchor, style: &str, text: &str) {
         let ([x, y], anchor, text) = ([x, y].map(short), anchor.as_str(), escaped(text));
         self.add(format_args!(
@@ -137,7 +137,7 @@ impl Svg {
         self.add(format_args!("<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>"));
     }
 
-    /// Text that is read from below.
+    /// Vertical text, read from below.
     pub fn upright(&mut self, [x, y]: [f64; 2], text: &str) {
         let ([x, y], text) = ([x, y].map(short), escaped(text));
         self.add(format_args!(
@@ -169,7 +169,7 @@ fn short(value: f64) -> f64 {
     if short == 0.0 { 0.0 } else { short }
 }
 
-/// Names are written by others and are text wherever they stand.
+/// Foreign names are always escaped.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

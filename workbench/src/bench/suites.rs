@@ -1,5 +1,5 @@
-//! The suites in their tiny form, each from one command with an environment made from its lock file:
-//! how long that takes, and whether the result has what the suite is there to show.
+//! The suites in their tiny form, each from one command with an environment created from its lock file: the
+//! time, and whether the result shows the suite's purpose.
 
 use std::path::Path;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use xtask::shell::Result;
 
 const SUITES: [&str; 3] = ["generate", "jit-overhead", "short-runs"];
 const MINUTES: f64 = 5.0;
-/// Of `firstlight run`: some arm failed, and the others count.
+/// The exit code of `firstlight run` if some arm failed and the others are valid.
 const SOME_FAILED: i32 = 5;
 
 pub(super) fn bench(workshop: &Workshop) -> Result {
@@ -48,7 +48,7 @@ fn run(workshop: &Workshop, suite: &str, cache: &Path) -> Result<RunDocument> {
     serde_json::from_slice(&output.stdout).map_err(|error| format!("{suite}: {error}"))
 }
 
-/// Arms that were given up, and how many samples count where none was planted.
+/// Abandoned arms, and the number of valid samples where no mistake was planted.
 fn samples(document: &RunDocument) {
     let honest = document.cases.iter().filter(|case| case.planted.is_none());
     let arms: Vec<&ArmResult> = honest.flat_map(|case| &case.arms).collect();

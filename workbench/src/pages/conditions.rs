@@ -1,4 +1,4 @@
-//! Where, when and with what a snapshot was taken, and what it lacks.
+//! The machine, date and versions of a snapshot, and its missing parts.
 
 use firstlight_report::words::format::{bytes, count};
 use firstlight_report::words::tables::Table;
@@ -103,7 +103,7 @@ fn processes(document: &RunDocument) -> String {
     cold.into_iter().chain(warm).collect::<Vec<_>>().join(", ")
 }
 
-/// How much was taken of a run that did not come to its end.
+/// The measured part of an incomplete run.
 fn ended_early(document: &RunDocument) -> String {
     let samples = || {
         let arms = document.cases.iter().flat_map(|case| &case.arms);

@@ -1,4 +1,4 @@
-//! Figures that only pages have: a planted mistake beside the right value, and overheads as bars.
+//! Figures that only pages have: a planted mistake compared with the right value, and overheads as bars.
 
 use firstlight_plot::palette::{FAINT, GRID, LOOKS};
 use firstlight_plot::scale::Scale;
@@ -10,7 +10,7 @@ use firstlight_schema::run::CaseResult;
 const WIDTH: f64 = 760.0;
 /// Room for the names of arms.
 const LEFT: f64 = 170.0;
-/// Room for a number behind each row.
+/// Room for a number after each row.
 const RIGHT: f64 = 110.0;
 const TOP: f64 = 64.0;
 const ROW: f64 = 32.0;
@@ -51,7 +51,7 @@ pub(super) fn planted(case: &CaseResult) -> Option<String> {
     Some(svg.finish())
 }
 
-/// What every arm adds to a call, with intervals.
+/// The overhead of every arm per call, with intervals.
 pub(super) fn overheads(case: &CaseResult) -> Option<String> {
     let regimes = case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |of| (arm, of)));
     let rows: Vec<(&str, Estimate)> = regimes
@@ -84,7 +84,7 @@ fn middle(index: usize) -> f64 {
     TOP + (index as f64 + 0.5) * ROW
 }
 
-/// An empty plot with its title, grid and axis, and how values become places.
+/// An empty plot with its title, grid and axis, and the mapping of values to places.
 fn frame(title: &str, under: &str, x: &Scale, rows: usize) -> (Svg, impl Fn(f64) -> f64 + use<>) {
     let bottom = middle(rows) - ROW / 2.0;
     let mut svg = Svg::new(WIDTH, bottom + BELOW, title, title);
