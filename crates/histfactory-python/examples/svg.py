@@ -12,7 +12,7 @@ COLOURS = {"blue": "#1f6fb2", "orange": "#d9822b", "grey": "#8a8f98", "ink": "#3
 
 
 class Panel:
-    """Axes with what is drawn in them."""
+    """Axes and their contents."""
 
     def __init__(
         self,

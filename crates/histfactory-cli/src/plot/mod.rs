@@ -1,5 +1,4 @@
-//! Pictures of results: SVG that needs nothing else, with a title and a description for those who
-//! cannot see it.
+//! Plots of results: self-contained SVG, with a title and a description for screen readers.
 
 mod frame;
 mod histogram;

@@ -1,4 +1,4 @@
-//! Pulls: where the fit has put each constrained parameter, in units of its constraint.
+//! Pulls: the fitted value of each constrained parameter, in units of its constraint.
 
 use firstlight_plot::svg::{Anchor, Stroke, Svg};
 
