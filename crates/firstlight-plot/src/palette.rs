@@ -7,6 +7,11 @@ use std::collections::BTreeMap;
 pub const INK: &str = "#1f2933";
 pub const FAINT: &str = "#9aa5b1";
 pub const GRID: &str = "#e4e7eb";
+pub(crate) const PAGE: &str = "#ffffff";
+
+/// The colours that replace these on a dark page.
+pub(crate) const ON_DARK: [(&str, &str); 4] =
+    [(INK, "#e6edf3"), (FAINT, "#7d8894"), (GRID, "#2c353e"), (PAGE, "#0f1318")];
 
 /// The look of one series wherever it appears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

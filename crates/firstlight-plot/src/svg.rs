@@ -65,12 +65,21 @@ pub struct Svg {
     title: String,
     description: String,
     body: String,
+    /// Colours on a white page, with those that replace them on a dark one.
+    on_dark: Vec<(&'static str, &'static str)>,
 }
 
 impl Svg {
     pub fn new(width: f64, height: f64, title: &str, description: &str) -> Self {
         let (title, description) = (title.to_owned(), description.to_owned());
-        Self { width, height, title, description, body: String::new() }
+        let looks = palette::LOOKS.iter().map(|look| (look.light, look.dark));
+        let on_dark = palette::ON_DARK.into_iter().chain(looks).collect();
+        Self { width, height, title, description, body: String::new(), on_dark }
+    }
+
+    /// Sets the colour that replaces another one on a dark page.
+    pub fn set_on_dark(&mut self, light: &'static str, dark: &'static str) {
+        self.on_dark.push((light, dark));
     }
 
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
@@ -146,16 +155,37 @@ impl Svg {
     }
 
     pub fn finish(self) -> String {
-        let Self { width, height, title, description, body } = self;
+        let Self { width, height, title, description, body, on_dark } = self;
         let (title, description) = (escaped(&title), escaped(&description));
-        let ink = palette::INK;
+        let (ink, page) = (palette::INK, palette::PAGE);
+        let drawing = format!(
+            "fill=\"{ink}\">\n<title>{title}</title>\n<desc>{description}</desc>\n\
+             <rect width=\"100%\" height=\"100%\" fill=\"{page}\"/>\n{body}</svg>\n"
+        );
+        let style = dark_rules(&drawing, &on_dark);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\" role=\"img\" font-family=\"system-ui, sans-serif\" \
-             font-size=\"12\" fill=\"{ink}\">\n<title>{title}</title>\n<desc>{description}</desc>\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{body}</svg>\n"
+             font-size=\"12\" class=\"plot\" {}",
+            drawing.replacen(">\n", &format!(">\n{style}\n"), 1)
         )
     }
+}
+
+/// A style that replaces the colours of a drawing on a dark page; unused colours are left out.
+fn dark_rules(drawing: &str, on_dark: &[(&str, &str)]) -> String {
+    let mut rules = String::new();
+    for (light, dark) in on_dark {
+        for property in ["fill", "stroke"] {
+            let attribute = format!("{property}=\"{light}\"");
+            if drawing.contains(&attribute) {
+                let this = if *light == palette::INK && property == "fill" { ".plot," } else { "" };
+                write!(rules, "{this}.plot [{attribute}]{{{property}:{dark}}}")
+                    .expect("writing to a string");
+            }
+        }
+    }
+    format!("<style>@media (prefers-color-scheme:dark){{{rules}}}</style>")
 }
 
 fn joined(points: &[[f64; 2]]) -> String {
@@ -187,7 +217,32 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Anchor, Svg};
+    use super::{Anchor, Stroke, Svg};
+    use crate::palette::{GRID, LOOKS};
+
+    #[test]
+    fn every_colour_of_a_drawing_is_replaced_on_a_dark_page() {
+        let mut svg = Svg::new(1.0, 1.0, "t", "d");
+        svg.set_on_dark("#abcdef", "#123456");
+        svg.line([0.0, 0.0], [1.0, 1.0], Stroke::thin(GRID));
+        svg.rectangle([0.0, 0.0], [1.0, 1.0], "#abcdef");
+        svg.dot([0.0, 0.0], LOOKS[0].light);
+        let text = svg.finish();
+        let (style, drawing) = text.split_once("</style>").unwrap();
+        assert!(style.contains("@media (prefers-color-scheme:dark)"), "{style}");
+        for (property, colour) in drawing
+            .split('"')
+            .zip(drawing.split('"').skip(1))
+            .filter(|(_, value)| value.starts_with('#'))
+        {
+            let property = property.trim().trim_end_matches('=');
+            assert!(
+                style.contains(&format!("[{property}=\"{colour}\"]{{{property}:#")),
+                "{colour}"
+            );
+        }
+        assert!(!style.contains(LOOKS[1].light), "unused colours need no rule");
+    }
 
     #[test]
     fn names_cannot_become_markup() {

@@ -32,7 +32,7 @@ pub(super) fn page(site: &Site<'_>) -> String {
         nav aria-label="Contents" {
             ul {
                 li { a href=(links::INDEX) { "Results" } }
-                li { a href="#newest" { "Newest against the one before" } }
+                li { a href="#newest" { "Newest against previous" } }
                 li { a href=(links::TABLE) { "Table of everything" } }
                 li { a href="#glossary" { "Glossary" } }
             }
@@ -59,7 +59,7 @@ fn chooser() -> Markup {
                 label class="check" { input type="checkbox" name="all"; "Show insignificant changes" }
             }
             p id="summary" role="status" {}
-            div class="scroll" role="group" aria-label="Changes between the two snapshots" tabindex="0" {
+            div class="scroll changes" role="group" aria-label="Changes between the two snapshots" tabindex="0" {
                 table class="wide" {
                     caption { "Changes between the two snapshots, the largest first" }
                     thead { tr {
@@ -71,7 +71,7 @@ fn chooser() -> Markup {
                 }
             }
             p class="note" {
-                "Intervals here are Welch's, on logarithms of the times of processes. The two snapshots were not measured in turn: whatever else changed between them is part of the change."
+                "Intervals are Welch's, on logarithms of the times of processes. The two snapshots were not interleaved, so everything that changed between them is part of the change."
             }
         }
     }
@@ -88,7 +88,7 @@ fn newest(site: &Site<'_>) -> Markup {
     let anchors = unique(names);
     html! {
         section aria-labelledby="newest" {
-            h2 id="newest" { "Newest against the one before it" }
+            h2 id="newest" { "Newest against previous" }
             @if with_steps.is_empty() {
                 p { "No suite has two snapshots on the same machine yet." }
             }
@@ -118,12 +118,16 @@ fn of_card(site: &Site<'_>, after: &Published, steps: Vec<&Step>, anchor: &str) 
             ": " (count(relevant.len() as u64, "relevant change")) "."
         }
         @if !relevant.is_empty() {
-            (table(&format!("Relevant changes of {of} on {on}"), Order::Sortable, &HEADS, &rows(&relevant)))
+            div class="changes" {
+                (table(&format!("Relevant changes of {of} on {on}"), Order::Sortable, &HEADS, &rows(&relevant)))
+            }
         }
         @if !rest.is_empty() {
             details {
                 summary { (count(rest.len() as u64, "insignificant change")) }
-                (table(&format!("Insignificant changes of {of} on {on}"), Order::Sortable, &HEADS, &rows(&rest)))
+                div class="changes" {
+                    (table(&format!("Insignificant changes of {of} on {on}"), Order::Sortable, &HEADS, &rows(&rest)))
+                }
             }
         }
     }

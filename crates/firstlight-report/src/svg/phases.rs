@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     Cache,
     Run,
     Exit,
+    /// The host waits for a result to be copied from a device; only in traces.
+    Fetch,
     Unattributed,
 }
 
@@ -25,7 +27,7 @@ pub(crate) enum Kind {
 type Pair = (&'static str, &'static str);
 
 impl Kind {
-    const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Outside,
         Self::Own,
         Self::Import,
@@ -36,14 +38,15 @@ impl Kind {
         Self::Cache,
         Self::Run,
         Self::Exit,
+        Self::Fetch,
         Self::Unattributed,
     ];
 
     /// Its class, its colours on a light page, on a dark one, and in a terminal.
     const fn look(self) -> (&'static str, Pair, Pair, (AnsiColor, AnsiColor)) {
         use AnsiColor::{
-            Black, Blue, BrightBlack, BrightBlue, BrightCyan, BrightWhite, BrightYellow, Cyan,
-            Green, Magenta, White, Yellow,
+            Black, Blue, BrightBlack, BrightBlue, BrightCyan, BrightGreen, BrightWhite,
+            BrightYellow, Cyan, Green, Magenta, White, Yellow,
         };
         match self {
             Self::Outside => {
@@ -75,6 +78,9 @@ impl Kind {
             Self::Exit => {
                 ("p-exit", ("#4a4e69", "#fff"), ("#b8b5d6", "#14131f"), (BrightBlue, Black))
             }
+            Self::Fetch => {
+                ("p-fetch", ("#6b4a2b", "#fff"), ("#8a5a2e", "#fff"), (BrightGreen, Black))
+            }
             Self::Unattributed => (
                 "p-unattributed",
                 ("#eaeef2", "#1b1f24"),
@@ -88,9 +94,10 @@ impl Kind {
         self.look().0
     }
 
-    /// The fill on a white page.
-    pub(crate) const fn fill(self) -> &'static str {
-        self.look().1.0
+    /// The fills on a white and on a dark page.
+    pub(crate) const fn fills(self) -> (&'static str, &'static str) {
+        let (_, (light, _), (dark, _), _) = self.look();
+        (light, dark)
     }
 }
 

@@ -89,7 +89,8 @@ pub(super) fn part_class(part: Part) -> &'static str {
         Part::Compiled | Part::Eager => "p-run",
         Part::Transfer => "p-cache",
         Part::Call | Part::Guards | Part::Prologue => "p-import",
-        Part::Blocked | Part::Fetch => "p-outside",
+        Part::Blocked => "p-outside",
+        Part::Fetch => "p-fetch",
         Part::Before | Part::Between | Part::After => "p-own",
     }
 }

@@ -62,6 +62,7 @@ const BOTTOM: f64 = 52.0;
 impl Frame {
     pub(super) fn new(title: &str, description: &str, x: [f64; 2], y: [f64; 2]) -> Self {
         let mut svg = Svg::new(WIDTH, HEIGHT, title, description);
+        colour::set_on_dark(&mut svg);
         svg.text([LEFT, 24.0], Anchor::Start, title);
         let x = Axis::new(x, LEFT, WIDTH - RIGHT);
         let y = Axis::new(y, HEIGHT - BOTTOM, TOP);

@@ -31,6 +31,7 @@ pub(crate) fn ranking(poi: &str, rows: &[Impact]) -> String {
     let title = format!("impact on {poi}");
     let description = format!("the {} parameters with the largest impact", rows.len());
     let mut svg = Svg::new(right + 20.0, bottom + 48.0, &title, &description);
+    colour::set_on_dark(&mut svg);
     let sizes = rows.iter().flat_map(|row| {
         let [a, b] = row.prefit;
         [row.up, row.down, a, b]

@@ -8,7 +8,7 @@ use firstlight_schema::run::CaseResult;
 use firstlight_schema::suite::Regime;
 
 use super::{RIGHT, TOP, WIDTH, titled};
-use crate::svg::phases::kind;
+use crate::svg::phases::{Kind, kind};
 use crate::words::format::duration;
 
 /// Names of arms are longer than numbers.
@@ -23,7 +23,7 @@ const REST: &str = "other";
 
 /// The colours of the report's ledgers, on white.
 fn colour(phase: Option<Phase>) -> &'static str {
-    phase.map_or("#eaeef2", |phase| kind(phase).fill())
+    phase.map_or(Kind::Unattributed, kind).fills().0
 }
 
 /// The means of one arm's phases, in the order of the ledger.
@@ -70,6 +70,10 @@ fn draw(title: &str, bars: &[Bar<'_>]) -> Option<String> {
     let wide = |ns: f64| x.at(ns) * (WIDTH - LEFT - RIGHT - NUMBER);
     let height = (bars.len() as f64 * STEP).max((shown.len() + 1) as f64 * 20.0);
     let mut svg = titled(title, height);
+    for kind in Kind::ALL {
+        let (light, dark) = kind.fills();
+        svg.set_on_dark(light, dark);
+    }
     for (tick, label) in x.durations(6) {
         let place = LEFT + wide(tick);
         svg.line([place, TOP], [place, TOP + height], Stroke::thin(GRID));
