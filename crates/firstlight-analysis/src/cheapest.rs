@@ -137,16 +137,16 @@ fn undecided(
 }
 
 /// The arm of the two that is certainly cheaper at this number of calls.
-fn cheaper(of: &BreakEven, calls: f64) -> Option<&str> {
+fn cheaper(even: &BreakEven, calls: f64) -> Option<&str> {
     let early = |low: Option<f64>| low.is_some_and(|low| calls <= low);
     let late = |high: Option<f64>| high.is_some_and(|high| calls >= high);
-    match (of.pays, of.calls) {
-        (Pays::FromTheFirstCall, _) => Some(&of.arm),
-        (Pays::Never, _) => Some(&of.against),
-        (Pays::Later, Some(at)) if early(at.low) => Some(&of.against),
-        (Pays::Later, Some(at)) if late(at.high) => Some(&of.arm),
-        (Pays::AtFirst, Some(at)) if early(at.low) => Some(&of.arm),
-        (Pays::AtFirst, Some(at)) if late(at.high) => Some(&of.against),
+    match (even.pays, even.calls) {
+        (Pays::FromTheFirstCall, _) => Some(&even.arm),
+        (Pays::Never, _) => Some(&even.against),
+        (Pays::Later, Some(at)) if early(at.low) => Some(&even.against),
+        (Pays::Later, Some(at)) if late(at.high) => Some(&even.arm),
+        (Pays::AtFirst, Some(at)) if early(at.low) => Some(&even.arm),
+        (Pays::AtFirst, Some(at)) if late(at.high) => Some(&even.against),
         (Pays::Later | Pays::AtFirst | Pays::Undecided | Pays::TooFewRounds, _) => None,
     }
 }

@@ -125,8 +125,8 @@ pub fn unproved(
 }
 
 /// The times of the valid samples.
-pub fn times(of: &RegimeResult) -> Vec<f64> {
-    values(&of.samples, of.regime).into_iter().map(|(_, time)| time).collect()
+pub fn times(regime_result: &RegimeResult) -> Vec<f64> {
+    values(&regime_result.samples, regime_result.regime).into_iter().map(|(_, time)| time).collect()
 }
 
 /// Notes that a verdict depends on another tool's data.

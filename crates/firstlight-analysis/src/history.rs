@@ -36,15 +36,15 @@ fn all(case: &CaseResult) -> impl Iterator<Item = (&ArmResult, &RegimeResult)> {
 fn figure(
     document: &RunDocument,
     arm: &ArmResult,
-    of: &RegimeResult,
+    regime_result: &RegimeResult,
     failed: &[Regime],
     margin: f64,
 ) -> Figure {
-    let estimate = match &of.warm {
+    let estimate = match &regime_result.warm {
         Some(warm) => Some(warm.per_call),
-        None => of.summary.as_ref().and_then(|summary| summary.first_result),
+        None => regime_result.summary.as_ref().and_then(|summary| summary.first_result),
     };
-    let terms = Terms { regime: of.regime, failed, options: &document.options, margin };
+    let terms = Terms { regime: regime_result.regime, failed, options: &document.options, margin };
     let differs = match &arm.agreement {
         Agreed::Differs { how } => Some(how.clone()),
         Agreed::Reference
@@ -55,9 +55,12 @@ fn figure(
     };
     Figure {
         arm: arm.name.clone(),
-        regime: of.regime,
+        regime: regime_result.regime,
         estimate,
-        times: values(&of.samples, of.regime).into_iter().map(|(_, time)| time).collect(),
+        times: values(&regime_result.samples, regime_result.regime)
+            .into_iter()
+            .map(|(_, time)| time)
+            .collect(),
         unfit: differs.or_else(|| why_not(arm, arm, terms)),
     }
 }

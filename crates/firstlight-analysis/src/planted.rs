@@ -94,8 +94,8 @@ fn warm<'a>(case: &'a CaseResult, arm: &str) -> Option<&'a RegimeResult> {
     arm.regimes.iter().find(|of| of.regime == Regime::Warm)
 }
 
-fn all(samples: &[Sample], of: impl Fn(&Sample) -> Option<f64>) -> Rounds {
-    let value = |sample: &Sample| Some((sample.round.unwrap_or(sample.number), of(sample)?));
+fn all(samples: &[Sample], given: impl Fn(&Sample) -> Option<f64>) -> Rounds {
+    let value = |sample: &Sample| Some((sample.round.unwrap_or(sample.number), given(sample)?));
     samples.iter().filter_map(value).collect()
 }
 

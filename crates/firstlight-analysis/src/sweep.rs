@@ -83,19 +83,19 @@ fn sweep_line(points: &[&CaseResult], parameter: &str, arm: &str, regime: Regime
 /// A sweep with overheads beyond those of the reference arm, round by round.
 ///
 /// The cost of calling the baseline is the same in every arm's overhead, and cancels here.
-pub fn beyond_reference(cases: &[CaseResult], of: &SweepResult) -> SweepResult {
+pub fn beyond_reference(cases: &[CaseResult], sweep: &SweepResult) -> SweepResult {
     let points: Vec<&CaseResult> = cases
         .iter()
-        .filter(|case| case.sweep.as_ref().is_some_and(|place| place.case == of.case))
+        .filter(|case| case.sweep.as_ref().is_some_and(|place| place.case == sweep.case))
         .collect();
-    let arms = of.overheads.iter().map(|line| line.arm.as_str());
+    let arms = sweep.overheads.iter().map(|line| line.arm.as_str());
     let lines = arms.filter_map(|arm| {
-        overhead_line(&points, &of.parameter, arm, |case| {
+        overhead_line(&points, &sweep.parameter, arm, |case| {
             let rounds = overheads_beyond_reference(case, arm, Statistic::Mean);
             (mean_of_rounds(&rounds), rounds)
         })
     });
-    SweepResult { overheads: lines.collect(), ..of.clone() }
+    SweepResult { overheads: lines.collect(), ..sweep.clone() }
 }
 
 /// The time of calls beyond the baseline, for the arms that have one.
@@ -116,14 +116,14 @@ fn overhead_line(
     points: &[&CaseResult],
     parameter: &str,
     arm: &str,
-    of: impl Fn(&CaseResult) -> (Option<Estimate>, Vec<(u32, f64)>),
+    given: impl Fn(&CaseResult) -> (Option<Estimate>, Vec<(u32, f64)>),
 ) -> Option<SweepLine> {
     let mut rows = Vec::new();
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for case in points {
         let value = case.parameters.get(parameter);
         let number = value.and_then(firstlight_schema::suite::Scalar::number);
-        let (time, by_round) = of(case);
+        let (time, by_round) = given(case);
         if let Some(number) = number {
             for (round, overhead) in by_round {
                 rounds.entry(round).or_default().push((number, overhead));
@@ -134,7 +134,7 @@ fn overhead_line(
     }
     rows.iter().any(|row| row.time.is_some()).then_some(())?;
     // A round with a missing value has another line for that reason alone.
-    let rounds: Vec<_> = rounds.into_values().filter(|of| of.len() == points.len()).collect();
+    let rounds: Vec<_> = rounds.into_values().filter(|given| given.len() == points.len()).collect();
     let fit = line_by_rounds(&rounds);
     Some(SweepLine {
         arm: arm.to_owned(),

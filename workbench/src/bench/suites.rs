@@ -115,8 +115,8 @@ fn jit_overhead(document: &RunDocument) {
     }
 }
 
-fn description(of: Option<Estimate>) -> String {
-    of.map_or_else(|| "unknown".to_owned(), |of| format!("{:.2}", of.point))
+fn description(estimate: Option<Estimate>) -> String {
+    estimate.map_or_else(|| "unknown".to_owned(), |estimate| format!("{:.2}", estimate.point))
 }
 
 fn case<'a>(document: &'a RunDocument, name: &str) -> Result<&'a CaseResult> {

@@ -9,8 +9,8 @@ use super::Published;
 
 const FRAMEWORKS: [&str; 7] = ["jax", "jaxlib", "equinox", "flax", "optax", "numpy", "torch"];
 
-pub(super) fn conditions(snapshot: &str, of: &Published) -> String {
-    let document = &of.document;
+pub(super) fn conditions(snapshot: &str, published: &Published) -> String {
+    let document = &published.document;
     let mut table = Table {
         head: vec!["snapshot".to_owned(), format!("`snapshots/{snapshot}.tar.zst`")],
         rows: Vec::new(),
@@ -20,7 +20,7 @@ pub(super) fn conditions(snapshot: &str, of: &Published) -> String {
     row("machine", machine(document));
     row("with", packages(document));
     row("parameters", parameters(document));
-    for (whose, settings) in settings(&of.suite) {
+    for (whose, settings) in settings(&published.suite) {
         row(&whose, settings);
     }
     row("processes", processes(document));

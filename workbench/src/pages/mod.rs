@@ -133,10 +133,11 @@ fn content(
 }
 
 /// The phases of every wrapper that is recognised by its frames.
-fn wrappers(of: &SuiteTraceDocument) -> String {
-    let traces = of.arms.iter().filter_map(|arm| arm.trace.as_ref());
+fn wrappers(document: &SuiteTraceDocument) -> String {
+    let traces = document.arms.iter().filter_map(|arm| arm.trace.as_ref());
     let all = traces.flat_map(|trace| tables::wrappers(trace, "– "));
-    let told: Vec<_> = all.map(|(title, of)| format!("*{title}.*\n\n{}", of.markdown())).collect();
+    let told: Vec<_> =
+        all.map(|(title, document)| format!("*{title}.*\n\n{}", document.markdown())).collect();
     told.join("\n")
 }
 

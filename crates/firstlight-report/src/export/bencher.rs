@@ -31,13 +31,13 @@ pub fn bencher(document: &RunDocument) -> String {
     format!("{:#}\n", Value::Object(benchmarks))
 }
 
-fn metric(of: &Estimate) -> Value {
-    match of.interval {
+fn metric(estimate: &Estimate) -> Value {
+    match estimate.interval {
         Some(interval) => json!({
-            "value": of.point,
+            "value": estimate.point,
             "lower_value": interval.low,
             "upper_value": interval.high,
         }),
-        None => json!({ "value": of.point }),
+        None => json!({ "value": estimate.point }),
     }
 }

@@ -90,7 +90,7 @@ fn tests(case: &CaseResult) -> Vec<Test> {
     tests
 }
 
-fn measurement(arm: &ArmResult, of: &RegimeResult) -> Test {
+fn measurement(arm: &ArmResult, regime_result: &RegimeResult) -> Test {
     let wrong = match &arm.agreement {
         Agreed::Differs { how } => Some(how.clone()),
         Agreed::Reference
@@ -99,8 +99,15 @@ fn measurement(arm: &ArmResult, of: &RegimeResult) -> Test {
         | Agreed::Sampled { .. }
         | Agreed::NotCompared { .. } => None,
     };
-    let reason = || of.samples.iter().flat_map(|sample| &sample.reasons).chain(&of.notices).next();
-    let outcome = match (&arm.stopped, wrong, headline(of)) {
+    let reason = || {
+        regime_result
+            .samples
+            .iter()
+            .flat_map(|sample| &sample.reasons)
+            .chain(&regime_result.notices)
+            .next()
+    };
+    let outcome = match (&arm.stopped, wrong, headline(regime_result)) {
         (Some(why), ..) => Outcome::Error(why.to_string()),
         (None, Some(how), _) => Outcome::Error(how),
         (None, None, None) => Outcome::Error(
@@ -108,18 +115,21 @@ fn measurement(arm: &ArmResult, of: &RegimeResult) -> Test {
         ),
         (None, None, Some(_)) => Outcome::Passed,
     };
-    Test { name: format!("{}, {}: is measured", arm.name, of.regime), outcome }
+    Test { name: format!("{}, {}: is measured", arm.name, regime_result.regime), outcome }
 }
 
-fn comparison(of: &Comparison) -> Test {
-    let said = verdict(of);
-    let outcome = match of.verdict {
+fn comparison(value: &Comparison) -> Test {
+    let said = verdict(value);
+    let outcome = match value.verdict {
         Verdict::Faster | Verdict::Equivalent => Outcome::Passed,
         Verdict::Slower => Outcome::Failed(said),
         Verdict::Inconclusive | Verdict::TooFew | Verdict::NotConfirmed => Outcome::Skipped(said),
         Verdict::Invalid => Outcome::Error(said),
     };
-    Test { name: format!("{}, {}: is not slower than {}", of.arm, of.regime, of.against), outcome }
+    Test {
+        name: format!("{}, {}: is not slower than {}", value.arm, value.regime, value.against),
+        outcome,
+    }
 }
 
 /// Escaped text for an attribute. Characters that XML 1.0 cannot represent become U+FFFD.

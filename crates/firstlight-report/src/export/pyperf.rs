@@ -26,17 +26,21 @@ pub fn pyperf(document: &RunDocument) -> String {
     format!("{file:#}\n")
 }
 
-fn benchmark(case: &str, arm: &ArmResult, of: &RegimeResult) -> Option<Value> {
-    let runs: Vec<Value> = of.samples.iter().filter_map(|sample| run(sample, of.regime)).collect();
+fn benchmark(case: &str, arm: &ArmResult, regime_result: &RegimeResult) -> Option<Value> {
+    let runs: Vec<Value> = regime_result
+        .samples
+        .iter()
+        .filter_map(|sample| run(sample, regime_result.regime))
+        .collect();
     if runs.is_empty() {
         return None;
     }
     let metadata = json!({
-        "name": word(&name(case, &arm.name, of.regime))?,
+        "name": word(&name(case, &arm.name, regime_result.regime))?,
         "firstlight_case": word(case)?,
         "firstlight_arm": word(&arm.name)?,
-        "firstlight_regime": of.regime.name(),
-        "firstlight_left_out": of.samples.len() - runs.len(),
+        "firstlight_regime": regime_result.regime.name(),
+        "firstlight_left_out": regime_result.samples.len() - runs.len(),
     });
     Some(json!({"metadata": metadata, "runs": runs}))
 }

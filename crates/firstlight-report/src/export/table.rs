@@ -93,7 +93,7 @@ pub(super) fn rows(document: &RunDocument) -> Vec<Row<'_>> {
 fn begun<'a>(
     case: &'a CaseResult,
     arm: &'a ArmResult,
-    of: &RegimeResult,
+    regime_result: &RegimeResult,
     control: bool,
     sample: &Sample,
 ) -> Row<'a> {
@@ -101,7 +101,7 @@ fn begun<'a>(
     Row {
         case: &case.name,
         arm: &arm.name,
-        regime: of.regime,
+        regime: regime_result.regime,
         control,
         round: sample.round,
         process: sample.number,

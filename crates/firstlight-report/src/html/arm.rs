@@ -33,8 +33,8 @@ pub(super) fn arms(case: &CaseResult) -> Markup {
     }
 }
 
-fn agreement(of: &Agreed) -> String {
-    match of {
+fn agreement(agreed: &Agreed) -> String {
+    match agreed {
         Agreed::Reference => "are what the other arms are compared with".to_owned(),
         Agreed::Equal => "equal the reference's to the last bit".to_owned(),
         Agreed::Close { difference } => {
@@ -49,30 +49,31 @@ fn agreement(of: &Agreed) -> String {
 }
 
 /// All regimes of an arm import the same packages, so only the first one lists them.
-fn evidence(arm: &ArmResult, of: &RegimeResult, is_first: bool) -> Markup {
-    let about = |what: &str| format!("{what} of {} in the regime {}", arm.name, of.regime);
-    let policy = &of.policy;
+fn evidence(arm: &ArmResult, regime_result: &RegimeResult, is_first: bool) -> Markup {
+    let about =
+        |what: &str| format!("{what} of {} in the regime {}", arm.name, regime_result.regime);
+    let policy = &regime_result.policy;
     html! {
-        h4 { (of.regime) }
+        h4 { (regime_result.regime) }
         p class="soft" {
             "Declared: compiler caches " (policy.compilers) ", byte code " (policy.bytecode)
             ", page cache " (policy.page_cache) "."
         }
-        @for bound in &of.quantiles {
+        @for bound in &regime_result.quantiles {
             p {
                 "With 95 % confidence " (bound.quantile * 100.0) " % of processes take at most "
                 (duration(bound.at_most_ns)) "."
             }
         }
-        @if of.summary.is_none() && of.invalid_summary.is_some() {
+        @if regime_result.summary.is_none() && regime_result.invalid_summary.is_some() {
             p { strong { "INVALID" } ": no process counts. What follows is for reading only." }
         }
-        @if let Some(summary) = of.summary.as_ref().or(of.invalid_summary.as_deref()) {
+        @if let Some(summary) = regime_result.summary.as_ref().or(regime_result.invalid_summary.as_deref()) {
             (caches(&about("Caches"), &summary.caches))
             @if !summary.programs.is_empty() { (programs(&about("Compiled programs"), &summary.programs)) }
             @if is_first && !summary.packages.is_empty() { (packages(&about("Imports"), &summary.packages)) }
         }
-        @for sample in of.samples.iter().filter(|sample| !sample.valid).take(SHOWN_FAILURES) {
+        @for sample in regime_result.samples.iter().filter(|sample| !sample.valid).take(SHOWN_FAILURES) {
             (said(sample))
         }
     }

@@ -34,26 +34,26 @@ pub(super) fn break_evens(id: &str, case: &Case<'_>) -> Markup {
     }
 }
 
-fn one(id: &str, case: &Case<'_>, of: &BreakEven) -> Markup {
-    let classes = [&of.arm, &of.against].map(|arm| arm_class(&case.cast, arm));
+fn one(id: &str, case: &Case<'_>, even: &BreakEven) -> Markup {
+    let classes = [&even.arm, &even.against].map(|arm| arm_class(&case.cast, arm));
     html! {
         figure {
-            figcaption { strong { (of.cold) } ": " bdi { (answer(of)) } }
-            @if let Some(picture) = picture(id, of, [&classes[0], &classes[1]]) {
+            figcaption { strong { (even.cold) } ": " bdi { (answer(even)) } }
+            @if let Some(picture) = picture(id, even, [&classes[0], &classes[1]]) {
                 (picture)
                 ul class="legend" {
-                    li { (key(&case.cast, &of.arm)) (name(&of.arm)) }
-                    li { (key(&case.cast, &of.against)) (name(&of.against)) }
+                    li { (key(&case.cast, &even.arm)) (name(&even.arm)) }
+                    li { (key(&case.cast, &even.against)) (name(&even.against)) }
                 }
-                details { summary { "Numbers of these curves" } (numbers(of)) }
+                details { summary { "Numbers of these curves" } (numbers(even)) }
             }
         }
     }
 }
 
-fn numbers(of: &BreakEven) -> Markup {
-    let heads = [Head::Number("calls"), Head::Number(&of.arm), Head::Number(&of.against)];
-    let rows: Vec<Vec<Cell>> = of
+fn numbers(even: &BreakEven) -> Markup {
+    let heads = [Head::Number("calls"), Head::Number(&even.arm), Head::Number(&even.against)];
+    let rows: Vec<Vec<Cell>> = even
         .curve
         .iter()
         .map(|total| {

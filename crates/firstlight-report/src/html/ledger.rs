@@ -74,8 +74,11 @@ fn bars(id: &str, ledgers: &[&Ledger<'_>], longest: f64) -> Markup {
     }
 }
 
-fn mean<'a>(of: &Ledger<'a>, phase: Phase) -> Option<&'a firstlight_schema::summary::PhaseMean> {
-    of.phases.iter().find(|row| row.name == phase)
+fn mean<'a>(
+    ledger: &Ledger<'a>,
+    phase: Phase,
+) -> Option<&'a firstlight_schema::summary::PhaseMean> {
+    ledger.phases.iter().find(|row| row.name == phase)
 }
 
 fn numbers(case: &Case<'_>, phases: &[Phase]) -> Markup {

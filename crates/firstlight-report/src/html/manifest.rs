@@ -22,18 +22,18 @@ pub(super) fn manifest(model: &Model<'_>) -> Markup {
     }
 }
 
-fn facts(of: &Group) -> Markup {
-    if of.facts.iter().any(|fact| fact.after.is_some()) {
-        return before_and_after(of);
+fn facts(group: &Group) -> Markup {
+    if group.facts.iter().any(|fact| fact.after.is_some()) {
+        return before_and_after(group);
     }
     html! {
         dl class="facts" {
-            @for fact in &of.facts { dt { bdi { (fact.name) } } dd { bdi { (fact.value) } } }
+            @for fact in &group.facts { dt { bdi { (fact.name) } } dd { bdi { (fact.value) } } }
         }
     }
 }
 
-fn before_and_after(of: &Group) -> Markup {
+fn before_and_after(group: &Group) -> Markup {
     let heads = [Head::Text("reading"), Head::Text("before"), Head::Text("after")];
     let row = |fact: &Fact| {
         vec![
@@ -42,7 +42,7 @@ fn before_and_after(of: &Group) -> Markup {
             Cell::text(fact.after.as_deref().unwrap_or_default()),
         ]
     };
-    let rows: Vec<Vec<Cell>> = of.facts.iter().map(row).collect();
+    let rows: Vec<Vec<Cell>> = group.facts.iter().map(row).collect();
     table(
         "The machine's state before the first process and after the last",
         Order::Fixed,

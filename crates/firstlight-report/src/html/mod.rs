@@ -182,9 +182,9 @@ fn results(model: &Model<'_>, traced: Option<&SuiteTraceDocument>) -> Markup {
 }
 
 /// A name of unknown writing direction, which does not affect the text around it.
-pub(crate) fn name(of: &str) -> Markup {
+pub(crate) fn name(text: &str) -> Markup {
     html! {
-        bdi { @if of.is_empty() { "(no name)" } @else { (of) } }
+        bdi { @if text.is_empty() { "(no name)" } @else { (text) } }
     }
 }
 

@@ -49,23 +49,23 @@ fn of_regime(id: &str, case: &Case<'_>, regime: Regime, arms: &[Points<'_>]) -> 
     }
 }
 
-fn counted(of: &Points<'_>) -> String {
-    let drawn = of.points.iter().filter(|point| point.ns.is_some()).count();
-    let missing = of.points.len() - drawn;
+fn counted(points: &Points<'_>) -> String {
+    let drawn = points.points.iter().filter(|point| point.ns.is_some()).count();
+    let missing = points.points.len() - drawn;
     match missing {
-        0 => format!(", {} processes", of.points.len()),
-        _ => format!(", {} processes, {missing} of them without a value", of.points.len()),
+        0 => format!(", {} processes", points.points.len()),
+        _ => format!(", {} processes, {missing} of them without a value", points.points.len()),
     }
 }
 
-fn numbers(of: &Points<'_>) -> Markup {
+fn numbers(points: &Points<'_>) -> Markup {
     let heads = [
         Head::Number("process"),
         Head::Number("round"),
         Head::Number("time"),
         Head::Text("counts"),
     ];
-    let rows: Vec<Vec<Cell>> = of
+    let rows: Vec<Vec<Cell>> = points
         .points
         .iter()
         .take(MOST_ROWS)
@@ -81,11 +81,11 @@ fn numbers(of: &Points<'_>) -> Markup {
             ]
         })
         .collect();
-    let caption = format!("{}, {}: {}", of.name(), of.regime, of.what);
+    let caption = format!("{}, {}: {}", points.name(), points.regime, points.what);
     html! {
         (table(&caption, Order::Sortable, &heads, &rows))
-        @if of.points.len() > MOST_ROWS {
-            p class="note" { (of.points.len() - MOST_ROWS) " more are in result.json." }
+        @if points.points.len() > MOST_ROWS {
+            p class="note" { (points.points.len() - MOST_ROWS) " more are in result.json." }
         }
     }
 }

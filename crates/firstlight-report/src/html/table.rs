@@ -69,8 +69,8 @@ fn heading(head: &Head<'_>) -> Markup {
 }
 
 /// A cell; the first one is the row's heading.
-fn cell(index: usize, of: &Cell) -> Markup {
-    match of {
+fn cell(index: usize, content: &Cell) -> Markup {
+    match content {
         Cell::Text(text) if index == 0 => html! { th scope="row" { (text) } },
         Cell::Text(text) => html! { td class="name" { (text) } },
         Cell::Word(text) => html! { td class="word" { (text) } },

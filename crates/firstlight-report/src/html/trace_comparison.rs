@@ -68,11 +68,11 @@ fn answer(document: &TraceComparisonDocument) -> Markup {
     }
 }
 
-fn side(of: &ComparedTrace) -> Markup {
-    let recording = &of.recording;
+fn side(trace: &ComparedTrace) -> Markup {
+    let recording = &trace.recording;
     html! {
         (name(&recording.file)) ": " (recording.format.name()) ", " (bytes(recording.bytes)) ", "
-        (count(of.steps.into(), "step")) ", " (of.steady_steps) " of them steady"
+        (count(trace.steps.into(), "step")) ", " (trace.steady_steps) " of them steady"
         @for device in &recording.devices { ", " bdi { (device) } }
         @for version in versions(recording) { ", " bdi { (version) } }
         @if let Some(levels) = recording.tracer {

@@ -59,8 +59,8 @@ fn rows(all: &[&Comparison]) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-pub(crate) fn badge(of: &Comparison) -> Markup {
-    html! { span class={ "badge " (verdict_class(of.verdict)) } { (of.verdict) } }
+pub(crate) fn badge(comparison: &Comparison) -> Markup {
+    html! { span class={ "badge " (verdict_class(comparison.verdict)) } { (comparison.verdict) } }
 }
 
 /// A badge with the given text.
@@ -68,8 +68,8 @@ pub(crate) fn badge_of(class: &str, word: &str) -> Markup {
     html! { span class={ "badge " (class) } { (word) } }
 }
 
-pub(super) fn control(of: &AgainResult) -> Markup {
-    let ratios: Vec<String> = of
+pub(super) fn control(value: &AgainResult) -> Markup {
+    let ratios: Vec<String> = value
         .comparisons
         .iter()
         .filter_map(|one| Some(format!("{} {:.3}", one.regime, one.ratio?.point)))
@@ -77,12 +77,12 @@ pub(super) fn control(of: &AgainResult) -> Markup {
     html! {
         p {
             strong { (term("A/A control")) " " }
-            @match of.passed {
+            @match value.passed {
                 None => "inconclusive: two copies of ",
                 Some(true) => "passed: no difference between two copies of ",
                 Some(false) => { strong { "failed" } ": a difference between two copies of " },
             }
-            (name(&of.arm)) " in " (name(&of.case)) " (ratio of their times: " (ratios.join(", ")) ")."
+            (name(&value.arm)) " in " (name(&value.case)) " (ratio of their times: " (ratios.join(", ")) ")."
         }
     }
 }

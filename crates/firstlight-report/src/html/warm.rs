@@ -79,17 +79,17 @@ fn of_arm(id: &str, case: &Case<'_>, arm: &WarmArm<'_>) -> Markup {
     }
 }
 
-fn caption(of: &Series<'_>) -> Markup {
+fn caption(series: &Series<'_>) -> Markup {
     html! {
-        "process " (of.sample.number)
-        @match of.window {
+        "process " (series.sample.number)
+        @match series.window {
             Some(window) => { ": " (window.calls) " calls, " (window.state) },
             None => ": no measured call",
         }
-        @if matches!(of.drawn, Drawn::Envelope(_)) { span class="soft" { ", shortest to longest" } }
-        @if !of.sample.valid {
+        @if matches!(series.drawn, Drawn::Envelope(_)) { span class="soft" { ", shortest to longest" } }
+        @if !series.sample.valid {
             " " span class="badge v-slower" { "invalid" } " "
-            bdi { (of.sample.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")) }
+            bdi { (series.sample.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")) }
         }
     }
 }
@@ -110,18 +110,18 @@ fn numbers(arm: &WarmArm<'_>) -> Markup {
     table(&format!("Warm processes of {}", arm.arm), Order::Sortable, &HEADS, &rows)
 }
 
-fn row(of: &Series<'_>) -> Vec<Cell> {
-    let steady = of.window.and_then(|window| window.steady.as_ref());
-    let from = of.window.and_then(|window| window.steady_from).map(|from| from + 1);
+fn row(series: &Series<'_>) -> Vec<Cell> {
+    let steady = series.window.and_then(|window| window.steady.as_ref());
+    let from = series.window.and_then(|window| window.steady_from).map(|from| from + 1);
     let time = |ns: Option<f64>| Cell::Number(ns.map_or_else(String::new, duration), ns);
-    let state = match of.window {
-        _ if !of.sample.valid => "invalid".to_owned(),
+    let state = match series.window {
+        _ if !series.sample.valid => "invalid".to_owned(),
         Some(window) => window.state.to_string(),
         None => "no window".to_owned(),
     };
     vec![
-        Cell::count(of.sample.number),
-        Cell::count(of.window.map_or(0, |window| window.calls)),
+        Cell::count(series.sample.number),
+        Cell::count(series.window.map_or(0, |window| window.calls)),
         Cell::text(&state),
         Cell::Number(from.map_or_else(String::new, |from| from.to_string()), from.map(f64::from)),
         time(steady.map(|part| part.mean_ns)),

@@ -92,10 +92,10 @@ impl<'a> Ledger<'a> {
     }
 }
 
-fn points(of: &CaseResult) -> Vec<(Regime, Vec<Points<'_>>)> {
+fn points(case: &CaseResult) -> Vec<(Regime, Vec<Points<'_>>)> {
     let of_regime = |regime: Regime| -> Vec<Points<'_>> {
-        let arms = of.arms.iter().map(|arm| (arm, false));
-        let again = of.again.iter().map(|arm| (arm, true));
+        let arms = case.arms.iter().map(|arm| (arm, false));
+        let again = case.again.iter().map(|arm| (arm, true));
         arms.chain(again)
             .filter_map(|(arm, control)| {
                 let found = arm.regimes.iter().find(|known| known.regime == regime)?;

@@ -72,8 +72,8 @@ fn unknown() -> String {
     "unknown".to_owned()
 }
 
-fn facts(of: &impl Serialize) -> Vec<Fact> {
-    let value = serde_json::to_value(of).expect("a document's parts have only plain fields");
+fn facts(given: &impl Serialize) -> Vec<Fact> {
+    let value = serde_json::to_value(given).expect("a document's parts have only plain fields");
     let mut facts = Vec::new();
     flatten("", &value, &mut facts);
     facts

@@ -41,19 +41,19 @@ impl<'a> MemoryOf<'a> {
 }
 
 impl PhaseRow {
-    fn new(of: &PhaseMemory) -> Self {
+    fn new(memory: &PhaseMemory) -> Self {
         Self {
-            phase: of.phase,
-            peak_bytes: of.peak_rss_bytes,
-            end_bytes: of.end_rss_bytes,
-            devices: of.devices.clone(),
+            phase: memory.phase,
+            peak_bytes: memory.peak_rss_bytes,
+            end_bytes: memory.end_rss_bytes,
+            devices: memory.devices.clone(),
         }
     }
 
-    fn grow(&mut self, of: &PhaseMemory) {
-        self.peak_bytes = self.peak_bytes.max(of.peak_rss_bytes);
-        self.end_bytes = self.end_bytes.max(of.end_rss_bytes);
-        for device in &of.devices {
+    fn grow(&mut self, memory: &PhaseMemory) {
+        self.peak_bytes = self.peak_bytes.max(memory.peak_rss_bytes);
+        self.end_bytes = self.end_bytes.max(memory.end_rss_bytes);
+        for device in &memory.devices {
             match self.devices.iter_mut().find(|known| known.device == device.device) {
                 Some(known) => {
                     known.in_use_bytes = known.in_use_bytes.max(device.in_use_bytes);

@@ -33,17 +33,19 @@ pub struct Point {
 }
 
 impl<'a> Points<'a> {
-    pub(super) fn new(arm: &'a str, control: bool, of: &RegimeResult) -> Self {
-        let has_first_result = of.samples.iter().any(|sample| sample.first_result.is_some());
-        let (what, value, estimate): (_, fn(&Sample) -> Option<f64>, _) = if !of.regime.is_cold() {
-            ("mean per call of the steady part", per_call, headline(of))
-        } else if has_first_result {
-            ("time to first result", first_result, headline(of))
-        } else {
-            ("wall time", wall, of.summary.as_ref().map(|summary| summary.wall))
-        };
-        let points = of.samples.iter().map(|sample| Point::new(sample, value)).collect();
-        Self { arm, regime: of.regime, control, estimate, what, points }
+    pub(super) fn new(arm: &'a str, control: bool, regime_result: &RegimeResult) -> Self {
+        let has_first_result =
+            regime_result.samples.iter().any(|sample| sample.first_result.is_some());
+        let (what, value, estimate): (_, fn(&Sample) -> Option<f64>, _) =
+            if !regime_result.regime.is_cold() {
+                ("mean per call of the steady part", per_call, headline(regime_result))
+            } else if has_first_result {
+                ("time to first result", first_result, headline(regime_result))
+            } else {
+                ("wall time", wall, regime_result.summary.as_ref().map(|summary| summary.wall))
+            };
+        let points = regime_result.samples.iter().map(|sample| Point::new(sample, value)).collect();
+        Self { arm, regime: regime_result.regime, control, estimate, what, points }
     }
 
     /// The name of the arm.

@@ -43,24 +43,24 @@ impl<'a> WarmArm<'a> {
 }
 
 /// The mean per call of a valid process.
-fn counted(of: &Series<'_>) -> Option<f64> {
-    of.window.filter(|_| of.sample.valid)?.steady.as_ref().map(|steady| steady.mean_ns)
+fn counted(series: &Series<'_>) -> Option<f64> {
+    series.window.filter(|_| series.sample.valid)?.steady.as_ref().map(|steady| steady.mean_ns)
 }
 
-fn oddity(of: &Series<'_>, median: Option<f64>) -> Option<&'static str> {
-    if !of.sample.valid {
+fn oddity(series: &Series<'_>, median: Option<f64>) -> Option<&'static str> {
+    if !series.sample.valid {
         return Some("invalid");
     }
-    if !of.marks.is_empty() {
+    if !series.marks.is_empty() {
         return Some("disturbed");
     }
-    let Some(window) = of.window else { return Some("without a measured call") };
+    let Some(window) = series.window else { return Some("without a measured call") };
     match window.state {
         SteadyState::None => return Some("never settled"),
         SteadyState::SlowDown => return Some("slowed down"),
         SteadyState::Flat | SteadyState::WarmUp | SteadyState::Unknown => {}
     }
-    let (mean, median) = (counted(of)?, median?);
+    let (mean, median) = (counted(series)?, median?);
     if mean > FAR * median {
         return Some("slower than the others");
     }

@@ -145,14 +145,14 @@ pub(super) fn tiles(site: &Site<'_>, all: &[Card]) -> Markup {
 }
 
 /// `H200` or `2-core AMD EPYC`: a short name that distinguishes machines.
-pub(super) fn short_machine(of: &Published) -> String {
-    if let Some(gpu) = &of.gpu {
+pub(super) fn short_machine(snapshot: &Published) -> String {
+    if let Some(gpu) = &snapshot.gpu {
         return gpu.split(" (").next().unwrap_or(gpu).to_owned();
     }
-    let cpu = of.machine.cpu.as_deref().unwrap_or("unknown processor");
+    let cpu = snapshot.machine.cpu.as_deref().unwrap_or("unknown processor");
     let cpu = cpu.split(" CPU").next().unwrap_or(cpu);
     let cpu = cpu.split(" Processor").next().unwrap_or(cpu).trim();
-    of.machine.cores.map_or_else(|| cpu.to_owned(), |cores| format!("{cores}-core {cpu}"))
+    snapshot.machine.cores.map_or_else(|| cpu.to_owned(), |cores| format!("{cores}-core {cpu}"))
 }
 
 fn tile(site: &Site<'_>, card: &Card, anchor: &str) -> Markup {

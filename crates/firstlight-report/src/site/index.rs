@@ -159,10 +159,12 @@ fn regression(site: &Site<'_>, step: &Step) -> Vec<Cell> {
 }
 
 /// A ratio with its interval.
-pub(super) fn ratio(of: &Estimate, number: impl Fn(f64) -> String) -> String {
-    of.interval.map_or_else(
-        || number(of.point),
-        |ends| format!("{} ({} to {})", number(of.point), number(ends.low), number(ends.high)),
+pub(super) fn ratio(estimate: &Estimate, number: impl Fn(f64) -> String) -> String {
+    estimate.interval.map_or_else(
+        || number(estimate.point),
+        |ends| {
+            format!("{} ({} to {})", number(estimate.point), number(ends.low), number(ends.high))
+        },
     )
 }
 
@@ -187,6 +189,6 @@ pub(super) fn case_link(suite: &str, case: &str) -> Markup {
     html! { a href=(links::case_path(suite, case)) { (name(case)) } }
 }
 
-pub(super) fn snapshot_link(of: &Published) -> Markup {
-    html! { a href=(links::snapshot_path(&of.id)) { (when(of)) } }
+pub(super) fn snapshot_link(snapshot: &Published) -> Markup {
+    html! { a href=(links::snapshot_path(&snapshot.id)) { (when(snapshot)) } }
 }

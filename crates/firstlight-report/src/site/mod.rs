@@ -111,14 +111,14 @@ impl<'a> Site<'a> {
 }
 
 /// A machine as text.
-fn machine(of: &Published) -> String {
+fn machine(snapshot: &Published) -> String {
     let unknown = || "unknown".to_owned();
-    let gpu = of.gpu.as_ref().map_or_else(String::new, |gpu| format!("{gpu}, "));
+    let gpu = snapshot.gpu.as_ref().map_or_else(String::new, |gpu| format!("{gpu}, "));
     format!(
         "{gpu}{}, {} cores, Linux {}",
-        of.machine.cpu.clone().unwrap_or_else(|| "unknown processor".to_owned()),
-        of.machine.cores.map_or_else(unknown, |cores| cores.to_string()),
-        of.machine.kernel.clone().unwrap_or_else(unknown),
+        snapshot.machine.cpu.clone().unwrap_or_else(|| "unknown processor".to_owned()),
+        snapshot.machine.cores.map_or_else(unknown, |cores| cores.to_string()),
+        snapshot.machine.kernel.clone().unwrap_or_else(unknown),
     )
 }
 
@@ -140,6 +140,6 @@ fn time(of: &Figure) -> [Cell; 2] {
 }
 
 /// Date and minute.
-fn when(of: &Published) -> String {
-    of.created.chars().take(16).collect::<String>().replace('T', " ")
+fn when(snapshot: &Published) -> String {
+    snapshot.created.chars().take(16).collect::<String>().replace('T', " ")
 }

@@ -28,19 +28,22 @@ impl Forest {
     }
 }
 
-pub(crate) fn forest_row(id: &str, of: &Comparison, forest: &Forest) -> Markup {
+pub(crate) fn forest_row(id: &str, comparison: &Comparison, forest: &Forest) -> Markup {
     let at = |value: f64| forest.scale.at(value);
-    let (from, to) = (at(1.0 / (1.0 + of.margin)), at(1.0 + of.margin));
-    let title = format!("{} against {} in the regime {}", of.arm, of.against, of.regime);
-    let picture = Picture { id, title: &title, description: &verdict(of), height: ROW };
+    let (from, to) = (at(1.0 / (1.0 + comparison.margin)), at(1.0 + comparison.margin));
+    let title = format!(
+        "{} against {} in the regime {}",
+        comparison.arm, comparison.against, comparison.regime
+    );
+    let picture = Picture { id, title: &title, description: &verdict(comparison), height: ROW };
     picture.draw(
-        &format!("forest {}", verdict_class(of.verdict)),
+        &format!("forest {}", verdict_class(comparison.verdict)),
         &html! {
             rect class="margin" x=(pc(from)) width=(pc(to - from)) y="0" height=(px(ROW)) {
-                title { "margin: a difference of " (of.margin * 100.0) " % does not matter" }
+                title { "margin: a difference of " (comparison.margin * 100.0) " % does not matter" }
             }
             line class="even" x1=(pc(at(1.0))) x2=(pc(at(1.0))) y1="0" y2=(px(ROW)) {}
-            @if let Some(ratio) = of.ratio {
+            @if let Some(ratio) = comparison.ratio {
                 @if let Some(interval) = ratio.interval {
                     line class="interval" x1=(pc(at(interval.low))) x2=(pc(at(interval.high)))
                         y1=(px(ROW / 2.0)) y2=(px(ROW / 2.0)) {

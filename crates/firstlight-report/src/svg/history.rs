@@ -84,18 +84,18 @@ impl HistoryChart<'_> {
     }
 }
 
-fn unbroken(of: &Line<'_>, cast: &Cast, x: &Scale, y: &Scale) -> Markup {
+fn unbroken(value: &Line<'_>, cast: &Cast, x: &Scale, y: &Scale) -> Markup {
     let at = |ns: f64| up(y.at(ns), PLOT);
-    let path = line(of.moments.iter().map(|one| (x.at(one.at), at(one.estimate.point))));
-    let class = if of.is_elsewhere { "point elsewhere" } else { "point" };
+    let path = line(value.moments.iter().map(|one| (x.at(one.at), at(one.estimate.point))));
+    let class = if value.is_elsewhere { "point elsewhere" } else { "point" };
     html! {
-        g class=(arm_class(cast, of.arm)) {
-            @if of.moments.len() > 1 { (stretched(PLOT, &html! { path class="joined" d=(path) {} })) }
-            @for moment in &of.moments {
+        g class=(arm_class(cast, value.arm)) {
+            @if value.moments.len() > 1 { (stretched(PLOT, &html! { path class="joined" d=(path) {} })) }
+            @for moment in &value.moments {
                 @let (low, high) = ends(&moment.estimate);
                 @let place = pc(x.at(moment.at));
                 line class="interval" x1=(place) x2=(place) y1=(px(at(low))) y2=(px(at(high))) {}
-                (marker(cast, of.arm, (&place, &px(at(moment.estimate.point))), class, &moment.told))
+                (marker(cast, value.arm, (&place, &px(at(moment.estimate.point))), class, &moment.told))
             }
         }
     }
@@ -119,8 +119,10 @@ fn breaks(all: &[Break], x: &Scale) -> Markup {
     }
 }
 
-fn ends(of: &Estimate) -> (f64, f64) {
-    of.interval.map_or((of.point, of.point), |interval| (interval.low, interval.high))
+fn ends(estimate: &Estimate) -> (f64, f64) {
+    estimate
+        .interval
+        .map_or((estimate.point, estimate.point), |interval| (interval.low, interval.high))
 }
 
 /// As many days as there is room for.

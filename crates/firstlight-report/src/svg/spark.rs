@@ -22,9 +22,9 @@ pub(crate) struct SparkPoint {
 }
 
 /// Vertical lines at given places, each from one height to another.
-fn intervals(of: impl Iterator<Item = (f64, f64, f64)>) -> String {
+fn intervals(points: impl Iterator<Item = (f64, f64, f64)>) -> String {
     let mut path = String::new();
-    for (x, low, high) in of {
+    for (x, low, high) in points {
         write!(path, "M{:.1} {low:.1}V{high:.1}", x * WIDTH).expect("writing to a string");
     }
     path

@@ -94,3 +94,15 @@ pub(super) fn part_class(part: Part) -> &'static str {
         Part::Before | Part::Between | Part::After => "p-own",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use firstlight_schema::trace::Part;
+
+    use super::part_class;
+
+    #[test]
+    fn the_two_kinds_of_waiting_have_different_colours() {
+        assert_ne!(part_class(Part::Blocked), part_class(Part::Fetch));
+    }
+}

@@ -65,9 +65,9 @@ pub(crate) fn sweep(
 }
 
 /// The height of the last value, next to which the arm's name is placed.
-fn end<'a>(of: &'a SweepLine, y: &Scale) -> Option<(&'a str, f64)> {
-    let (_, _, time, _) = of.rows.iter().filter_map(measured).next_back()?;
-    Some((&of.arm, up(y.at(time), PLOT)))
+fn end<'a>(line: &'a SweepLine, y: &Scale) -> Option<(&'a str, f64)> {
+    let (_, _, time, _) = line.rows.iter().filter_map(measured).next_back()?;
+    Some((&line.arm, up(y.at(time), PLOT)))
 }
 
 /// The values themselves if there is room for them, otherwise round numbers.
@@ -90,23 +90,28 @@ fn measured(row: &SweepRow) -> Option<(f64, f64, f64, f64)> {
 }
 
 fn point(
-    of: &SweepLine,
+    sweep_line: &SweepLine,
     (value, low, time, high): (f64, f64, f64, f64),
     (x, y): (&Scale, &Scale),
     cast: &Cast,
 ) -> Markup {
     let (place, at) = (pc(x.at(value)), |ns: f64| px(up(y.at(ns), PLOT)));
     let (time_words, low_words, high_words) = (duration(time), duration(low), duration(high));
-    let told =
-        format!("{} at {}: {time_words} ({low_words} to {high_words})", of.arm, number(value));
+    let told = format!(
+        "{} at {}: {time_words} ({low_words} to {high_words})",
+        sweep_line.arm,
+        number(value)
+    );
     html! {
         line class="interval" x1=(place) x2=(place) y1=(at(low)) y2=(at(high)) {}
-        (marker(cast, &of.arm, (&place, &at(time)), "point", &told))
+        (marker(cast, &sweep_line.arm, (&place, &at(time)), "point", &told))
     }
 }
 
-fn fitted(of: &SweepLine, x: &Scale, y: &Scale) -> String {
-    let (Some(constant), Some(slope)) = (of.constant, of.slope) else { return String::new() };
+fn fitted(sweep_line: &SweepLine, x: &Scale, y: &Scale) -> String {
+    let (Some(constant), Some(slope)) = (sweep_line.constant, sweep_line.slope) else {
+        return String::new();
+    };
     let places = (0..=PIECES).map(|piece| real(piece) / real(PIECES));
     let points = places.map(|place| (place, constant.point + slope.point * x.value(place)));
     let inside = points.filter(|(_, ns)| (y.low..=y.high).contains(ns));

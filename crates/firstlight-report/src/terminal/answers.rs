@@ -88,11 +88,11 @@ pub(super) fn planted(page: &mut Page, case: &CaseResult) {
 
 fn side_by_side(
     what: &str,
-    of: &Mistaken,
+    mistaken: &Mistaken,
     how: fn(&firstlight_schema::estimate::Estimate) -> String,
 ) -> Option<String> {
-    let (wrong, right) = (of.wrong.as_ref()?, of.right.as_ref()?);
-    let apart = of
+    let (wrong, right) = (mistaken.wrong.as_ref()?, mistaken.right.as_ref()?);
+    let apart = mistaken
         .factor
         .as_ref()
         .map_or_else(String::new, |apart| format!(", a factor of {}", factor(apart)));

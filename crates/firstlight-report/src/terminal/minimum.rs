@@ -40,10 +40,11 @@ pub(super) fn minimum(page: &mut Page, document: &RunDocument) {
     facts(page, document);
 }
 
-fn spread(of: &Spread) -> String {
-    let sd = of.sd_ns.map_or_else(String::new, |sd| format!(" ± {}", duration(sd)));
-    let (mean, low, high) = (duration(of.mean_ns), duration(of.min_ns), duration(of.max_ns));
-    format!("{mean}{sd} ({low} to {high}), n = {}", of.n)
+fn spread(value: &Spread) -> String {
+    let sd = value.sd_ns.map_or_else(String::new, |sd| format!(" ± {}", duration(sd)));
+    let (mean, low, high) =
+        (duration(value.mean_ns), duration(value.min_ns), duration(value.max_ns));
+    format!("{mean}{sd} ({low} to {high}), n = {}", value.n)
 }
 
 /// Hardware, versions and configuration.

@@ -51,9 +51,9 @@ fn head(page: &mut Page, document: &TraceDocument) {
     page.sentence(&facts.join(", "));
 }
 
-fn framework(of: &Recording) -> String {
-    let version = |name: &str| of.versions.iter().find(|version| version.name == name);
-    match of.framework {
+fn framework(recording: &Recording) -> String {
+    let version = |name: &str| recording.versions.iter().find(|version| version.name == name);
+    match recording.framework {
         Framework::Jax => match version("jaxlib").or_else(|| version("jax")) {
             Some(version) => format!("JAX {}", version.version),
             None => "JAX".to_owned(),

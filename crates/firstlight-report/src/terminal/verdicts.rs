@@ -57,18 +57,18 @@ pub(super) fn break_evens(page: &mut Page, case: &CaseResult) {
 }
 
 /// Total time against calls, for one pair of arms.
-fn picture(page: &mut Page, of: &BreakEven) {
-    let (a, b) = letters(&of.against, &of.arm);
+fn picture(page: &mut Page, even: &BreakEven) {
+    let (a, b) = letters(&even.against, &even.arm);
     let series = [
         Series {
             letter: a,
-            points: of.curve.iter().map(|total| (total.calls, total.against_ns)).collect(),
-            name: &of.against,
+            points: even.curve.iter().map(|total| (total.calls, total.against_ns)).collect(),
+            name: &even.against,
         },
         Series {
             letter: b,
-            points: of.curve.iter().map(|total| (total.calls, total.arm_ns)).collect(),
-            name: &of.arm,
+            points: even.curve.iter().map(|total| (total.calls, total.arm_ns)).collect(),
+            name: &even.arm,
         },
     ];
     let width = page.width().saturating_sub(10).min(WIDEST_PLOT);
@@ -76,7 +76,7 @@ fn picture(page: &mut Page, of: &BreakEven) {
     page.gap();
     let names: Vec<String> =
         series.iter().map(|one| format!("{} {}", one.letter, one.name)).collect();
-    page.sentence(&format!("  total time against calls, {}: {}", of.cold, names.join(", ")));
+    page.sentence(&format!("  total time against calls, {}: {}", even.cold, names.join(", ")));
     for line in lines {
         page.line(&format!("  {line}"));
     }

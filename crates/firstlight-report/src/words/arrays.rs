@@ -52,15 +52,15 @@ fn outputs(arm: &ArmResult) -> impl Iterator<Item = &Output> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn elements(of: &[ArrayCount]) -> String {
-    match of.iter().map(|one| one.elements).sum::<u64>() {
+fn elements(counts: &[ArrayCount]) -> String {
+    match counts.iter().map(|one| one.elements).sum::<u64>() {
         few @ ..10_000 => few.to_string(),
         many => rate(many as f64),
     }
 }
 
-fn types(of: &[ArrayCount]) -> String {
-    of.iter().map(|one| one.dtype.as_str()).collect::<Vec<_>>().join(", ")
+fn types(counts: &[ArrayCount]) -> String {
+    counts.iter().map(|one| one.dtype.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

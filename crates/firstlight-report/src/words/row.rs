@@ -53,8 +53,8 @@ impl<'a> Row<'a> {
     }
 }
 
-pub(crate) fn interval(of: &Estimate) -> String {
-    of.interval.map_or_else(
+pub(crate) fn interval(estimate: &Estimate) -> String {
+    estimate.interval.map_or_else(
         || "too few".to_owned(),
         |interval| format!("{} to {}", duration(interval.low), duration(interval.high)),
     )

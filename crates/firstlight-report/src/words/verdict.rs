@@ -44,12 +44,12 @@ pub(crate) fn verdict(comparison: &Comparison) -> String {
 }
 
 /// `the ratio varies by 1.2 % between 8 nodes and by 0.8 % within a node`.
-fn of_nodes(of: &NodeVariance) -> String {
+fn of_nodes(variance: &NodeVariance) -> String {
     format!(
         "the ratio varies by {} between {} nodes and by {} within a node",
-        share(of.between),
-        of.nodes,
-        share(of.within),
+        share(variance.between),
+        variance.nodes,
+        share(variance.within),
     )
 }
 

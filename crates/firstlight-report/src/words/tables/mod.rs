@@ -72,24 +72,25 @@ pub(crate) fn signed_point(ns: f64) -> String {
 }
 
 /// A duration that may be negative, with its interval.
-pub(crate) fn signed(of: &Estimate) -> String {
-    with_interval(of, signed_point)
+pub(crate) fn signed(estimate: &Estimate) -> String {
+    with_interval(estimate, signed_point)
 }
 
 /// An estimate with its interval. The scatter within one process says nothing about other processes, so it is
 /// marked.
-fn with_interval(of: &Estimate, one: impl Fn(f64) -> String) -> String {
-    let Some(interval) = of.interval else { return one(of.point) };
-    let within = if of.method == Method::BlockBootstrap { ", within one process" } else { "" };
-    format!("{} ({} to {}{within})", one(of.point), one(interval.low), one(interval.high))
+fn with_interval(estimate: &Estimate, one: impl Fn(f64) -> String) -> String {
+    let Some(interval) = estimate.interval else { return one(estimate.point) };
+    let within =
+        if estimate.method == Method::BlockBootstrap { ", within one process" } else { "" };
+    format!("{} ({} to {}{within})", one(estimate.point), one(interval.low), one(interval.high))
 }
 
 /// A factor with its interval.
-pub(crate) fn factor(of: &Estimate) -> String {
+pub(crate) fn factor(estimate: &Estimate) -> String {
     let one = |value: f64| match value {
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),
         value => format!("{value:.2}"),
     };
-    with_interval(of, one)
+    with_interval(estimate, one)
 }

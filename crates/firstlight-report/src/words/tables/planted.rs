@@ -55,6 +55,6 @@ pub fn planted(case: &CaseResult) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
-fn processes(of: Option<Estimate>) -> u32 {
-    of.map_or(0, |of| of.n)
+fn processes(estimate: Option<Estimate>) -> u32 {
+    estimate.map_or(0, |estimate| estimate.n)
 }

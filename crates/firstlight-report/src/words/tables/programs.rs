@@ -49,8 +49,12 @@ fn regime_result(arm: &ArmResult, regime: Regime) -> Option<&RegimeResult> {
     arm.regimes.iter().find(|known| known.regime == regime)
 }
 
-fn first(of: &RegimeResult) -> Option<&Sample> {
-    of.samples.iter().find(|sample| sample.valid).or_else(|| of.samples.first())
+fn first(regime_result: &RegimeResult) -> Option<&Sample> {
+    regime_result
+        .samples
+        .iter()
+        .find(|sample| sample.valid)
+        .or_else(|| regime_result.samples.first())
 }
 
 /// The function that was compiled most often, and the number of its shapes.

@@ -37,16 +37,16 @@ pub fn recording(document: &SuiteTraceDocument) -> Option<Table> {
 fn row(
     arm: &str,
     what: &str,
-    of: impl Fn(Tracing) -> Option<String>,
+    column: impl Fn(Tracing) -> Option<String>,
     factor: Option<f64>,
 ) -> Vec<String> {
-    let values = RUNS.map(|tracing| of(tracing).unwrap_or_default());
+    let values = RUNS.map(|tracing| column(tracing).unwrap_or_default());
     let factor = factor.map_or_else(|| "–".to_owned(), |factor| format!("{factor:.2}×"));
     [arm.to_owned(), what.to_owned()].into_iter().chain(values).chain([factor]).collect()
 }
 
-fn beyond(of: &Overhead) -> String {
-    match (of.beyond, &of.arm) {
+fn beyond(overhead: &Overhead) -> String {
+    match (overhead.beyond, &overhead.arm) {
         (Beyond::Reference, Some(arm)) => format!("beyond {arm}"),
         (Beyond::Reference, None) => "beyond the reference".to_owned(),
         _ => "beyond its baseline".to_owned(),

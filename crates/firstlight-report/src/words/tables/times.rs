@@ -70,10 +70,10 @@ pub fn cold_verdicts(case: &CaseResult) -> Option<Table> {
 }
 
 /// A verdict, and the reason if the interval alone would give another one.
-fn judged(of: &Comparison) -> String {
-    match &of.why {
-        Some(why) => format!("{}: {why}", of.verdict),
-        None => of.verdict.to_string(),
+fn judged(comparison: &Comparison) -> String {
+    match &comparison.why {
+        Some(why) => format!("{}: {why}", comparison.verdict),
+        None => comparison.verdict.to_string(),
     }
 }
 
@@ -86,9 +86,9 @@ fn valid(arm: &ArmResult) -> String {
     arm.regimes.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
-fn agreement(of: &firstlight_schema::run::Agreed) -> String {
+fn agreement(agreed: &firstlight_schema::run::Agreed) -> String {
     use firstlight_schema::run::Agreed;
-    match of {
+    match agreed {
         Agreed::Reference => "reference".to_owned(),
         Agreed::Equal => "equal".to_owned(),
         Agreed::Close { difference } => format!("close: {difference:.0e}"),
