@@ -210,7 +210,8 @@ fn main() -> ExitCode {
         const RUNS: u32 = 5;
         let found: Vec<Outcome> =
             (0..RUNS).map(|run| simulate(nodes, u64::from(nodes * 100 + run))).collect();
-        let mean = |of: fn(&Outcome) -> f64| found.iter().map(of).sum::<f64>() / f64::from(RUNS);
+        let mean =
+            |item: fn(&Outcome) -> f64| found.iter().map(item).sum::<f64>() / f64::from(RUNS);
         let planned = plan(PROCESSES, nodes);
         repeated += found.iter().map(|one| one.repeated).sum::<u32>();
         println!(

@@ -28,9 +28,10 @@ const STEPS: u32 = 8;
 
 /// The crossing of two total times; `None` unless both arms have both regimes.
 pub(crate) fn break_even(cold: Regime, arm: &ArmResult, against: &ArmResult) -> Option<BreakEven> {
-    let of = |arm: &ArmResult, regime| regime_of(arm, regime).map(|r| values(&r.samples, regime));
-    let first = (of(against, cold)?, of(arm, cold)?);
-    let later = (of(against, Regime::Warm)?, of(arm, Regime::Warm)?);
+    let select =
+        |arm: &ArmResult, regime| regime_of(arm, regime).map(|r| values(&r.samples, regime));
+    let first = (select(against, cold)?, select(arm, cold)?);
+    let later = (select(against, Regime::Warm)?, select(arm, Regime::Warm)?);
     let rounds: Vec<Round> = first
         .0
         .iter()

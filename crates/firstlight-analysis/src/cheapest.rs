@@ -104,8 +104,9 @@ fn crossing(now: Cost, later: Cost) -> f64 {
 }
 
 fn between<'a>(case: &'a CaseResult, cold: Regime, a: &str, b: &str) -> Option<&'a BreakEven> {
-    case.break_evens.iter().find(|of| {
-        of.cold == cold && ((of.arm == a && of.against == b) || (of.arm == b && of.against == a))
+    case.break_evens.iter().find(|even| {
+        even.cold == cold
+            && ((even.arm == a && even.against == b) || (even.arm == b && even.against == a))
     })
 }
 
@@ -129,7 +130,7 @@ fn undecided(
     let others = arms.iter().map(|(arm, _)| *arm).filter(|arm| *arm != best);
     others
         .filter(|other| {
-            let found = between(case, cold, best, other).and_then(|of| cheaper(of, calls));
+            let found = between(case, cold, best, other).and_then(|one| cheaper(one, calls));
             found != Some(best)
         })
         .map(str::to_owned)

@@ -29,8 +29,8 @@ pub(crate) fn collector(raw: &RawSample, from: Option<usize>) -> Option<Collecto
 /// The collector's time per call minus its time per call of the baseline.
 pub(crate) fn beyond_baseline(raw: &RawSample, from: usize) -> Option<f64> {
     let found = recorded(raw)?;
-    let of = |part| overlaps(found, raw, part, from).per_call();
-    Some(of(Part::Window) - of(Part::Baseline))
+    let select = |part| overlaps(found, raw, part, from).per_call();
+    Some(select(Part::Window) - select(Part::Baseline))
 }
 
 fn recorded(raw: &RawSample) -> Option<&Collections> {

@@ -103,7 +103,7 @@ fn in_blocks(
     let mut found = (Vec::new(), Vec::new(), Vec::new());
     for &(round, first) in against {
         let Some(&second) = second.get(&round) else { continue };
-        let segment = |of: &BTreeMap<u32, usize>| of.get(&round).copied().unwrap_or(0);
+        let segment = |result: &BTreeMap<u32, usize>| result.get(&round).copied().unwrap_or(0);
         let (here, there) = (segment(&of_against), segment(&of_arm));
         if node(here) == node(there) {
             found.0.push((first, second));

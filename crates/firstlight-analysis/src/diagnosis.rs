@@ -55,12 +55,12 @@ pub fn diagnose(samples: &[Sample]) -> Vec<Diagnosis> {
 
 /// The saving of a primed cache, if both regimes were measured and their intervals do not overlap.
 fn primed_saves(arm: &ArmResult) -> Option<Diagnosis> {
-    let of = |regime: Regime| {
+    let select = |regime: Regime| {
         let found = arm.regimes.iter().find(|known| known.regime == regime)?;
         let summary = found.summary.as_ref()?;
         Some(summary.first_result.unwrap_or(summary.wall))
     };
-    let (clean, primed) = (of(Regime::ColdClean)?, of(Regime::ColdPrimed)?);
+    let (clean, primed) = (select(Regime::ColdClean)?, select(Regime::ColdPrimed)?);
     let (saved, apart) = (clean.point - primed.point, clean.interval?.low > primed.interval?.high);
     let share = saved / clean.point;
     (apart && share >= WORTH_A_LINE).then(|| Diagnosis {
@@ -142,11 +142,11 @@ impl<'a> Start<'a> {
 
     /// The mean time over the samples of the chosen programs, and their number.
     fn compiling(&self, chosen: impl Fn(&Compile) -> bool) -> (f64, f64) {
-        let of = |programs: &Vec<Compile>| -> (f64, f64) {
+        let select = |programs: &Vec<Compile>| -> (f64, f64) {
             let chosen = programs.iter().filter(|program| chosen(program));
             chosen.fold((0.0, 0.0), |(ns, n), program| (ns + cost(program), n + 1.0))
         };
-        let found: Vec<(f64, f64)> = self.programs.iter().map(of).collect();
+        let found: Vec<(f64, f64)> = self.programs.iter().map(select).collect();
         let means = |value: fn(&(f64, f64)) -> f64| mean(found.iter().map(value)).unwrap_or(0.0);
         (means(|one| one.0), means(|one| one.1))
     }
@@ -218,11 +218,11 @@ impl<'a> Start<'a> {
         chosen: impl Fn(&Compile) -> bool,
         stage: impl Fn(&Compile) -> Option<Nanos>,
     ) -> f64 {
-        let of = |programs: &Vec<Compile>| -> f64 {
+        let select = |programs: &Vec<Compile>| -> f64 {
             let chosen = programs.iter().filter(|program| chosen(program));
             chosen.filter_map(&stage).map(Nanos::as_f64).sum()
         };
-        mean(self.programs.iter().map(of)).unwrap_or(0.0)
+        mean(self.programs.iter().map(select)).unwrap_or(0.0)
     }
 
     /// Packages that the program imports itself, without the frameworks that they import in turn.

@@ -122,7 +122,8 @@ pub(crate) fn contradictions(
 ) -> Vec<Reason> {
     let mut reasons: Vec<Reason> =
         layers.iter().filter_map(|layer| contradiction(layer, compiles)).collect();
-    let policy = |name: Layer| layers.iter().find(|known| known.layer == name).map(|of| of.policy);
+    let policy =
+        |name: Layer| layers.iter().find(|known| known.layer == name).map(|one| one.policy);
     reasons.extend(cache_configs(raw).filter_map(|config| elsewhere(config, raw, policy)));
     reasons
 }

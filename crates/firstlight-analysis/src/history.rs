@@ -23,14 +23,14 @@ pub fn figures(document: &RunDocument) -> Vec<CaseFigures> {
         headline: String::new(),
         arrays: Vec::new(),
         figures: all(case)
-            .map(|(arm, of)| figure(document, arm, of, &failed, case.margin))
+            .map(|(arm, one)| figure(document, arm, one, &failed, case.margin))
             .collect(),
     };
     document.cases.iter().map(of_case).collect()
 }
 
 fn all(case: &CaseResult) -> impl Iterator<Item = (&ArmResult, &RegimeResult)> {
-    case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |of| (arm, of)))
+    case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |result| (arm, result)))
 }
 
 fn figure(

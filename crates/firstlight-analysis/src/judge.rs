@@ -51,8 +51,8 @@ fn judge_planted(cases: &mut [CaseResult]) {
     let found: Vec<_> = cases
         .iter()
         .map(|case| {
-            let of = case.planted.as_ref().map(|planted| planted.of.as_str());
-            planted(case, cases.iter().find(|right| Some(right.name.as_str()) == of))
+            let one = case.planted.as_ref().map(|planted| planted.of.as_str());
+            planted(case, cases.iter().find(|right| Some(right.name.as_str()) == one))
         })
         .collect();
     for (case, found) in cases.iter_mut().zip(found) {
@@ -129,7 +129,7 @@ fn compare(
 /// The node of each segment of a merged result, in the order of the segments.
 pub(crate) fn nodes_of_segments(nodes: &[NodeRecord]) -> Vec<usize> {
     let parts = nodes.iter().enumerate();
-    let parts = parts.flat_map(|(node, of)| of.parts.iter().map(move |part| (part.first, node)));
+    let parts = parts.flat_map(|(node, one)| one.parts.iter().map(move |part| (part.first, node)));
     let mut parts: Vec<(u32, usize)> = parts.collect();
     parts.sort_unstable();
     parts.into_iter().map(|(_, node)| node).collect()

@@ -80,10 +80,10 @@ fn same_not_finite(a: Option<&NotFinite>, b: Option<&NotFinite>) -> Result<(), S
     if a == b {
         return Ok(());
     }
-    let told = |of: Option<&NotFinite>| {
-        of.map_or_else(
+    let told = |one: Option<&NotFinite>| {
+        one.map_or_else(
             || "none".to_owned(),
-            |of| format!("{} NaN, {} +inf, {} -inf", of.nan, of.positive, of.negative),
+            |one| format!("{} NaN, {} +inf, {} -inf", one.nan, one.positive, one.negative),
         )
     };
     let (ours, theirs) = (told(a), told(b));

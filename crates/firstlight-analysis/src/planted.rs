@@ -48,8 +48,9 @@ struct Both {
 
 impl Both {
     fn new(case: &CaseResult, right: Option<&CaseResult>, arm: &str, takes: Takes) -> Self {
-        let wrong = warm(case, arm).map_or(&[][..], |of| &of.samples);
-        let right = right.and_then(|case| warm(case, arm)).map_or(&[][..], |of| &of.samples);
+        let wrong = warm(case, arm).map_or(&[][..], |result| &result.samples);
+        let right =
+            right.and_then(|case| warm(case, arm)).map_or(&[][..], |result| &result.samples);
         Self {
             wrong: all(wrong, |sample| taken(sample, takes)),
             right: values(right, Regime::Warm),
@@ -91,7 +92,7 @@ impl Both {
 
 fn warm<'a>(case: &'a CaseResult, arm: &str) -> Option<&'a RegimeResult> {
     let arm = case.arms.iter().find(|known| known.name == arm)?;
-    arm.regimes.iter().find(|of| of.regime == Regime::Warm)
+    arm.regimes.iter().find(|result| result.regime == Regime::Warm)
 }
 
 fn all(samples: &[Sample], given: impl Fn(&Sample) -> Option<f64>) -> Rounds {
@@ -140,8 +141,8 @@ fn quotients(first: &Rounds, second: &Rounds) -> Rounds {
 /// The reasons why the arm's warm samples are invalid.
 fn findings(arm: &ArmResult) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    let warm = arm.regimes.iter().filter(|of| of.regime == Regime::Warm);
-    for reason in warm.flat_map(|of| &of.samples).flat_map(|sample| &sample.reasons) {
+    let warm = arm.regimes.iter().filter(|result| result.regime == Regime::Warm);
+    for reason in warm.flat_map(|result| &result.samples).flat_map(|sample| &sample.reasons) {
         let name = reason.finding.name().to_owned();
         if !names.contains(&name) {
             names.push(name);

@@ -212,10 +212,10 @@ fn arm_result(
         records.into_iter().partition(|record| record.sample.role == SampleRole::Priming);
     let mut regimes = Vec::new();
     for regime in suite.regimes_of(case) {
-        let of = |record: &RawRecord| {
+        let select = |record: &RawRecord| {
             record.subject.as_ref().and_then(|subject| subject.regime) == Some(regime)
         };
-        let (mine, others): (Vec<_>, Vec<_>) = left.into_iter().partition(of);
+        let (mine, others): (Vec<_>, Vec<_>) = left.into_iter().partition(select);
         left = others;
         let policy = recorded(&mine, suite.policy(name, regime));
         let (unhooked, mine): (Vec<_>, Vec<_>) =
@@ -306,11 +306,11 @@ fn is_complete(document: &RunDocument, suite: &SuiteFile) -> bool {
     let parts = document.nodes.iter().flat_map(|node| &node.parts);
     let shards = parts.map(|part| &part.shard).collect::<BTreeSet<_>>().len().max(1);
     let enough = |arm: &ArmResult| {
-        let of = |regime: &firstlight_schema::run::RegimeResult| {
+        let select = |regime: &firstlight_schema::run::RegimeResult| {
             let least = usize::try_from(suite.least(regime.regime)).unwrap_or(0);
             regime.samples.len() >= least * shards
         };
-        arm.stopped.is_some() || arm.regimes.iter().all(of)
+        arm.stopped.is_some() || arm.regimes.iter().all(select)
     };
     let samples = arms().flat_map(|arm| &arm.regimes).flat_map(|regime| &regime.samples);
     let mut processes =

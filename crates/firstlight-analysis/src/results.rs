@@ -120,8 +120,8 @@ pub fn compare_results(
             };
             for (a, b) in common(arm, against, regimes) {
                 let names = names(case, a.regime, &arm.name, &arm.name);
-                let values = |document: &RunDocument, of: &RegimeResult| {
-                    times_of_nodes(document, of).unwrap_or_else(|| times(of))
+                let values = |document: &RunDocument, one: &RegimeResult| {
+                    times_of_nodes(document, one).unwrap_or_else(|| times(one))
                 };
                 let (now, then) = (values(second, a), values(first, b));
                 let mut comparison = unpaired(names, &now, &then, margins.for_case(case));
@@ -150,8 +150,8 @@ pub fn missing(first: &RunDocument, second: &RunDocument) -> Vec<String> {
         let mut places = Vec::new();
         for case in &document.cases {
             for arm in &case.arms {
-                for of in &arm.regimes {
-                    places.push(format!("{}, {}, {}", case.name, arm.name, of.regime));
+                for result in &arm.regimes {
+                    places.push(format!("{}, {}, {}", case.name, arm.name, result.regime));
                 }
             }
         }
@@ -183,8 +183,8 @@ fn common<'a>(
     against: &'a ArmResult,
     regimes: &'a [Regime],
 ) -> impl Iterator<Item = (&'a RegimeResult, &'a RegimeResult)> {
-    arm.regimes.iter().filter(|of| wanted(regimes, of.regime)).filter_map(|of| {
-        Some((of, against.regimes.iter().find(|known| known.regime == of.regime)?))
+    arm.regimes.iter().filter(|result| wanted(regimes, result.regime)).filter_map(|result| {
+        Some((result, against.regimes.iter().find(|known| known.regime == result.regime)?))
     })
 }
 
@@ -204,7 +204,7 @@ pub fn differences(first: &RunDocument, second: &RunDocument) -> Vec<String> {
             found.push(format!("{what}: {}, then {}", told(a), told(b)));
         }
     };
-    let of = |document: &RunDocument| {
+    let select = |document: &RunDocument| {
         let machine = &document.machine;
         [
             ("processor", machine.cpu.clone()),
@@ -219,7 +219,7 @@ pub fn differences(first: &RunDocument, second: &RunDocument) -> Vec<String> {
             ("measured by", Some(measured_by(document))),
         ]
     };
-    for ((what, a), (_, b)) in of(first).into_iter().zip(of(second)) {
+    for ((what, a), (_, b)) in select(first).into_iter().zip(select(second)) {
         differ(what, a, b);
     }
     let (a, b) = (&first.environment.packages, &second.environment.packages);

@@ -109,12 +109,12 @@ pub fn overheads_beyond_reference(
     if arm == case.reference {
         return Vec::new();
     }
-    let of = |arm| {
+    let select = |arm| {
         let found = regime_of(&case.arms, arm, Regime::Warm);
         found.map_or_else(Vec::new, |found| overheads(&found.samples, statistic))
     };
-    let reference: BTreeMap<u32, f64> = of(&case.reference).into_iter().collect();
-    let pairs = of(arm).into_iter();
+    let reference: BTreeMap<u32, f64> = select(&case.reference).into_iter().collect();
+    let pairs = select(arm).into_iter();
     pairs.filter_map(|(round, ns)| Some((round, ns - reference.get(&round)?))).collect()
 }
 

@@ -192,7 +192,7 @@ fn compilations(
 /// The shapes that a function met in the window but not in the warm-up; `None` for a function that the
 /// warm-up did not call at all, or that was recompiled for known shapes.
 fn uncovered(name: &str, early: &[&TimedProgram], late: &[&TimedProgram]) -> Option<Reason> {
-    let of = |programs: &[&TimedProgram]| -> Vec<(String, String)> {
+    let select = |programs: &[&TimedProgram]| -> Vec<(String, String)> {
         let mut seen: Vec<(String, String)> = Vec::new();
         for program in programs.iter().filter(|program| program.compile.function == name) {
             let shown = shapes(program);
@@ -204,7 +204,7 @@ fn uncovered(name: &str, early: &[&TimedProgram], late: &[&TimedProgram]) -> Opt
         }
         seen
     };
-    let (known, mut new) = (of(early), of(late));
+    let (known, mut new) = (select(early), select(late));
     new.retain(|(key, _)| !known.iter().any(|(other, _)| other == key));
     if known.is_empty() || new.is_empty() {
         return None;

@@ -74,7 +74,7 @@ fn differs(arm: &ArmResult, against: &ArmResult, terms: Terms<'_>) -> Option<Str
 /// Whether times of a cold regime end at the first result, and not at the exit.
 fn marks_first_result(arm: &ArmResult, regime: Regime) -> bool {
     let found = arm.regimes.iter().find(|known| known.regime == regime);
-    let mut valid = found.iter().flat_map(|of| &of.samples).filter(|sample| sample.valid);
+    let mut valid = found.iter().flat_map(|result| &result.samples).filter(|sample| sample.valid);
     valid.any(|sample| sample.first_result.is_some())
 }
 

@@ -66,19 +66,19 @@ fn keeps_its_cache_in(directory: Option<&str>, enabled: bool) -> Value {
 }
 
 /// A process that compiled two programs and got these answers from its cache.
-fn program(of: Policy, files_before: u64, answers: [&str; 2], config: Value) -> Sample {
+fn program(compilers: Policy, files_before: u64, answers: [&str; 2], config: Value) -> Sample {
     let mut messages = vec![hello(), config];
     messages.extend(compiled("jit(init)", answers[0], 10_000, 20_000));
     messages.extend(compiled("jit(step)", answers[1], 30_000, 90_000));
     let mut raw = raw(&messages);
     raw.caches.push(LayerReading {
         layer: Layer::Jax,
-        policy: of,
+        policy: compilers,
         directory: Some(CACHE.to_owned()),
         before: Inventory { entries: files_before, bytes: 10 * files_before },
         after: Inventory { entries: 2, bytes: 20 },
     });
-    examine(raw, Conditions { policy: policy(of), any_exit_code: false, job: Job::Command })
+    examine(raw, Conditions { policy: policy(compilers), any_exit_code: false, job: Job::Command })
 }
 
 fn own_cache() -> Value {
@@ -122,10 +122,10 @@ fn a_cache_left_in_place_is_rejected_as_clean() {
 
 #[test]
 fn a_program_that_brings_its_own_cache_is_rejected_as_clean_and_as_primed() {
-    for of in [Policy::Clean, Policy::Primed] {
+    for compilers in [Policy::Clean, Policy::Primed] {
         let elsewhere = keeps_its_cache_in(Some("/home/me/left-over"), true);
-        let files = if of == Policy::Primed { 2 } else { 0 };
-        let sample = program(of, files, ["hit", "hit"], elsewhere);
+        let files = if compilers == Policy::Primed { 2 } else { 0 };
+        let sample = program(compilers, files, ["hit", "hit"], elsewhere);
         assert_eq!(
             only_reason(&sample),
             "cache-not-clean: the program keeps its jax cache in `/home/me/left-over`, not in \

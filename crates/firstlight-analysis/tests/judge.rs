@@ -153,9 +153,9 @@ fn a_failed_control_withdraws_all_verdicts_and_a_passed_one_none() {
 
 #[test]
 fn fewer_than_five_pairs_make_no_claim() {
-    let of =
+    let select =
         |level, seed| arm(if seed == 1 { "a" } else { "b" }, regime(samples(level, 4, seed, &[])));
-    let document = judged(vec![of(1.0, 1), of(2.0, 2)], None);
+    let document = judged(vec![select(1.0, 1), select(2.0, 2)], None);
     let comparison = verdict(&document);
     assert_eq!(comparison.verdict, Verdict::TooFew);
     assert_eq!(comparison.needed, Some(5));
@@ -207,8 +207,8 @@ fn an_arm_that_later_returns_another_result_is_detected() {
 
 #[test]
 fn integers_are_equal_or_not() {
-    let of = |name, last| with_output(name, "int32", &[1e5, 2e5, last]);
-    let document = judged(vec![of("a", 3.0), of("b", 4.0)], None);
+    let select = |name, last| with_output(name, "int32", &[1e5, 2e5, last]);
+    let document = judged(vec![select("a", 3.0), select("b", 4.0)], None);
     let Agreed::Differs { how } = &document.cases[0].arms[1].agreement else { panic!() };
     assert!(how.starts_with("array 0 holds other values (int32, int32)"), "{how}");
 }

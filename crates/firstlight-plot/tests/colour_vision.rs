@@ -130,7 +130,8 @@ fn the_difference_matches_the_published_examples() {
 
 #[test]
 fn any_two_arms_are_distinguished_with_every_kind_of_colour_vision() {
-    for (page, colours) in [("light", LOOKS.map(|of| of.light)), ("dark", LOOKS.map(|of| of.dark))]
+    for (page, colours) in
+        [("light", LOOKS.map(|look| look.light)), ("dark", LOOKS.map(|look| look.dark))]
     {
         for (vision, matrix) in &VISIONS {
             let seen = colours.map(|hex| lab(times(matrix, linear(hex))));

@@ -45,7 +45,7 @@ fn million() -> RunDocument {
     let mut document = made::run();
     let mut noise = 1_u64;
     for arm in document.cases[0].arms.iter_mut().take(2) {
-        for regime in arm.regimes.iter_mut().filter(|of| of.regime == Regime::Warm) {
+        for regime in arm.regimes.iter_mut().filter(|result| result.regime == Regime::Warm) {
             let conditions =
                 Conditions { policy: regime.policy, any_exit_code: false, job: Job::Window };
             regime.samples.truncate(PROCESSES);

@@ -95,11 +95,12 @@ fn instructions(workshop: &Workshop, processor_ns: f64, command: &[&str]) -> Res
     };
     println!("   million instructions of the interpreter with hooks: {}", million(&with));
     println!("   without: {}", million(&without));
-    let of = |counts: &[Counts], which: fn(&Counts) -> f64| {
+    let select = |counts: &[Counts], which: fn(&Counts) -> f64| {
         median(&counts.iter().map(which).collect::<Vec<_>>())
     };
-    let more = of(&with, |count| count.interpreter) - of(&without, |count| count.interpreter);
-    let share = more / of(&without, |count| count.all);
+    let more =
+        select(&with, |count| count.interpreter) - select(&without, |count| count.interpreter);
+    let share = more / select(&without, |count| count.all);
     let kernel_ns = kernel(workshop, &document.samples[0].raw)?;
     let price_ns = share * processor_ns + kernel_ns;
     let figure = format!(
@@ -164,12 +165,12 @@ fn by_object(profile: &str) -> Counts {
         let called = line.strip_prefix("cob=");
         if let Some(object) = called.or_else(|| line.strip_prefix("ob=")) {
             let (id, name) = object.split_once(' ').unwrap_or((object, ""));
-            let of = names.entry(id);
-            let of = *of.or_insert_with(|| {
+            let one = names.entry(id);
+            let one = *one.or_insert_with(|| {
                 let file = name.rsplit('/').next().unwrap_or_default();
                 file.starts_with("libpython") || file.starts_with("python")
             });
-            interpreter = if called.is_some() { interpreter } else { of };
+            interpreter = if called.is_some() { interpreter } else { one };
         } else if line.starts_with("calls=") {
             repeated = true;
         } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {

@@ -34,8 +34,8 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
         ours_all.push(ours);
         peers_all.push(peer);
     }
-    let micros = |values: &[Figures], of: fn(&Figures) -> f64| {
-        median(&values.iter().map(of).collect::<Vec<_>>()) * 1e6
+    let micros = |values: &[Figures], one: fn(&Figures) -> f64| {
+        median(&values.iter().map(one).collect::<Vec<_>>()) * 1e6
     };
     println!(
         "   reported per sample: firstlight {:.0} µs, {} {:.0} µs",

@@ -54,9 +54,9 @@ fn samples(document: &RunDocument) {
     let arms: Vec<&ArmResult> = honest.flat_map(|case| &case.arms).collect();
     let stopped = arms.iter().filter(|arm| arm.stopped.is_some()).count();
     judge("arms given up", &stopped.to_string(), "none", stopped == 0);
-    let of = || arms.iter().flat_map(|arm| &arm.regimes).flat_map(|regime| &regime.samples);
-    let valid = of().filter(|sample| sample.valid).count();
-    let all = of().count();
+    let select = || arms.iter().flat_map(|arm| &arm.regimes).flat_map(|regime| &regime.samples);
+    let valid = select().filter(|sample| sample.valid).count();
+    let all = select().count();
     judge("valid samples", &format!("{valid} of {all}"), "all of them", valid == all);
 }
 
@@ -126,8 +126,8 @@ fn case<'a>(document: &'a RunDocument, name: &str) -> Result<&'a CaseResult> {
 
 fn sample<'a>(case: &'a CaseResult, arm: &str, regime: Regime) -> Result<&'a Sample> {
     let arm = case.arms.iter().find(|known| known.name == arm);
-    let of = arm.and_then(|arm| arm.regimes.iter().find(|known| known.regime == regime));
-    let first = of.and_then(|of| of.samples.first());
+    let result = arm.and_then(|arm| arm.regimes.iter().find(|known| known.regime == regime));
+    let first = result.and_then(|result| result.samples.first());
     first.ok_or_else(|| format!("{}: there is no sample in {regime}", case.name))
 }
 

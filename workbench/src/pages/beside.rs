@@ -34,7 +34,7 @@ pub(super) fn beside(document: &RunDocument, words: &[&str]) -> Result<Option<Ta
 
 /// The time of one unit of work, or of a call if the work has no unit.
 fn unit(arm: &ArmResult) -> Option<String> {
-    let warm = arm.regimes.iter().find_map(|of| of.warm.as_ref())?;
+    let warm = arm.regimes.iter().find_map(|result| result.warm.as_ref())?;
     Some(match &warm.throughput {
         Some(work) => {
             let one = work.unit.strip_suffix('s').unwrap_or(&work.unit);

@@ -33,7 +33,7 @@ fn answer(case: &CaseResult, number: &str) -> Result<String> {
 }
 
 fn mistake(case: &CaseResult, arm: &str, subject: &str) -> Result<String> {
-    let rows = case.planted.iter().flat_map(|of| &of.rows);
+    let rows = case.planted.iter().flat_map(|one| &one.rows);
     let mut row = rows.filter(|row| row.arm == arm);
     let factor = row.next().and_then(|row| row.time.factor).ok_or("no factor of this arm")?;
     let ends = factor.interval.ok_or("the factor has no interval")?;
@@ -48,7 +48,7 @@ fn mistake(case: &CaseResult, arm: &str, subject: &str) -> Result<String> {
 
 fn overhead(case: &CaseResult, arm: &str, subject: &str) -> Result<String> {
     let arms = case.arms.iter().filter(|known| known.name == arm);
-    let mut warm = arms.flat_map(|arm| &arm.regimes).filter_map(|of| of.warm.as_ref());
+    let mut warm = arms.flat_map(|arm| &arm.regimes).filter_map(|result| result.warm.as_ref());
     let warm = warm.next().ok_or("the arm has no warm regime")?;
     let overhead: Estimate = warm.overhead.ok_or("the arm has no overhead")?;
     let ends = overhead.interval.ok_or("the overhead has no interval")?;

@@ -97,7 +97,7 @@ fn processes(document: &RunDocument) -> String {
         (least, most) => format!("{least} to {most} warm"),
     };
     let regimes = document.cases.iter().flat_map(|case| &case.arms).flat_map(|arm| &arm.regimes);
-    let (cold, warmed): (Vec<_>, Vec<_>) = regimes.partition(|of| of.regime.is_cold());
+    let (cold, warmed): (Vec<_>, Vec<_>) = regimes.partition(|result| result.regime.is_cold());
     let cold = (!cold.is_empty()).then(|| format!("{} per arm and cold regime", options.processes));
     let warm = (!warmed.is_empty()).then_some(warm);
     cold.into_iter().chain(warm).collect::<Vec<_>>().join(", ")
@@ -107,7 +107,7 @@ fn processes(document: &RunDocument) -> String {
 fn ended_early(document: &RunDocument) -> String {
     let samples = || {
         let arms = document.cases.iter().flat_map(|case| &case.arms);
-        arms.flat_map(|arm| &arm.regimes).flat_map(|of| &of.samples)
+        arms.flat_map(|arm| &arm.regimes).flat_map(|result| &result.samples)
     };
     let counted = |n: usize, thing: &str| count(u64::try_from(n).unwrap_or(u64::MAX), thing);
     format!(

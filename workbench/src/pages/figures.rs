@@ -53,27 +53,29 @@ pub(super) fn planted(case: &CaseResult) -> Option<String> {
 
 /// The overhead of every arm per call, with intervals.
 pub(super) fn overheads(case: &CaseResult) -> Option<String> {
-    let regimes = case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |of| (arm, of)));
+    let regimes =
+        case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |result| (arm, result)));
     let rows: Vec<(&str, Estimate)> = regimes
-        .filter_map(|(arm, of)| Some((arm.name.as_str(), of.warm.as_ref()?.overhead?)))
+        .filter_map(|(arm, result)| Some((arm.name.as_str(), result.warm.as_ref()?.overhead?)))
         .collect();
     if rows.is_empty() {
         return None;
     }
-    let ends = |of: &Estimate| of.interval.map_or([of.point; 2], |ends| [ends.low, ends.high]);
-    let x = Scale::from_zero(rows.iter().flat_map(|(_, of)| ends(of)))?;
+    let ends =
+        |result: &Estimate| result.interval.map_or([result.point; 2], |ends| [ends.low, ends.high]);
+    let x = Scale::from_zero(rows.iter().flat_map(|(_, result)| ends(result)))?;
     let title = format!("{}: host time per call beyond the compiled program", case.name);
     let (mut svg, across) = frame(&title, "overhead per call", &x, rows.len());
     let what = "bars: mean; lines: 95 % interval";
     svg.text([LEFT, 50.0], Anchor::Start, what);
-    for (index, (arm, of)) in rows.iter().enumerate() {
+    for (index, (arm, result)) in rows.iter().enumerate() {
         let y = middle(index);
-        let [low, high] = ends(of).map(&across);
-        let (from, to) = (across(of.point.min(0.0)), across(of.point.max(0.0)));
+        let [low, high] = ends(result).map(&across);
+        let (from, to) = (across(result.point.min(0.0)), across(result.point.max(0.0)));
         svg.text([LEFT - 10.0, y + 4.0], Anchor::End, arm);
         svg.rectangle([from, y - BAR / 2.0], [to - from, BAR], LOOKS[5].light);
         svg.line([low, y], [high, y], Stroke::thick(LOOKS[1].light));
-        svg.text([WIDTH - RIGHT + 12.0, y + 4.0], Anchor::Start, &duration(of.point));
+        svg.text([WIDTH - RIGHT + 12.0, y + 4.0], Anchor::Start, &duration(result.point));
     }
     Some(svg.finish())
 }

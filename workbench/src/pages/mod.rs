@@ -215,10 +215,10 @@ fn dependence(words: &[&str], known: &mut Snapshots) -> Result<String> {
         (Ok(first), Ok(second)) => (&first.document, &second.document),
         (Err(missing), _) | (_, Err(missing)) => return Ok(missing),
     };
-    let of = |document: &RunDocument, name| {
+    let select = |document: &RunDocument, name| {
         Ok::<_, String>(beyond_reference(&document.cases, sweep(document, name)?))
     };
-    let sentences = tables::dependence(&of(first, one)?, &of(second, other)?);
+    let sentences = tables::dependence(&select(first, one)?, &select(second, other)?);
     if sentences.is_empty() {
         return Ok("*Not measured yet: no arm has an overhead in both sweeps.*".to_owned());
     }
@@ -261,9 +261,9 @@ fn drawing(kind: &str, document: &RunDocument, more: &[&str]) -> Result<Option<S
         "totals" => figure::totals(case(document, name)?, regime(more)?),
         "phases" => figure::phases(case(document, name)?, regime(more)?),
         "beyond" => {
-            let of = beyond_reference(&document.cases, sweep(document, name)?);
+            let one = beyond_reference(&document.cases, sweep(document, name)?);
             let reference = document.cases.first().map_or("", |case| &case.reference);
-            figure::overheads(&of, reference)
+            figure::overheads(&one, reference)
         }
         "sweep" => figure::sweep(sweep(document, name)?, regime(more)?),
         "planted" => figures::planted(case(document, name)?),

@@ -10,7 +10,7 @@ use super::{ImportError, Source};
 
 pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
     let context = root.maybe("context");
-    let date = context.as_ref().and_then(|of| of.maybe("date"));
+    let date = context.as_ref().and_then(|context| context.maybe("date"));
     let created = date.map(|date| date.name()).transpose()?;
     let mut found: Vec<(String, Vec<Timed>)> = Vec::new();
     let mut failed = Vec::new();
@@ -36,8 +36,9 @@ pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
         let process = Process { started: created.clone(), values, ..Process::default() };
         add_case(&mut cases, name, Source::GoogleBenchmark, Regime::Warm, vec![process]);
     }
-    let cores = context.as_ref().and_then(|of| of.maybe("num_cpus")?.integer().ok());
-    let version = context.as_ref().and_then(|of| of.maybe("library_version")?.name().ok());
+    let cores = context.as_ref().and_then(|context| context.maybe("num_cpus")?.integer().ok());
+    let version =
+        context.as_ref().and_then(|context| context.maybe("library_version")?.name().ok());
     Ok(Foreign {
         source: Source::GoogleBenchmark,
         version,

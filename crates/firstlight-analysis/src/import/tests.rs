@@ -31,13 +31,13 @@ fn the_loops_of_pyperf_keep_fractions_of_a_nanosecond() {
             {"values": [2.25e-9, 2.35e-9], "warmups": [[1000, 3e-9]]},
             {"values": [2.45e-9, 2.35e-9]}]}]});
     let document = imported(&file.to_string());
-    let of = &document.cases[0].arms[0].regimes[0];
-    assert_eq!((of.regime, of.samples.len()), (Regime::Warm, 2));
-    let window = of.samples[0].window.as_ref().unwrap();
+    let result = &document.cases[0].arms[0].regimes[0];
+    assert_eq!((result.regime, result.samples.len()), (Regime::Warm, 2));
+    let window = result.samples[0].window.as_ref().unwrap();
     assert_eq!((window.state, window.warm_up_calls, window.calls), (SteadyState::Unknown, 1, 2));
     assert!((window.steady.as_ref().unwrap().mean_ns - 2.3).abs() < 1e-12);
-    assert_eq!(of.warm.as_ref().unwrap().states.unknown, 2);
-    assert!(of.notices.iter().any(|notice| notice.finding == Finding::NotProved));
+    assert_eq!(result.warm.as_ref().unwrap().states.unknown, 2);
+    assert!(result.notices.iter().any(|notice| notice.finding == Finding::NotProved));
 }
 
 #[test]
@@ -72,10 +72,13 @@ fn commands_of_hyperfine_are_arms_and_failed_ones_do_not_count() {
     let arms = &document.cases[0].arms;
     let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
     assert_eq!(names, ["a  b", "c", "c (2)"]);
-    let of = &arms[0].regimes[0];
-    assert_eq!(of.regime, Regime::Fresh);
-    assert_eq!(of.samples.iter().map(|sample| sample.valid).collect::<Vec<_>>(), [true, false]);
-    assert_eq!(of.spread.unwrap().n, 1);
+    let comparison = &arms[0].regimes[0];
+    assert_eq!(comparison.regime, Regime::Fresh);
+    assert_eq!(
+        comparison.samples.iter().map(|sample| sample.valid).collect::<Vec<_>>(),
+        [true, false]
+    );
+    assert_eq!(comparison.spread.unwrap().n, 1);
     let [one, _] = document.cases[0].comparisons.as_slice() else { panic!("two comparisons") };
     let why = one.why.as_ref().unwrap();
     assert!(why.ends_with("imported: unpaired, and no condition was proved"), "{why}");
@@ -130,8 +133,8 @@ fn a_mean_of_several_processes_is_not_treated_as_one_value() {
             {"metadata": {"name": "x"}, "runs": [{"values": [0.5, 0.25]}]}]})
         .to_string()
     };
-    let of = &imported(&file(1)).cases[0].arms[0].regimes[0];
-    assert_eq!((of.regime, of.samples.len()), (Regime::Fresh, 2));
+    let result = &imported(&file(1)).cases[0].arms[0].regimes[0];
+    assert_eq!((result.regime, result.samples.len()), (Regime::Fresh, 2));
     let words = "`benchmarks[0].runs[0].values` are means of several processes each";
     assert!(refused(&file(4)).starts_with(words));
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Measured, measured};
 
 pub fn github_action_benchmark(document: &RunDocument) -> String {
-    let entries: Vec<Value> = measured(document).iter().map(|of| entry(of, document)).collect();
+    let entries: Vec<Value> = measured(document).iter().map(|one| entry(one, document)).collect();
     format!("{:#}\n", Value::Array(entries))
 }
 

@@ -15,17 +15,17 @@ const LONGEST_NAME: usize = 1024;
 
 pub fn bencher(document: &RunDocument) -> String {
     let mut benchmarks = Map::new();
-    for of in measured(document) {
+    for result in measured(document) {
         let mut measures = Map::new();
-        measures.insert("latency".to_owned(), metric(&of.estimate));
-        let warm = of.arm.regimes.iter().find(|known| known.regime == of.regime);
+        measures.insert("latency".to_owned(), metric(&result.estimate));
+        let warm = result.arm.regimes.iter().find(|known| known.regime == result.regime);
         let throughput = warm
-            .filter(|_| of.regime == Regime::Warm)
+            .filter(|_| result.regime == Regime::Warm)
             .and_then(|warm| warm.warm.as_ref()?.throughput.as_ref());
         if let Some(throughput) = throughput {
             measures.insert("throughput".to_owned(), metric(&throughput.per_second));
         }
-        let name = of.name.chars().take(LONGEST_NAME).collect();
+        let name = result.name.chars().take(LONGEST_NAME).collect();
         benchmarks.insert(name, Value::Object(measures));
     }
     format!("{:#}\n", Value::Object(benchmarks))

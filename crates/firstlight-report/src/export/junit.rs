@@ -84,8 +84,8 @@ fn element(test: &Test, class: &str) -> String {
 }
 
 fn tests(case: &CaseResult) -> Vec<Test> {
-    let arms = case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |of| (arm, of)));
-    let mut tests: Vec<Test> = arms.map(|(arm, of)| measurement(arm, of)).collect();
+    let arms = case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |result| (arm, result)));
+    let mut tests: Vec<Test> = arms.map(|(arm, result)| measurement(arm, result)).collect();
     tests.extend(case.comparisons.iter().map(comparison));
     tests
 }

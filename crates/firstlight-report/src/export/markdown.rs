@@ -36,17 +36,20 @@ pub fn markdown(document: &RunDocument) -> String {
 fn verdicts(text: &mut String, comparisons: &[&Comparison]) {
     text.push_str("| case | regime | arm | against | verdict | time | 95 % interval |\n");
     text.push_str("|---|---|---|---|---|--:|---|\n");
-    for of in comparisons {
-        let ratio = of.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point) + "×");
-        let interval = of.ratio.and_then(|ratio| ratio.interval).map_or_else(String::new, |ends| {
-            format!("{}× to {}×", times(ends.low), times(ends.high))
-        });
-        let (case, arm, against) = (plain(&of.case), plain(&of.arm), plain(&of.against));
+    for comparison in comparisons {
+        let ratio =
+            comparison.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point) + "×");
+        let interval =
+            comparison.ratio.and_then(|ratio| ratio.interval).map_or_else(String::new, |ends| {
+                format!("{}× to {}×", times(ends.low), times(ends.high))
+            });
+        let (case, arm, against) =
+            (plain(&comparison.case), plain(&comparison.arm), plain(&comparison.against));
         line(
             text,
             &format!(
                 "| {case} | {} | {arm} | {against} | {} | {ratio} | {interval} |",
-                of.regime, of.verdict
+                comparison.regime, comparison.verdict
             ),
         );
     }
@@ -71,13 +74,18 @@ fn times_of(text: &mut String, document: &RunDocument) {
 }
 
 fn break_evens(text: &mut String, case: &CaseResult) {
-    for (index, of) in case.break_evens.iter().enumerate() {
+    for (index, even) in case.break_evens.iter().enumerate() {
         if index == 0 {
             text.push('\n');
         }
         line(
             text,
-            &format!("- break-even, {}, {}: {}", plain(&case.name), of.cold, plain(&answer(of))),
+            &format!(
+                "- break-even, {}, {}: {}",
+                plain(&case.name),
+                even.cold,
+                plain(&answer(even))
+            ),
         );
     }
 }

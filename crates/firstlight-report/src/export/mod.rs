@@ -41,10 +41,10 @@ fn measured(document: &RunDocument) -> Vec<Measured<'_>> {
     let mut found = Vec::new();
     for case in &document.cases {
         for arm in case.arms.iter().filter(|arm| is_sound(arm)) {
-            for of in &arm.regimes {
-                let Some(estimate) = headline(of) else { continue };
-                let name = name(&case.name, &arm.name, of.regime);
-                found.push(Measured { name, regime: of.regime, arm, estimate });
+            for result in &arm.regimes {
+                let Some(estimate) = headline(result) else { continue };
+                let name = name(&case.name, &arm.name, result.regime);
+                found.push(Measured { name, regime: result.regime, arm, estimate });
             }
         }
     }

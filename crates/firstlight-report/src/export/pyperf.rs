@@ -17,8 +17,8 @@ pub fn pyperf(document: &RunDocument) -> String {
     let mut benchmarks = Vec::new();
     for case in &document.cases {
         for arm in case.arms.iter().filter(|arm| is_sound(arm)) {
-            for of in arm.regimes.iter().filter(|of| headline(of).is_some()) {
-                benchmarks.extend(benchmark(&case.name, arm, of));
+            for result in arm.regimes.iter().filter(|result| headline(result).is_some()) {
+                benchmarks.extend(benchmark(&case.name, arm, result));
             }
         }
     }
@@ -57,7 +57,7 @@ fn common(document: &RunDocument) -> Value {
         ("firstlight_version", Some(document.firstlight.version.clone())),
         ("firstlight_suite", Some(document.suite.clone())),
         ("firstlight_suite_digest", Some(document.suite_digest.clone())),
-        ("firstlight_imported_from", document.imported.as_ref().map(|of| of.from.clone())),
+        ("firstlight_imported_from", document.imported.as_ref().map(|one| one.from.clone())),
     ];
     let mut metadata = Map::from_iter([("unit".to_owned(), json!("second"))]);
     for (key, text) in texts {

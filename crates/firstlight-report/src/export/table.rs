@@ -74,10 +74,10 @@ pub(super) fn rows(document: &RunDocument) -> Vec<Row<'_>> {
     for case in &document.cases {
         let arms = case.arms.iter().map(|arm| (arm, false));
         for (arm, control) in arms.chain(case.again.iter().map(|arm| (arm, true))) {
-            for of in &arm.regimes {
-                for sample in &of.samples {
-                    let row = begun(case, arm, of, control, sample);
-                    match of.regime {
+            for result in &arm.regimes {
+                for sample in &result.samples {
+                    let row = begun(case, arm, result, control, sample);
+                    match result.regime {
                         Regime::Warm => calls(&row, sample, known, &mut rows),
                         Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
                             rows.push(process(row, sample, known));

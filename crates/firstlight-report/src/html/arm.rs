@@ -88,14 +88,14 @@ fn caches(caption: &str, layers: &[LayerEvidence]) -> Markup {
         Head::Text("requests"),
         Head::Text("served"),
     ];
-    let files = |of: Option<Inventory>| {
-        of.map_or_else(
+    let files = |one: Option<Inventory>| {
+        one.map_or_else(
             || "unknown".to_owned(),
-            |of| format!("{} files, {}", of.entries, bytes(of.bytes)),
+            |one| format!("{} files, {}", one.entries, bytes(one.bytes)),
         )
     };
-    let count = |of: Option<u64>| of.map_or_else(|| "unknown".to_owned(), |of| of.to_string());
-    let (used, idle): (Vec<&LayerEvidence>, Vec<_>) = layers.iter().partition(|of| was_used(of));
+    let count = |one: Option<u64>| one.map_or_else(|| "unknown".to_owned(), |one| one.to_string());
+    let (used, idle): (Vec<&LayerEvidence>, Vec<_>) = layers.iter().partition(|one| was_used(one));
     let idle: Vec<&str> = idle.iter().map(|layer| layer.layer.name()).collect();
     let rows: Vec<Vec<Cell>> = used
         .iter()
@@ -133,24 +133,24 @@ fn programs(caption: &str, programs: &[Program]) -> Markup {
         Head::Text("source"),
         Head::Text("compiled again because"),
     ];
-    let cost = |of: &Program| of.trace_ns + of.lower_ns + of.compile_ns;
+    let cost = |program: &Program| program.trace_ns + program.lower_ns + program.compile_ns;
     let mut costly: Vec<&Program> = programs.iter().collect();
     costly.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
     let rest = costly.split_off(costly.len().min(SHOWN_PROGRAMS));
     let rows: Vec<Vec<Cell>> = costly
         .into_iter()
-        .map(|of| {
+        .map(|program| {
             let time = |ns: f64| Cell::number(duration(ns), ns);
             vec![
-                Cell::Text(name(&of.function)),
-                Cell::number(format!("{:.1}", of.count), of.count),
-                time(of.trace_ns),
-                time(of.lower_ns),
-                time(of.compile_ns),
-                Cell::number(format!("{:.1}", of.hits), of.hits),
-                long(of.signature.as_deref()),
-                long(of.source.as_deref()),
-                long(of.cause.as_deref()),
+                Cell::Text(name(&program.function)),
+                Cell::number(format!("{:.1}", program.count), program.count),
+                time(program.trace_ns),
+                time(program.lower_ns),
+                time(program.compile_ns),
+                Cell::number(format!("{:.1}", program.hits), program.hits),
+                long(program.signature.as_deref()),
+                long(program.source.as_deref()),
+                long(program.cause.as_deref()),
             ]
         })
         .collect();
@@ -159,7 +159,7 @@ fn programs(caption: &str, programs: &[Program]) -> Markup {
         @if !rest.is_empty() {
             p class="note" {
                 (count(rest.len() as u64, "more program")) ", "
-                (duration(rest.iter().map(|of| cost(of)).sum())) " together, in result.json."
+                (duration(rest.iter().map(|program| cost(program)).sum())) " together, in result.json."
             }
         }
     }
@@ -174,11 +174,11 @@ fn packages(caption: &str, packages: &[PackageMean]) -> Markup {
     let rows: Vec<Vec<Cell>> = packages
         .iter()
         .take(SHOWN_PACKAGES)
-        .map(|of| {
+        .map(|one| {
             vec![
-                Cell::Text(name(&of.name)),
-                Cell::number(duration(of.self_ns), of.self_ns),
-                Cell::number(duration(of.cumulative_ns), of.cumulative_ns),
+                Cell::Text(name(&one.name)),
+                Cell::number(duration(one.self_ns), one.self_ns),
+                Cell::number(duration(one.cumulative_ns), one.cumulative_ns),
             ]
         })
         .collect();

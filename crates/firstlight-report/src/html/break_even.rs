@@ -25,11 +25,11 @@ pub(super) fn break_evens(id: &str, case: &Case<'_>) -> Markup {
             p class="note" {
                 "Total time from the start of the process against calls, on logarithmic axes. The grey band is the 95 % confidence interval of the break-even."
             }
-            @for (index, of) in all.iter().enumerate() {
-                (one(&format!("{id}-even-{index}"), case, of))
+            @for (index, even) in all.iter().enumerate() {
+                (one(&format!("{id}-even-{index}"), case, even))
             }
         } @else {
-            ul { @for of in all { li { strong { (of.cold) } ": " bdi { (answer(of)) } } } }
+            ul { @for even in all { li { strong { (even.cold) } ": " bdi { (answer(even)) } } } }
         }
     }
 }

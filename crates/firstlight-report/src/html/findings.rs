@@ -33,7 +33,7 @@ fn finding(told: &Told) -> Markup {
 
 fn places(all: &[Place]) -> Markup {
     html! {
-        ul { @for of in all { li { bdi { (of.place) } ": " bdi { (of.text) } } } }
+        ul { @for one in all { li { bdi { (one.place) } ": " bdi { (one.text) } } } }
     }
 }
 

@@ -10,17 +10,17 @@ use crate::svg::memory_bar;
 use crate::words::format::bytes;
 
 pub(super) fn memory(case: &Case<'_>) -> Markup {
-    let most = case.memory.iter().map(|of| of.peak_bytes).max().unwrap_or(1);
+    let most = case.memory.iter().map(|one| one.peak_bytes).max().unwrap_or(1);
     html! {
         @if !case.memory.is_empty() {
             h3 { "Memory by phase" }
             p class="note" {
                 "The largest over the valid processes: while a phase was the innermost one, and when it last ended."
             }
-            @for of in &case.memory {
+            @for one in &case.memory {
                 details {
-                    summary { (name(of.arm)) ", " (of.regime) ": peak " (bytes(of.peak_bytes)) }
-                    (numbers(of, most))
+                    summary { (name(one.arm)) ", " (one.regime) ": peak " (bytes(one.peak_bytes)) }
+                    (numbers(one, most))
                 }
             }
         }

@@ -30,21 +30,21 @@ pub(super) fn processes(id: &str, case: &Case<'_>) -> Markup {
 
 fn of_regime(id: &str, case: &Case<'_>, regime: Regime, arms: &[Points<'_>]) -> Markup {
     let scale = points_scale(arms);
-    let what = arms.first().map_or("", |of| of.what);
+    let what = arms.first().map_or("", |arm| arm.what);
     html! {
         h4 { (regime) ", " (what) }
-        @for (index, of) in arms.iter().enumerate() {
+        @for (index, arm) in arms.iter().enumerate() {
             figure {
-                figcaption { (name(&of.name())) span class="soft" { (counted(of)) } }
+                figcaption { (name(&arm.name())) span class="soft" { (counted(arm)) } }
                 @if let Some(scale) = &scale {
-                    @let class = arm_class(&case.cast, of.arm);
-                    (picture(&format!("{id}-points-{regime}-{index}"), of, scale, &class))
+                    @let class = arm_class(&case.cast, arm.arm);
+                    (picture(&format!("{id}-points-{regime}-{index}"), arm, scale, &class))
                 }
             }
         }
         details {
             summary { "Numbers of these processes" }
-            @for of in arms { (numbers(of)) }
+            @for arm in arms { (numbers(arm)) }
         }
     }
 }

@@ -22,8 +22,8 @@ pub(super) fn sweeps(model: &Model<'_>) -> Markup {
         @if !all.is_empty() {
             section aria-labelledby="sweeps" {
                 h2 id="sweeps" { "Sweeps" }
-                @for (of, anchor) in all.iter().zip(anchors(all)) {
-                    (sweep(&anchor, of, &beyond_reference(&document.cases, of), &model.cast))
+                @for (one, anchor) in all.iter().zip(anchors(all)) {
+                    (sweep(&anchor, one, &beyond_reference(&document.cases, one), &model.cast))
                 }
             }
         }
@@ -32,7 +32,7 @@ pub(super) fn sweeps(model: &Model<'_>) -> Markup {
 
 /// `sweep-step-width`: names as addresses of places in a page.
 fn anchors(all: &[SweepResult]) -> Vec<String> {
-    let names = all.iter().map(|of| format!("sweep-{}-{}", of.case, of.parameter));
+    let names = all.iter().map(|one| format!("sweep-{}-{}", one.case, one.parameter));
     unique(names)
 }
 

@@ -52,8 +52,8 @@ pub fn trace_page(document: &TraceDocument) -> String {
 }
 
 fn header(document: &TraceDocument, answer: &Answer) -> Markup {
-    let of = &document.recording;
-    let versions = versions(of);
+    let recording = &document.recording;
+    let versions = versions(recording);
     let steady = median_step(document).filter(|_| answer.step.is_some());
     html! {
         header {
@@ -62,12 +62,12 @@ fn header(document: &TraceDocument, answer: &Answer) -> Markup {
                 p { "A steady step takes " strong { (duration(step.duration_ns.as_f64())) } "." }
             }
             p class="soft" {
-                (name(&of.file)) ": "
-                (of.format.name()) ", " (bytes(of.bytes)) ", " (count(of.events, "event")) " in "
-                (duration(of.span_ns.as_f64()))
-                @for device in &of.devices { ", " bdi { (device) } }
+                (name(&recording.file)) ": "
+                (recording.format.name()) ", " (bytes(recording.bytes)) ", " (count(recording.events, "event")) " in "
+                (duration(recording.span_ns.as_f64()))
+                @for device in &recording.devices { ", " bdi { (device) } }
                 @for version in &versions { ", " bdi { (version) } }
-                @if let Some(levels) = of.tracer {
+                @if let Some(levels) = recording.tracer {
                     ", tracer levels: host " (levels.host) ", device " (levels.device) ", Python " (levels.python)
                 }
             }

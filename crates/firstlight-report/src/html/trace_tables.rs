@@ -65,11 +65,11 @@ pub(super) fn host(document: &TraceDocument) -> Markup {
     html! {
         section aria-labelledby="host" {
             h2 id="host" { "What the host did" }
-            @if let Some(of) = &document.host_outside {
+            @if let Some(outside) = &document.host_outside {
                 p {
-                    "Host outside of the compiled program: " strong { (duration(of.median.point)) }
-                    " in the median steady step, waiting included; from " (duration(of.least_ns.as_f64()))
-                    " to " (duration(of.most_ns.as_f64())) ", " (share(of.share)) " of the mean step."
+                    "Host outside of the compiled program: " strong { (duration(outside.median.point)) }
+                    " in the median steady step, waiting included; from " (duration(outside.least_ns.as_f64()))
+                    " to " (duration(outside.most_ns.as_f64())) ", " (share(outside.share)) " of the mean step."
                 }
             }
             (wrappers(document))

@@ -41,15 +41,15 @@ pub(super) fn overview(model: &Model<'_>) -> Markup {
 
 fn rows(all: &[&Comparison]) -> Vec<Vec<Cell>> {
     all.iter()
-        .map(|of| {
-            let interval = of.ratio.and_then(|ratio| ratio.interval);
+        .map(|one| {
+            let interval = one.ratio.and_then(|ratio| ratio.interval);
             vec![
-                Cell::Text(name(&of.case)),
-                Cell::Long(html! { (badge(of)) " " bdi { (verdict(of)) } }),
-                Cell::Word(html! { (term(of.regime.name())) }),
+                Cell::Text(name(&one.case)),
+                Cell::Long(html! { (badge(one)) " " bdi { (verdict(one)) } }),
+                Cell::Word(html! { (term(one.regime.name())) }),
                 Cell::Number(
-                    of.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point)),
-                    of.ratio.map(|ratio| ratio.point),
+                    one.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point)),
+                    one.ratio.map(|ratio| ratio.point),
                 ),
                 Cell::text(&interval.map_or_else(String::new, |ends| {
                     format!("{} to {}", times(ends.low), times(ends.high))
@@ -100,16 +100,16 @@ pub(super) fn forest(id: &str, case: &CaseResult) -> Markup {
             (case.margin * 100.0) " % that does not matter."
         }
         ul class="rows" {
-            @for (index, of) in case.comparisons.iter().enumerate() {
+            @for (index, comparison) in case.comparisons.iter().enumerate() {
                 li {
                     div class="label" {
-                        (badge(of)) " " strong { (term(of.regime.name())) } ": " bdi { (verdict(of)) }
-                        @if let Some(p) = of.adjusted_p {
+                        (badge(comparison)) " " strong { (term(comparison.regime.name())) } ": " bdi { (verdict(comparison)) }
+                        @if let Some(p) = comparison.adjusted_p {
                             span class="soft" { " " (probability(p)) " after Holm" }
                         }
                     }
-                    @if let Some(forest) = forest.as_ref().filter(|_| of.ratio.is_some()) {
-                        (forest_row(&format!("{id}-forest-{index}"), of, forest))
+                    @if let Some(forest) = forest.as_ref().filter(|_| comparison.ratio.is_some()) {
+                        (forest_row(&format!("{id}-forest-{index}"), comparison, forest))
                     }
                 }
             }

@@ -21,12 +21,12 @@ pub(super) fn warm(id: &str, case: &Case<'_>) -> Markup {
         @for (index, arm) in case.warm.iter().enumerate().filter(|(_, arm)| !arm.processes.is_empty()) {
             (of_arm(&format!("{id}-warm-{index}"), case, arm))
         }
-        @if let Some(of) = &case.calls {
+        @if let Some(one) = &case.calls {
             h4 { "Single calls of the steady parts" }
             p class="note" { "The share of calls that took no longer, valid processes together." }
-            (calls(&format!("{id}-calls"), of, &case.cast))
+            (calls(&format!("{id}-calls"), one, &case.cast))
             ul class="legend" {
-                @for (arm, n, _) in &of.arms {
+                @for (arm, n, _) in &one.arms {
                     li {
                         (key(&case.cast, arm))
                         span { (name(arm)) ", " (n) " calls" }
@@ -42,29 +42,29 @@ fn of_arm(id: &str, case: &Case<'_>, arm: &WarmArm<'_>) -> Markup {
     let class = arm_class(&case.cast, arm.arm);
     html! {
         h4 { (name(arm.arm)) }
-        @if let Some(of) = &arm.regime.warm {
+        @if let Some(one) = &arm.regime.warm {
             p class="note" {
-                (share(of.call_sd)) " between calls"
-                @if let Some(sd) = of.process_sd { ", " (share(sd)) " between processes" }
+                (share(one.call_sd)) " between calls"
+                @if let Some(sd) = one.process_sd { ", " (share(sd)) " between processes" }
                 @if let Some(nodes) = &arm.regime.nodes { ", " (share(nodes.between)) " between nodes" }
-                "; autocorrelation time " (format!("{:.1}", of.autocorrelation_time)) " calls"
-                @if let Some(best) = of.best_calls { "; next time " (best) " calls per process would be most precise" }
+                "; autocorrelation time " (format!("{:.1}", one.autocorrelation_time)) " calls"
+                @if let Some(best) = one.best_calls { "; next time " (best) " calls per process would be most precise" }
                 "."
             }
         }
         @let shown = arm.shown();
-        @let draw = |index: usize, of: &Series<'_>, what: &str| html! {
+        @let draw = |index: usize, one: &Series<'_>, what: &str| html! {
             figure {
-                figcaption { strong { (what) } ": " (caption(of)) }
-                @if let Some(scale) = scale.as_ref().filter(|_| of.high > 0.0) {
-                    (picture(&format!("{id}-{index}"), arm.arm, of, scale, &class))
+                figcaption { strong { (what) } ": " (caption(one)) }
+                @if let Some(scale) = scale.as_ref().filter(|_| one.high > 0.0) {
+                    (picture(&format!("{id}-{index}"), arm.arm, one, scale, &class))
                 }
             }
         };
         div class="grid-2" {
-            @if let Some(of) = shown.typical { (draw(0, of, "Typical")) }
-            @for (index, (of, what)) in shown.standing_out.iter().enumerate() {
-                (draw(index + 1, of, what))
+            @if let Some(one) = shown.typical { (draw(0, one, "Typical")) }
+            @for (index, (one, what)) in shown.standing_out.iter().enumerate() {
+                (draw(index + 1, one, what))
             }
         }
         @if shown.alike + shown.more > 0 {

@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn nested_values_have_all_their_names() {
-        let of = json!({"load": {"one": 0.5}, "memory-bytes": 4_096, "within-ns": 1_000_000,
+        let one = json!({"load": {"one": 0.5}, "memory-bytes": 4_096, "within-ns": 1_000_000,
             "gpus": [{"name": "a"}, {"name": "b"}], "turbo": null, "limits": ["x", "y"], "none": []});
         let shown: Vec<String> =
-            facts(&of).iter().map(|fact| format!("{}: {}", fact.name, fact.value)).collect();
+            facts(&one).iter().map(|fact| format!("{}: {}", fact.name, fact.value)).collect();
         assert_eq!(
             shown,
             [

@@ -25,8 +25,8 @@ pub struct PhaseRow {
 }
 
 impl<'a> MemoryOf<'a> {
-    pub(super) fn new((arm, of): (&'a ArmResult, &RegimeResult)) -> Option<Self> {
-        let valid = || of.samples.iter().filter(|sample| sample.valid);
+    pub(super) fn new((arm, memory): (&'a ArmResult, &RegimeResult)) -> Option<Self> {
+        let valid = || memory.samples.iter().filter(|sample| sample.valid);
         let peak_bytes = valid().map(|sample| sample.peak_rss_bytes).max()?;
         let mut phases: Vec<PhaseRow> = Vec::new();
         for one in valid().flat_map(|sample| &sample.memory) {
@@ -36,7 +36,7 @@ impl<'a> MemoryOf<'a> {
             }
         }
         phases.sort_by_key(|row| row.phase);
-        Some(Self { arm: &arm.name, regime: of.regime, peak_bytes, phases })
+        Some(Self { arm: &arm.name, regime: memory.regime, peak_bytes, phases })
     }
 }
 

@@ -27,14 +27,14 @@ impl<'a> WarmArm<'a> {
         let mut means: Vec<f64> = self.processes.iter().filter_map(counted).collect();
         means.sort_by(f64::total_cmp);
         let median = means.get(means.len() / 2).copied();
-        let distance = |of: &Series<'_>| Some((counted(of)? - median?).abs());
-        let ordinary = || self.processes.iter().filter(|of| oddity(of, median).is_none());
+        let distance = |one: &Series<'_>| Some((counted(one)? - median?).abs());
+        let ordinary = || self.processes.iter().filter(|one| oddity(one, median).is_none());
         let typical = ordinary()
-            .filter_map(|of| Some((of, distance(of)?)))
+            .filter_map(|one| Some((one, distance(one)?)))
             .min_by(|(_, a), (_, b)| a.total_cmp(b))
-            .map(|(of, _)| of);
+            .map(|(one, _)| one);
         let mut standing_out: Vec<(&Series<'a>, &'static str)> =
-            self.processes.iter().filter_map(|of| Some((of, oddity(of, median)?))).collect();
+            self.processes.iter().filter_map(|one| Some((one, oddity(one, median)?))).collect();
         let more = standing_out.len().saturating_sub(MOST_STANDING_OUT);
         standing_out.truncate(MOST_STANDING_OUT);
         let alike = ordinary().count().saturating_sub(usize::from(typical.is_some()));

@@ -107,10 +107,10 @@ fn of_card(site: &Site<'_>, after: &Published, steps: Vec<&Step>, anchor: &str) 
     let extent = |step: &Step| step.comparison.ratio.map_or(0.0, |ratio| ratio.point.ln().abs());
     relevant.sort_by(|a, b| extent(b).total_cmp(&extent(a)));
     let rows = |all: &[&Step]| all.iter().map(|step| row(after, step)).collect::<Vec<_>>();
-    let (of, on) = (&after.suite, short_machine(after));
+    let (one, on) = (&after.suite, short_machine(after));
     html! {
         h3 id=(anchor) {
-            (name(of)) span class="about" { (on) }
+            (name(one)) span class="about" { (on) }
         }
         p {
             (snapshot_link(after))
@@ -119,14 +119,14 @@ fn of_card(site: &Site<'_>, after: &Published, steps: Vec<&Step>, anchor: &str) 
         }
         @if !relevant.is_empty() {
             div class="changes" {
-                (table(&format!("Relevant changes of {of} on {on}"), Order::Sortable, &HEADS, &rows(&relevant)))
+                (table(&format!("Relevant changes of {one} on {on}"), Order::Sortable, &HEADS, &rows(&relevant)))
             }
         }
         @if !rest.is_empty() {
             details {
                 summary { (count(rest.len() as u64, "insignificant change")) }
                 div class="changes" {
-                    (table(&format!("Insignificant changes of {of} on {on}"), Order::Sortable, &HEADS, &rows(&rest)))
+                    (table(&format!("Insignificant changes of {one} on {on}"), Order::Sortable, &HEADS, &rows(&rest)))
                 }
             }
         }
@@ -190,12 +190,12 @@ fn figures(site: &Site<'_>) -> String {
 }
 
 /// `None` if the figure cannot be compared.
-fn logarithms(of: &Figure) -> Option<[f64; 2]> {
-    let usable = of.unfit.is_none() && of.times.len() > 1 && of.times.iter().all(|&ns| ns > 0.0);
+fn logarithms(one: &Figure) -> Option<[f64; 2]> {
+    let usable = one.unfit.is_none() && one.times.len() > 1 && one.times.iter().all(|&ns| ns > 0.0);
     if !usable {
         return None;
     }
-    let logs: Vec<f64> = of.times.iter().map(|ns| ns.ln()).collect();
+    let logs: Vec<f64> = one.times.iter().map(|ns| ns.ln()).collect();
     let n = crate::svg::real(logs.len());
     let mean = logs.iter().sum::<f64>() / n;
     let squares: f64 = logs.iter().map(|value| (value - mean).powi(2)).sum();

@@ -70,18 +70,18 @@ fn since<'a>(site: &Site<'a>) -> Option<&'a str> {
 
 /// Hidden until the script activates it.
 fn filter(site: &Site<'_>, cards: &[Card]) -> Markup {
-    let of = |value: fn(&Published) -> String| -> BTreeSet<String> {
+    let value_of = |value: fn(&Published) -> String| -> BTreeSet<String> {
         cards.iter().map(|card| value(card.snapshot(site))).collect()
     };
     let arms: BTreeSet<String> =
         cards.iter().flat_map(|card| card.arms(site)).map(str::to_owned).collect();
     let verdicts = Standing::ALL.map(|one| one.name().to_owned()).into();
-    let days = of(|one| one.created.get(..10).unwrap_or_default().to_owned());
+    let days = value_of(|one| one.created.get(..10).unwrap_or_default().to_owned());
     let choices: [(&str, &str, BTreeSet<String>); 6] = [
-        ("suite", "Suite", of(|one| one.suite.clone())),
+        ("suite", "Suite", value_of(|one| one.suite.clone())),
         ("arms", "Arm", arms),
-        ("machine", "Machine", of(machine)),
-        ("gpu", "GPU", of(|one| one.gpu.clone().unwrap_or_else(|| "none".to_owned()))),
+        ("machine", "Machine", value_of(machine)),
+        ("gpu", "GPU", value_of(|one| one.gpu.clone().unwrap_or_else(|| "none".to_owned()))),
         ("verdict", "Change", verdicts),
         ("date", "Since", days),
     ];
@@ -149,8 +149,8 @@ fn regression(site: &Site<'_>, step: &Step) -> Vec<Cell> {
         Cell::Text(name(&said.arm)),
         Cell::Word(html! { (said.regime) }),
         Cell::Number(
-            said.ratio.map_or_else(String::new, |of| ratio(&of, times)),
-            said.ratio.map(|of| of.point),
+            said.ratio.map_or_else(String::new, |one| ratio(&one, times)),
+            said.ratio.map(|one| one.point),
         ),
         Cell::Word(snapshot_link(after)),
         Cell::Word(snapshot_link(before)),

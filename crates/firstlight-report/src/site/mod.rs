@@ -52,8 +52,8 @@ impl<'a> Site<'a> {
 
     /// Suites and their cases, sorted by name.
     pub fn cases(&self) -> Vec<(&'a str, &'a str)> {
-        let of = |one: &'a Published| one.cases.iter().map(|case| (&*one.suite, &*case.name));
-        let mut cases: Vec<_> = self.snapshots.iter().flat_map(of).collect();
+        let select = |one: &'a Published| one.cases.iter().map(|case| (&*one.suite, &*case.name));
+        let mut cases: Vec<_> = self.snapshots.iter().flat_map(select).collect();
         cases.sort_unstable();
         cases.dedup();
         cases
@@ -93,11 +93,11 @@ impl<'a> Site<'a> {
     /// The comparison of a figure with the previous one.
     fn step(&self, after: usize, case: &str, figure: &Figure) -> Option<&'a Step> {
         let begin = *self.begins.get(&after)?;
-        let of = |step: &&Step| {
+        let select = |step: &&Step| {
             let said = &step.comparison;
             said.case == case && said.arm == figure.arm && said.regime == figure.regime
         };
-        self.steps[begin..].iter().take_while(|step| step.after == after).find(of)
+        self.steps[begin..].iter().take_while(|step| step.after == after).find(select)
     }
 
     fn footer(&self) -> Markup {
@@ -128,14 +128,14 @@ fn framed(title: &str, body: &Markup) -> String {
 }
 
 /// A figure's time and its interval, or the reason why it has none.
-fn time(of: &Figure) -> [Cell; 2] {
-    let missing = if of.times.is_empty() { "invalid" } else { "not steady" };
+fn time(one: &Figure) -> [Cell; 2] {
+    let missing = if one.times.is_empty() { "invalid" } else { "not steady" };
     [
         Cell::Number(
-            of.estimate.map_or_else(|| missing.to_owned(), |of| duration(of.point)),
-            of.estimate.map(|of| of.point),
+            one.estimate.map_or_else(|| missing.to_owned(), |one| duration(one.point)),
+            one.estimate.map(|one| one.point),
         ),
-        Cell::text(&of.estimate.as_ref().map_or_else(String::new, interval)),
+        Cell::text(&one.estimate.as_ref().map_or_else(String::new, interval)),
     ]
 }
 

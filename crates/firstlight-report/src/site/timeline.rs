@@ -101,7 +101,7 @@ impl<'a> Timeline<'a> {
     }
 
     pub(super) fn days(&self) -> Vec<(f64, String)> {
-        let day = |of: &Published| of.created.chars().take(10).collect();
+        let day = |one: &Published| one.created.chars().take(10).collect();
         self.entries.iter().map(|entry| (entry.snapshot.at, day(entry.snapshot))).collect()
     }
 }

@@ -19,10 +19,18 @@ pub(crate) struct Forest {
 impl Forest {
     /// `None` if there is no ratio.
     pub(crate) fn new(comparisons: &[Comparison]) -> Option<Self> {
-        let with_ratio = comparisons.iter().filter_map(|of| Some((of, of.ratio?)));
-        let values = with_ratio.flat_map(|(of, ratio)| {
+        let with_ratio =
+            comparisons.iter().filter_map(|comparison| Some((comparison, comparison.ratio?)));
+        let values = with_ratio.flat_map(|(comparison, ratio)| {
             let ends = ratio.interval.map_or([ratio.point; 2], |ends| [ends.low, ends.high]);
-            [ratio.point, ends[0], ends[1], 1.0 + of.margin, 1.0 / (1.0 + of.margin), 1.0]
+            [
+                ratio.point,
+                ends[0],
+                ends[1],
+                1.0 + comparison.margin,
+                1.0 / (1.0 + comparison.margin),
+                1.0,
+            ]
         });
         Some(Self { scale: Scale::over_ratios(values)? })
     }

@@ -15,8 +15,8 @@ const MOST_WITH_WORDS: usize = 2_000;
 
 /// One scale for all arms of a regime.
 pub(crate) fn points_scale(arms: &[Points<'_>]) -> Option<Scale> {
-    let values = arms.iter().flat_map(|of| of.points.iter().filter_map(|point| point.ns));
-    let ends = arms.iter().filter_map(|of| of.estimate?.interval);
+    let values = arms.iter().flat_map(|arm| arm.points.iter().filter_map(|point| point.ns));
+    let ends = arms.iter().filter_map(|arm| arm.estimate?.interval);
     Scale::over(values.chain(ends.flat_map(|interval| [interval.low, interval.high])))
 }
 

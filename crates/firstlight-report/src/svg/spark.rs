@@ -38,8 +38,8 @@ pub(crate) fn spark(
     slots: usize,
     cast: &Cast,
 ) -> Option<Markup> {
-    let ends = |of: &Estimate| {
-        of.interval.map_or((of.point, of.point), |interval| (interval.low, interval.high))
+    let ends = |one: &Estimate| {
+        one.interval.map_or((one.point, one.point), |interval| (interval.low, interval.high))
     };
     let all = || lines.iter().flat_map(|(_, points)| points);
     let y = Scale::over(all().flat_map(|point| {
@@ -57,13 +57,13 @@ pub(crate) fn spark(
             @for (arm, points) in lines {
                 g class=(arm_class(cast, arm)) {
                     (stretched(HEIGHT, &html! {
-                        path class="interval" d=(intervals(points.iter().map(|of| {
-                            let (low, high) = ends(&of.estimate);
-                            (x(of.slot), at(low), at(high))
+                        path class="interval" d=(intervals(points.iter().map(|one| {
+                            let (low, high) = ends(&one.estimate);
+                            (x(one.slot), at(low), at(high))
                         }))) {}
                         @if points.len() > 1 {
                             path class="joined"
-                                d=(line(points.iter().map(|of| (x(of.slot), at(of.estimate.point))))) {}
+                                d=(line(points.iter().map(|one| (x(one.slot), at(one.estimate.point))))) {}
                         }
                     }))
                     // Only the newest has a tooltip and a marker, because a site has many of these pictures.

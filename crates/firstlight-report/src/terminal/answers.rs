@@ -49,11 +49,11 @@ pub(super) fn overheads(page: &mut Page, case: &CaseResult) {
 /// The overhead over a swept parameter, with its slope: beyond the baseline and the reference arm.
 pub(super) fn slopes(page: &mut Page, document: &RunDocument, sweep: &SweepResult) {
     let beyond = beyond_reference(&document.cases, sweep);
-    for (what, of) in [("baseline", sweep), ("reference arm", &beyond)] {
-        if let Some(table) = tables::slopes(of) {
+    for (what, one) in [("baseline", sweep), ("reference arm", &beyond)] {
+        if let Some(table) = tables::slopes(one) {
             page.gap();
             let title =
-                format!("{BOLD}overhead{BOLD:#} beyond the {what} against {}", of.parameter);
+                format!("{BOLD}overhead{BOLD:#} beyond the {what} against {}", one.parameter);
             page.line(&title);
             show(page, &table);
         }
@@ -62,14 +62,14 @@ pub(super) fn slopes(page: &mut Page, document: &RunDocument, sweep: &SweepResul
 
 /// A planted mistake: the wrong number and the right one side by side.
 pub(super) fn planted(page: &mut Page, case: &CaseResult) {
-    let Some(of) = &case.planted else { return };
+    let Some(one) = &case.planted else { return };
     page.gap();
-    let found = if of.refused { "refused" } else { "NOT NOTICED" };
+    let found = if one.refused { "refused" } else { "NOT NOTICED" };
     page.sentence(&format!(
         "{BOLD}planted mistake, {found}{BOLD:#}: {} is {} with a mistake",
-        case.name, of.of
+        case.name, one.of
     ));
-    for row in &of.rows {
+    for row in &one.rows {
         let why = match row.findings.as_slice() {
             [] => "not touched by it".to_owned(),
             names => format!("refused for {}", names.join(", ")),

@@ -60,14 +60,14 @@ pub(super) fn beside(page: &mut Page, case: &CaseResult) {
         facts.push((name, format!("{}: {said}", arm.name)));
     }
     for arm in &case.arms {
-        for of in &arm.regimes {
-            for bound in &of.quantiles {
+        for result in &arm.regimes {
+            for bound in &result.quantiles {
                 facts.push((
                     "quantile",
                     format!(
                         "{}, {}: {} of processes take at most {}, with 95 % confidence",
                         arm.name,
-                        label(of),
+                        label(result),
                         percent(bound.quantile),
                         duration(bound.at_most_ns),
                     ),

@@ -66,12 +66,12 @@ fn long(page: &mut Page, document: &RunDocument) {
         break_evens(page, case);
         findings(page, case);
     }
-    for of in &document.sweeps {
-        sweep(page, of);
-        slopes(page, document, of);
+    for comparison in &document.sweeps {
+        sweep(page, comparison);
+        slopes(page, document, comparison);
     }
-    if let Some(of) = &document.control {
-        control(page, of);
+    if let Some(comparison) = &document.control {
+        control(page, comparison);
     }
     of_the_machine(page, document);
     page.gap();
@@ -91,8 +91,10 @@ fn sheets(page: &mut Page, case: &CaseResult) {
         .map(|summary| headline(summary).1)
         .fold(0.0, f64::max);
     for arm in &case.arms {
-        for regime in
-            arm.regimes.iter().filter(|of| of.regime.is_cold() && of.regime != Regime::Fresh)
+        for regime in arm
+            .regimes
+            .iter()
+            .filter(|result| result.regime.is_cold() && result.regime != Regime::Fresh)
         {
             regime_(page, arm, regime, longest);
         }

@@ -17,7 +17,9 @@ pub(super) fn suite_trace(page: &mut Page, document: &SuiteTraceDocument, rows: 
             page.sentence(&format!("{BOLD}{}{BOLD:#} was not recorded: {reason}", failed.arm));
         }
     }
-    for finding in document.arms.iter().flat_map(|arm| &arm.overheads).flat_map(|of| &of.findings) {
+    for finding in
+        document.arms.iter().flat_map(|arm| &arm.overheads).flat_map(|item| &item.findings)
+    {
         page.sentence(&format!("{BOLD}{}{BOLD:#}: {}", finding.finding, finding.text));
     }
     match document.arms.as_slice() {

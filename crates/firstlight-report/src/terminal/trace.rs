@@ -35,14 +35,18 @@ pub(super) fn trace(page: &mut Page, document: &TraceDocument, rows: usize) {
 }
 
 fn head(page: &mut Page, document: &TraceDocument) {
-    let of = &document.recording;
+    let recording = &document.recording;
     page.sentence(&format!("{BOLD}{}{BOLD:#}", answer(document).text));
-    page.line(&fit(&of.file, page.width()));
-    let mut facts = vec![framework(of)];
-    facts.extend(of.devices.iter().cloned());
-    facts.push(format!("{} of {}", of.format.name(), bytes(of.bytes)));
-    facts.push(format!("{} in {}", count(of.events, "event"), duration(of.span_ns.as_f64())));
-    if let Some(levels) = of.tracer {
+    page.line(&fit(&recording.file, page.width()));
+    let mut facts = vec![framework(recording)];
+    facts.extend(recording.devices.iter().cloned());
+    facts.push(format!("{} of {}", recording.format.name(), bytes(recording.bytes)));
+    facts.push(format!(
+        "{} in {}",
+        count(recording.events, "event"),
+        duration(recording.span_ns.as_f64())
+    ));
+    if let Some(levels) = recording.tracer {
         facts.push(format!(
             "tracer levels: host {}, device {}, Python {}",
             levels.host, levels.device, levels.python
@@ -227,15 +231,15 @@ fn steady(page: &mut Page, document: &TraceDocument) {
 
 /// The figure commonly called a wrapper's overhead, under its proper name.
 fn host_outside(page: &mut Page, document: &TraceDocument) {
-    let Some(of) = &document.host_outside else { return };
+    let Some(outside) = &document.host_outside else { return };
     let inflation = document.inflation.as_ref().and_then(|inflation| inflation.host_factor);
     page.sentence(&format!(
         "  {BOLD}host outside of the compiled program{BOLD:#} (w + h): {}, {} of the step, from {} to {} \
          over the steps{}",
-        duration(of.median.point),
-        share(of.share),
-        duration(of.least_ns.as_f64()),
-        duration(of.most_ns.as_f64()),
+        duration(outside.median.point),
+        share(outside.share),
+        duration(outside.least_ns.as_f64()),
+        duration(outside.most_ns.as_f64()),
         inflation.map_or_else(String::new, |factor| {
             format!("; {factor:.2} times as much host time when Python frames are recorded")
         })
@@ -253,8 +257,8 @@ fn inflation(page: &mut Page, document: &TraceDocument) {
     page.gap();
     page.line(&format!("{BOLD}what recording costs{BOLD:#}, medians of a steady step"));
     let header = ["run", "step", "host", "whole process"].map(str::to_owned).to_vec();
-    let point = |of: Option<firstlight_schema::estimate::Estimate>| {
-        of.map_or_else(|| "unknown".to_owned(), |estimate| duration(estimate.point))
+    let point = |one: Option<firstlight_schema::estimate::Estimate>| {
+        one.map_or_else(|| "unknown".to_owned(), |estimate| duration(estimate.point))
     };
     let rows = inflation.runs.iter().map(|run| {
         vec![

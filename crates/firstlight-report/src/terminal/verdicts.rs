@@ -48,11 +48,11 @@ pub(super) fn break_evens(page: &mut Page, case: &CaseResult) {
         return;
     }
     page.gap();
-    for of in &case.break_evens {
-        page.sentence(&format!("{BOLD}break-even{BOLD:#}, {}: {}", of.cold, answer(of)));
+    for even in &case.break_evens {
+        page.sentence(&format!("{BOLD}break-even{BOLD:#}, {}: {}", even.cold, answer(even)));
     }
-    if let Some(of) = case.break_evens.iter().find(|of| of.calls.is_some()) {
-        picture(page, of);
+    if let Some(even) = case.break_evens.iter().find(|even| even.calls.is_some()) {
+        picture(page, even);
     }
 }
 

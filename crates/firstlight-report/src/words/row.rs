@@ -64,7 +64,7 @@ fn what(regime: &RegimeResult, is_known: bool) -> String {
     match &regime.warm {
         Some(warm) => warm.throughput.as_ref().map_or_else(
             || "mean per call".to_owned(),
-            |of| format!("mean per call, {} {}/s", rate(of.per_second.point), of.unit),
+            |one| format!("mean per call, {} {}/s", rate(one.per_second.point), one.unit),
         ),
         None if is_known && regime.regime == Regime::Fresh => "median wall time".to_owned(),
         None if is_known && !has_first_result(regime) => "median wall time".to_owned(),

@@ -244,13 +244,13 @@ mod tests {
 
     #[test]
     fn the_answer_names_the_step_the_function_and_the_cause() {
-        let mut of = document(&[1, 2_520, 1]);
+        let mut one = document(&[1, 2_520, 1]);
         let shape = cause(CauseKind::Shape, Some("x"), "f32[512,1024]", "f32[520,1024]");
-        of.compilations = vec![
+        one.compilations = vec![
             compilation(0, Turn::First, &cause(CauseKind::FirstUse, None, "", "")),
             compilation(1, Turn::Again, &shape),
         ];
-        let told = answer(&of);
+        let told = answer(&one);
         assert_eq!(
             (told.text.as_str(), told.step),
             (
@@ -272,12 +272,12 @@ mod tests {
             (CauseKind::SameSignature, None, ", and the recording does not show why"),
         ];
         for (kind, name, clause) in clauses {
-            of.compilations = vec![compilation(1, Turn::Again, &cause(kind, name, "a", "b"))];
-            let text = answer(&of).text;
+            one.compilations = vec![compilation(1, Turn::Again, &cause(kind, name, "a", "b"))];
+            let text = answer(&one).text;
             assert!(text.ends_with(clause), "{text}");
         }
-        of.compilations.clear();
-        let told = answer(&of);
+        one.compilations.clear();
+        let told = answer(&one);
         assert_eq!(
             (told.text.as_str(), told.step),
             ("A steady step takes 1.00 ms, the median of 3: 100.0 % execute", None)
@@ -286,12 +286,12 @@ mod tests {
 
     #[test]
     fn steps_that_are_left_out_are_named_in_one_line() {
-        let mut of = document(&[1, 1, 1, 1]);
+        let mut step = document(&[1, 1, 1, 1]);
         for (place, why) in [(0, "empty"), (2, "empty"), (3, "unended")] {
-            of.steps[place].left_out = serde_json::from_value(json!(why)).expect("a reason");
+            step.steps[place].left_out = serde_json::from_value(json!(why)).expect("a reason");
         }
         assert_eq!(
-            left_out(&of),
+            left_out(&step),
             [
                 "steps 0, 2 are not in the medians: nothing was called or ran in them",
                 "step 3 is not in the medians: no later step shows where it ends"

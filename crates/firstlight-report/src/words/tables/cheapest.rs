@@ -71,10 +71,10 @@ pub fn break_evens(case: &CaseResult, cold: Regime, arm: &str) -> Option<Table> 
         table.rows.push(vec![name.to_owned(), first, call, told]);
     };
     row(arm, String::new());
-    for of in case.break_evens.iter().filter(|of| of.cold == cold) {
-        match (of.arm == arm, of.against == arm) {
-            (true, _) => row(&of.against, answer(of)),
-            (_, true) => row(&of.arm, answer(of)),
+    for even in case.break_evens.iter().filter(|even| even.cold == cold) {
+        match (even.arm == arm, even.against == arm) {
+            (true, _) => row(&even.against, answer(even)),
+            (_, true) => row(&even.arm, answer(even)),
             (false, false) => {}
         }
     }

@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn without_an_arm_in_both_sweeps_there_is_no_sentence() {
-        let of = |arm| sweep("leaves", &[(arm, None)]);
-        assert!(dependence(&of("a"), &of("b")).is_empty());
+        let select = |arm| sweep("leaves", &[(arm, None)]);
+        assert!(dependence(&select("a"), &select("b")).is_empty());
     }
 }

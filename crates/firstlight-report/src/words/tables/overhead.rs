@@ -73,7 +73,7 @@ pub fn slopes(sweep: &SweepResult) -> Option<Table> {
         let cells = line
             .rows
             .iter()
-            .map(|row| row.time.map_or_else(String::new, |of| signed_point(of.point)));
+            .map(|row| row.time.map_or_else(String::new, |one| signed_point(one.point)));
         let slope = line.slope.as_ref().map_or_else(|| "too little".to_owned(), signed);
         let rounds = line.slope.as_ref().map_or_else(String::new, |slope| slope.n.to_string());
         let straight = match line.linear {

@@ -23,8 +23,8 @@ pub fn programs(case: &CaseResult) -> Option<Table> {
         if cold.or(warm).is_none_or(|sample| sample.compiles.is_empty()) {
             continue;
         }
-        let late = regime_result(arm, Regime::Warm).map(|of| {
-            let late = of.samples.iter().flat_map(|sample| &sample.reasons);
+        let late = regime_result(arm, Regime::Warm).map(|result| {
+            let late = result.samples.iter().flat_map(|sample| &sample.reasons);
             let found = late
                 .filter(|reason| reason.finding.name() == "compiled-in-window")
                 .map(|reason| reason.text.split(' ').next().unwrap_or("some").to_owned())
@@ -101,9 +101,9 @@ pub fn memory(case: &CaseResult) -> Option<Table> {
         "device, window",
     ]);
     for arm in &case.arms {
-        let cold = regime_result(arm, Regime::ColdClean).and_then(|of| of.summary.as_ref());
+        let cold = regime_result(arm, Regime::ColdClean).and_then(|one| one.summary.as_ref());
         let warm =
-            regime_result(arm, Regime::Warm).and_then(|of| of.warm.as_ref()?.memory.as_ref());
+            regime_result(arm, Regime::Warm).and_then(|one| one.warm.as_ref()?.memory.as_ref());
         let told = |value: Option<u64>| value.map_or_else(String::new, bytes);
         let device = cold.and_then(|summary| summary.devices.first());
         table.rows.push(vec![

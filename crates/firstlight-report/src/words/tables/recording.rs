@@ -23,12 +23,12 @@ pub fn recording(document: &SuiteTraceDocument) -> Option<Table> {
         let host = |tracing| Some(duration(run(tracing)?.host?.point));
         table.rows.push(row(&arm.arm, "step", step, inflation.factor));
         table.rows.push(row("", "host", host, inflation.host_factor));
-        for of in &arm.overheads {
+        for one in &arm.overheads {
             let ns = |tracing: Tracing| {
-                let run = of.runs.iter().find(|run| run.tracing == tracing)?;
+                let run = one.runs.iter().find(|run| run.tracing == tracing)?;
                 Some(difference(run.ns))
             };
-            table.rows.push(row("", &beyond(of), ns, of.factor));
+            table.rows.push(row("", &beyond(one), ns, one.factor));
         }
     }
     (!table.rows.is_empty()).then_some(table)
@@ -55,16 +55,16 @@ fn beyond(overhead: &Overhead) -> String {
 
 /// Each known wrapper as text, and its phases; those within another are marked by `inner`.
 pub fn wrappers(document: &TraceDocument, inner: &str) -> Vec<(String, Table)> {
-    let wrapper = |of: &firstlight_schema::trace::Wrapper| {
+    let wrapper = |one: &firstlight_schema::trace::Wrapper| {
         let title = format!(
             "{}: {} of host time per steady step, {} of it",
-            of.name,
-            duration(of.host_ns),
-            share(of.share)
+            one.name,
+            duration(one.host_ns),
+            share(one.share)
         );
         let mut table =
             Table::new(&["phase", "per step", "of the wrapper", "of the step", "frame"]);
-        table.rows.extend(of.phases.iter().map(|phase| {
+        table.rows.extend(one.phases.iter().map(|phase| {
             let mark = if phase.within.is_some() { inner } else { "" };
             vec![
                 format!("{mark}{}", phase.name),
