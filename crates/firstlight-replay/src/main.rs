@@ -88,7 +88,7 @@ impl Stage {
             Action::SleepMs(time) => std::thread::sleep(Duration::from_millis(time)),
             Action::Stdout(bytes) => fill(bytes),
             Action::Stderr(text) => {
-                std::io::stderr().write_all(text.as_bytes()).expect("stderr is open")
+                std::io::stderr().write_all(text.as_bytes()).expect("stderr is open");
             }
             Action::Close => self.socket = None,
             Action::Survivor => {
