@@ -1,4 +1,4 @@
-"""Times the stages of one training step by JAX's own ahead-of-time API, while firstlight watches.
+"""Time the stages of one training step by JAX's own ahead-of-time API, while firstlight watches.
 
 Usage: aot.py MODEL FILE. Appends a line of JSON to FILE: trace, lower and compile in nanoseconds.
 """

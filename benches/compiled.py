@@ -1,4 +1,4 @@
-"""One cold training step under torch.compile, on the GPU where there is one."""
+"""One cold training step under torch.compile, on the GPU if there is one."""
 
 import torch
 

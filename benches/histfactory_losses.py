@@ -18,7 +18,7 @@ torch.set_num_threads(1)
 
 
 def median(call: Callable[[], Any], seconds: float = 0.5) -> float:
-    """The median time of a call."""
+    """Return the median time of a call."""
     for _ in range(20):
         call()
     times = []
@@ -31,7 +31,7 @@ def median(call: Callable[[], Any], seconds: float = 0.5) -> float:
 
 
 def importing() -> float:
-    """What importing histfactory adds to importing NumPy, in fresh processes."""
+    """Return the import time of histfactory beyond that of NumPy, in fresh processes."""
     program = (
         "import time, numpy; start = time.perf_counter(); import histfactory; "
         "print(time.perf_counter() - start)"
@@ -47,7 +47,7 @@ def importing() -> float:
 
 
 def forward_and_backward(name: str) -> tuple[float, float]:
-    """Of SignificanceLoss, and of the core alone."""
+    """Time SignificanceLoss, and the core alone."""
     model = histfactory.Model.synthetic(name)
     names = [sample for sample in model.samples if "signal" in sample] or model.samples[:1]
     objective = histfactory.Objective(model, "significance", names)
@@ -101,7 +101,7 @@ def workspace(bins: int = 8) -> dict[str, Any]:
 
 
 def training(steps: int = 20) -> float:
-    """A step of a loop with a small network, 1,000 events and 8 bins, everything included."""
+    """Time a step of a loop with a small network, 1,000 events and 8 bins, everything included."""
     model = histfactory.Model.from_workspace(workspace())
     loss = SignificanceLoss(model, ["signal", "background"], templates="ride")
     histogram = SoftHistogram(torch.linspace(0, 1, 9), 0.05, flow="merge")
@@ -126,7 +126,7 @@ def training(steps: int = 20) -> float:
 
 
 def observed() -> float:
-    """Of SignificanceLoss on observed data: the work that nextstat does."""
+    """Time SignificanceLoss on observed data, which is the same work as nextstat's."""
     model = histfactory.Model.synthetic("small")
     loss = SignificanceLoss(model, ["SR/signal"], data="observed")
     objective = histfactory.Objective(model, "q0", ["SR/signal"])
@@ -135,7 +135,9 @@ def observed() -> float:
 
 
 def nextstat() -> str | float:
-    """Its significance for PyTorch on the CPU; its SignificanceLoss wants CUDA or Metal."""
+    """Time nextstat's significance for PyTorch on the CPU; its SignificanceLoss requires CUDA or
+    Metal.
+    """
     try:
         import nextstat as package
         from nextstat.torch import NextStatZ0
@@ -150,7 +152,7 @@ def nextstat() -> str | float:
         place = {"channel": "SR", "sample": "signal"}
         fitter = package.MaximumLikelihoodEstimator()
         return median(lambda: NextStatZ0.apply(signal, mle=fitter, model=model, **place).backward())
-    except Exception as error:  # whatever stops it is the answer
+    except Exception as error:  # any error becomes the answer
         return f"does not run here: {type(error).__name__}: {str(error).splitlines()[0]}"
 
 

@@ -1,7 +1,7 @@
-"""How long other HistFactory engines take on a workspace, as one line of JSON in microseconds.
+"""Time other HistFactory engines on a workspace; prints one line of JSON in microseconds.
 
 Usage: histfactory_peers.py nextstat|pyhf-jax WORKSPACE [SECONDS], or with `first-fit` as the last
-argument: one fit and nothing else, to be timed from outside.
+argument: only one fit, to be timed from outside.
 """
 
 import json
@@ -11,7 +11,7 @@ import time
 
 
 def best(call, seconds):
-    """The median of single calls, over at least two after the first."""
+    """Return the median of single calls, of at least two after the first."""
     call()
     times = []
     begin = time.perf_counter()

@@ -16,5 +16,5 @@ PARAMETERS = {
 
 
 def workload(model: str) -> firstlight.Workload:
-    """The step of one model with its arguments, jitted and not yet compiled."""
+    """Return the step of one model with its arguments, jitted and not yet compiled."""
     return in_jax.setup(firstlight.Case(model, PARAMETERS[model], "jax", {}))

@@ -1,6 +1,6 @@
-"""What the kernel takes for one phase of the hooks, its two edges and their memory readings.
+"""The kernel time of one phase of the hooks: its two edges and their memory readings.
 
-Argument: the folder that holds the package ``firstlight``. Prints nanoseconds of system time.
+Argument: the folder with the package ``firstlight``. Prints nanoseconds of system time.
 """
 
 import os

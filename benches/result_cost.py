@@ -1,4 +1,5 @@
-"""What reading a result for the correctness gate costs a cold process of the suite quickstart.
+"""The cost of reading a result for the correctness check, in a cold process of the suite
+quickstart.
 
 Start it with an interpreter that has JAX, such as the one that ``cargo xtask test`` makes.
 """

@@ -1,4 +1,4 @@
-"""One cold training step of the quickstart's MLP in JAX, as a script that knows no firstlight."""
+"""One cold training step of the quickstart's MLP in JAX, as a script without firstlight."""
 
 import pathlib
 import sys

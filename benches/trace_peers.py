@@ -1,4 +1,4 @@
-"""A trace file in the tool that people have: what it takes, and its peak memory."""
+"""Time and peak memory of another tool for a trace file."""
 
 import pathlib
 import resource
@@ -8,7 +8,7 @@ import time
 
 
 def xprof(path, folder):
-    """The overview page, which is the least that has the steps' times."""
+    """Compute the overview page, the smallest result with the steps' times."""
     from xprof.convert import raw_to_tool_data
 
     run = folder / "plugins" / "profile" / path.stem
@@ -24,13 +24,13 @@ def xprof(path, folder):
 
 
 def hta(path, folder):
-    """Loading, without which there is no analysis."""
+    """Load the file, which every analysis requires."""
     from hta.trace_analysis import TraceAnalysis
 
     own = folder / "hta" / path.stem
     own.mkdir(parents=True, exist_ok=True)
     copy = own / "rank-0.json"
-    # It wants to know the rank of each file.
+    # It requires the rank of each file.
     version = '"schemaVersion": 1,'
     text = path.read_text().replace(version, version + ' "distributedInfo": {"rank": 0},', 1)
     copy.write_text(text)

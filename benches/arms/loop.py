@@ -1,4 +1,4 @@
-"""A compiled loop of so many rounds: 5 % more rounds are 5 % more work."""
+"""A compiled loop with a given number of rounds: 5 % more rounds are 5 % more work."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""A call that does nothing, so that many of them take little time."""
+"""A call that does nothing, so that many calls take little time."""
 
 import firstlight
 

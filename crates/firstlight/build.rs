@@ -1,4 +1,4 @@
-//! Notes the commit that the binary is built from, where there is one.
+//! Records the commit that the binary is built from, if there is one.
 
 use std::process::Command;
 

@@ -1,8 +1,8 @@
-"""Compiles the hooks before any process is measured: each module, and all in one file.
+"""Compile the hooks before any process is measured: each module, and all in one file.
 
 Run as a script with the interpreter that will load them. The file holds the interpreter's magic
-number and a marshalled table from a module's name to its path and its marshalled code; a module
-that is not needed costs no more than its bytes.
+number and a marshalled table from a module's name to its path and its marshalled code. An unused
+module only costs its bytes.
 """
 
 import compileall
@@ -29,7 +29,7 @@ NAMES = (
 def main() -> None:
     here = os.path.dirname(os.path.abspath(__file__))
     package = os.path.join(os.path.dirname(here), "package")
-    # Byte code that is there already may be anybody's, so it is always written anew.
+    # Existing byte code is untrusted, so it is always rewritten.
     compileall.compile_dir(os.path.dirname(here), quiet=2, force=True)
     target = os.path.join(here, "bundle." + sys.implementation.cache_tag)
     table = {}
@@ -39,7 +39,7 @@ def main() -> None:
         with open(path, "rb") as file:
             code = compile(file.read(), path, "exec", dont_inherit=True, optimize=2)
         table[name] = (path, marshal.dumps(code))
-    # Written aside and moved: another process may be reading or writing it.
+    # Written to another name and moved, because another process may read or write the file.
     aside = "%s.%d" % (target, os.getpid())
     with open(aside, "wb") as file:
         file.write(MAGIC_NUMBER + marshal.dumps(table))

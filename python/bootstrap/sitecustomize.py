@@ -1,11 +1,11 @@
-"""Loads firstlight's hooks at interpreter start, then steps aside.
+"""Load firstlight's hooks at interpreter start, then remove this file's traces.
 
-This file is the first ``sitecustomize`` on the path of a measured process. It must leave no trace
-behind: afterwards ``sys.path``, ``PYTHONPATH`` and ``sys.modules["sitecustomize"]`` are what they
-would have been, and the user's own ``sitecustomize`` has run, or is absent as before.
+This file is the first ``sitecustomize`` on the path of a measured process. It must leave no trace:
+afterwards ``sys.path``, ``PYTHONPATH`` and ``sys.modules["sitecustomize"]`` are the same as without
+it, and the user's own ``sitecustomize`` has run, or is absent as before.
 
-Without a descriptor to report to, it only makes ``firstlight`` importable, for scripts that carry
-marks and run as a control.
+Without a descriptor to report to, it only makes ``firstlight`` importable, for scripts with marks
+that run as a control.
 """
 
 import os
@@ -18,7 +18,9 @@ _package = os.path.join(os.path.dirname(_here), "package")
 
 
 def _bundle():
-    """Our modules' byte code in one file (see bundle.py), or nothing when there is none yet."""
+    """Return our modules' byte code from one file (see bundle.py), or None if the file does not
+    exist yet.
+    """
     import marshal
 
     magic = sys.modules["_frozen_importlib_external"].MAGIC_NUMBER
@@ -31,7 +33,7 @@ def _bundle():
 
 
 def _module(name, bundle):
-    """A module out of the bundle: a third of what it costs to find and check its file."""
+    """Load a module from the bundle, which costs a third of finding and checking its file."""
     import marshal
 
     path, code = bundle[name]
@@ -60,8 +62,8 @@ def _load():
                 hooks = _module(name, bundle)
             hooks.install(_entered, lambda name: _module(name, bundle))
         return
-    # Our own byte code lives beside our own files, whatever the user's settings say: otherwise the
-    # hooks would be compiled anew in each measured process.
+    # Our own byte code is stored beside our own files, whatever the user's settings are: otherwise
+    # each measured process would compile the hooks.
     settings = sys.dont_write_bytecode, sys.pycache_prefix
     sys.dont_write_bytecode, sys.pycache_prefix = False, None
     sys.path.insert(0, _package)
@@ -81,7 +83,7 @@ def _load():
 if sys.version_info >= (3, 9):  # noqa: UP036
     try:
         _load()
-    except Exception:  # the workload runs unhooked; the parent sees that no hello came
+    except Exception:  # the workload runs unhooked; the parent sees that there was no hello
         pass
 
 _original = os.environ.pop("FIRSTLIGHT_PYTHONPATH", None)
@@ -95,5 +97,5 @@ sys.path[:] = [_entry for _entry in sys.path if _entry != _here]
 sys.path_importer_cache.pop(_here, None)
 sys.modules.pop("sitecustomize", None)
 
-# Either the user's module, or the ImportError that `site` expects when there is none.
+# Either the user's module, or the ImportError that `site` expects if there is none.
 import sitecustomize  # noqa: E402, F401

@@ -1,7 +1,7 @@
-"""The side of firstlight that lives inside the measured process.
+"""The part of firstlight inside the measured process.
 
-Standard library only, no extension modules, and as little of the library as possible: what is
-imported here is paid for by every measured process.
+Standard library only, no extension modules, and as few modules of the library as possible: every
+measured process pays for each import.
 """
 
 TYPE_CHECKING = False
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 __all__ = ["Case", "Workload", "assert_no_recompile", "mark"]
 __version__ = "0.1.0"
 
-# The one channel of this process; None when firstlight is not measuring it.
+# The only channel of this process; None if firstlight does not measure it.
 _current: "Channel | None" = None
 
 
 def mark(name: str) -> None:
-    """Puts a named point on the ledger's axis; ``first-result`` ends the time to first result.
+    """Set a named point on the ledger's axis; ``first-result`` ends the time to first result.
 
-    Outside firstlight this does nothing, so a script may keep its marks.
+    Without firstlight this does nothing, so a script may keep its marks.
     """
     if _current is not None:
         _current.mark(name)
 
 
 def assert_no_recompile(*functions: str) -> "NoRecompile":
-    """A ``with`` block in which JAX, torch.compile and Numba may compile nothing.
+    """Return a ``with`` block in which JAX, torch.compile and Numba must not compile anything.
 
     If they do, the block raises an ``AssertionError`` with the function, the shapes and the cause.
-    With names, only the functions of these names count.
+    With names, only the functions with these names count.
     """
     from ._recompile import NoRecompile
 
@@ -58,7 +58,7 @@ def load_ipython_extension(shell: "Any") -> None:
 class Case:
     """The argument of ``setup``: the case's parameters and the arm's options.
 
-    ``case["width"]`` is the parameter of that name, or else the option.
+    ``case["width"]`` is the parameter of that name, otherwise the option.
     """
 
     __slots__ = ("arm", "name", "options", "parameters")
@@ -83,15 +83,15 @@ class Case:
 
 
 class Workload:
-    """One job, ready to be called: ``step(*args, **kwargs)``, then ``sync`` on its result.
+    """One task, ready to be called: ``step(*args, **kwargs)``, then ``sync`` on its result.
 
-    ``sync`` waits until the result is really there (``jax.block_until_ready``,
-    ``torch.cuda.synchronize``); it is part of the timed region. ``check`` looks at the result after
-    the clock has stopped, and returns False or raises when it is wrong. ``output`` picks from the
-    result what is compared with other arms. ``warmup`` is called once before the warm regime's
-    window instead of ``step``, by workloads that must show their own warm-up. ``baseline`` is the
-    same work without what is to be priced. It is called right after each measured call, waits for
-    its own result, and what a call takes beyond it is reported as overhead.
+    ``sync`` waits until the result is complete (``jax.block_until_ready``,
+    ``torch.cuda.synchronize``); it is part of the timed region. ``check`` checks the result after
+    the clock has stopped, and returns False or raises if it is wrong. ``output`` selects the part
+    of the result that is compared with other arms. ``warmup`` is called once before the warm
+    regime's window instead of ``step``, for workloads that demonstrate their own warm-up.
+    ``baseline`` is the same work without the part to be measured. It is called directly after each
+    measured call and waits for its own result; the difference of the call is reported as overhead.
     """
 
     __slots__ = ("args", "baseline", "check", "kwargs", "output", "step", "sync", "warmup")

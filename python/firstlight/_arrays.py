@@ -1,8 +1,8 @@
-"""Parameters and other arrays that a workload's step uses, counted by element type.
+"""Count the parameters and other arrays that a workload's step uses, by element type.
 
-They are looked for in the step's arguments, in the variables that its functions close over, and in
-objects of the suite's own classes. Only types and shapes are read, so nothing is copied and nothing
-waits for a device. Imported after the clock has stopped.
+They are searched in the step's arguments, in the closures of its functions, and in objects of the
+suite's own classes. Only types and shapes are read, so nothing is copied and no device is waited
+for. Imported after the clock has stopped.
 """
 
 from __future__ import annotations
@@ -19,36 +19,37 @@ if TYPE_CHECKING:
 
     Counts = dict[str, list[dict[str, object]]]
 
-# Objects to look at. Where a step reaches more than these, a count would be incomplete, so there is
-# none.
+# The largest number of objects to search. If a step reaches more, a count would be incomplete, so
+# there is none.
 MOST_OBJECTS = 20_000
 
 _PLAIN = (bool, int, float, complex, str, bytes, type, type(sys), type(None))
 
 
 def count(workload: firstlight.Workload) -> Counts:
-    """``parameters`` and ``inputs`` by element type; empty where nothing is known."""
+    """Return ``parameters`` and ``inputs`` by element type; empty if nothing is known."""
     try:
         found = _Search()
         complete = found.look_at([workload.step, workload.args, workload.kwargs])
-    except Exception:  # a workload is not refused because its arrays cannot be counted
+    except Exception:  # an uncountable array must not reject a workload
         return {}
     counts = {"parameters": _by_type(found.parameters), "inputs": _by_type(found.inputs)}
     return {name: rows for name, rows in counts.items() if rows and complete}
 
 
 class _Search:
-    """Arrays that can be reached, each once."""
+    """The reachable arrays, each once."""
 
     def __init__(self) -> None:
         self.parameters: list[Any] = []
         self.inputs: list[Any] = []
-        # The objects themselves: an identity is unique only while its object lives.
+        # The objects themselves are kept, because an identity is unique only while its object
+        # lives.
         self.seen: dict[int, object] = {}
         self.kinds = tuple(_array_kinds())
 
     def look_at(self, objects: list[Any]) -> bool:
-        """Whether everything was looked at."""
+        """Return whether everything was searched."""
         stack = list(objects)
         while stack:
             item = stack.pop()
@@ -76,12 +77,12 @@ def _array_kinds() -> Iterator[type]:
 
 
 def _is_trained(array: Any) -> bool:
-    """A tensor that a gradient is taken of and that no operation computed."""
+    """Return whether a tensor has a gradient and was not computed by an operator."""
     return getattr(array, "requires_grad", False) is True and array.is_leaf is True
 
 
 def _parameters(item: Any) -> list[Any]:
-    """The parameters of a model, by its framework's own account."""
+    """Return the parameters of a model, as reported by its framework."""
     if _is_a(item, "torch.nn", "Module"):
         return list(item.parameters())
     jax = sys.modules.get("jax")
@@ -102,7 +103,7 @@ def _is_a(item: Any, module: str, name: str) -> bool:
 
 
 def _inside(item: Any) -> Iterator[Any]:
-    """Objects that an object holds."""
+    """Iterate over the objects inside an object."""
     if isinstance(item, dict):
         yield from item.values()
         return
@@ -115,7 +116,7 @@ def _inside(item: Any) -> Iterator[Any]:
     for cell in getattr(item, "__closure__", None) or ():
         try:
             yield cell.cell_contents
-        except ValueError:  # a variable that has no value yet
+        except ValueError:  # a variable without a value yet
             continue
     for name in ("__defaults__", "__kwdefaults__", "__self__", "__func__", "__wrapped__"):
         yield getattr(item, name, None)
@@ -124,14 +125,16 @@ def _inside(item: Any) -> Iterator[Any]:
             yield getattr(item, name, None)
     jax = sys.modules.get("jax")
     if jax is not None:
-        # A leaf is its own only leaf, and has been seen.
+        # A leaf contains only itself, and has been seen.
         yield from jax.tree_util.tree_leaves(item)
     if _is_of_the_suite(type(item)):
         yield from getattr(item, "__dict__", {}).values()
 
 
 def _is_of_the_suite(kind: type) -> bool:
-    """Objects of libraries hold anything, tables and caches of their own among them."""
+    """Objects of libraries are skipped, because they may hold anything, such as tables and
+    caches.
+    """
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     if file is None or "/site-packages/" in file or "/dist-packages/" in file:
         return False

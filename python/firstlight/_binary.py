@@ -1,4 +1,4 @@
-"""Finds and runs the program ``firstlight``, for what this process cannot measure in itself."""
+"""Find and run the program ``firstlight``, for measurements that need other processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class BinaryError(RuntimeError):
 
 
 def find() -> str:
-    """The program beside this interpreter, or else the first one on the path."""
+    """Return the program beside this interpreter, otherwise the first one on the path."""
     import sysconfig
 
     folders = [os.path.dirname(sys.executable or ""), sysconfig.get_path("scripts") or ""]
@@ -44,7 +44,7 @@ def run(
     folder: str | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the program; an exit code that is not among ``codes`` is an error with its stderr."""
+    """Run the program; an exit code that is not in ``codes`` is an error with its stderr."""
     command = [find(), "--color", "never", "--quiet", *arguments]
     process = subprocess.Popen(
         command,
@@ -59,7 +59,7 @@ def run(
     try:
         output, errors = process.communicate()
     except KeyboardInterrupt:
-        # It keeps what it has measured, and ends the process that it measures.
+        # It keeps its measurements, and kills the process that it measures.
         process.send_signal(signal.SIGINT)
         process.communicate()
         raise

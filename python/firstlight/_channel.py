@@ -1,7 +1,7 @@
-"""Writes protocol messages to the inherited descriptor, one JSON line each, as they happen.
+"""Write protocol messages to the inherited descriptor, one JSON line each, as they happen.
 
 Lines are formatted by hand: importing ``json`` would cost the measured process more than all the
-messages of a typical run. A descriptor that breaks closes the channel and never the workload.
+messages of a typical run. A broken descriptor closes the channel and never affects the workload.
 """
 
 import os
@@ -13,18 +13,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    # Device, bytes in use, most bytes ever in use.
+    # Device, bytes in use, peak of bytes in use.
     DeviceMemory = tuple[str, int | None, int | None]
 
 PROTOCOL = (1, 1)
-# Waits for children that are reported one by one; later ones are merged where they follow closely.
+# The number of waits for children that are reported individually; later consecutive ones are
+# merged.
 SINGLE_WAITS = 2000
 MERGED_GAP = 10_000_000
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def quote(text: str) -> str:
-    """A JSON string, in ASCII."""
+    """Return a JSON string in ASCII."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return '"%s"' % text
     return '"%s"' % "".join(ESCAPES.get(c) or (c if " " <= c <= "~" else _unicode(c)) for c in text)
@@ -36,7 +37,7 @@ def _unicode(character: str) -> str:
 
 
 def encode(value: object) -> str:
-    """The JSON text of a plain value: None, bool, int, float, str, list, tuple or dict."""
+    """Return the JSON text of a plain value: None, bool, int, float, str, list, tuple or dict."""
     if value is None:
         return "null"
     if value is True:
@@ -48,7 +49,7 @@ def encode(value: object) -> str:
     if isinstance(value, int):
         return str(int(value))
     if isinstance(value, float):
-        # JSON has no infinities; the protocol says null for what is not a number.
+        # JSON has no infinities; the protocol uses null for values that are not finite.
         return repr(float(value)) if value - value == 0.0 else "null"
     if isinstance(value, dict):
         return "{%s}" % ",".join(quote(str(k)) + ":" + encode(v) for k, v in value.items())
@@ -85,27 +86,27 @@ class Channel:
         self._threads = {self.main: 0}
         # Open phases of the main thread, innermost last.
         self.phases: "list[str]" = []
-        # Whether the main thread waits for a child; the label and end of a wait not yet reported.
+        # Whether the main thread waits for a child; the label and end of a wait not reported yet.
         self.waits = False
         self._waited: "tuple[str, int] | None" = None
         self._waits_seen = 0
         self.pending = pending
         self.memory = Memory()
-        # What adapters still have to tell when the process ends, such as their cache's counters.
+        # Functions that send the adapters' remaining data at exit, such as cache counters.
         self.farewells: "list[Callable[[Channel], None]]" = []
-        # What adapters can tell of the compiled programs that they were told to keep.
+        # Functions that send details of the compiled programs that adapters keep.
         self.keeps_programs = False
         self.programs: "list[Callable[[Channel], None]]" = []
 
     def send(self, kind: str, **fields: object) -> None:
-        """One message with the given fields; an underscore in a name stands for a hyphen."""
+        """Send one message with the given fields; an underscore in a name stands for a hyphen."""
         self.write(message(kind, **fields))
 
     def write(self, lines: str) -> None:
         data = lines.encode("ascii")
         with self._lock:
             try:
-                # A program that closes all descriptors may get our number for a file of its own.
+                # A program that closes all descriptors may reuse our number for its own file.
                 if self._fd >= 0 and os.fstat(self._fd).st_ino != self._inode:
                     self._fd = -1
                 while data and self._fd >= 0:
@@ -114,7 +115,7 @@ class Channel:
                 self._fd = -1
 
     def read(self) -> bytes:
-        """The parent's next request; nothing if the parent has gone."""
+        """Return the parent's next request; empty if the parent has exited."""
         try:
             return os.read(self._fd, 65536) if self._fd >= 0 else b""
         except OSError:
@@ -127,11 +128,13 @@ class Channel:
         return self._fd if self._fd >= 0 else None
 
     def phase(self) -> "str | None":
-        """The innermost open phase of the main thread; None once the channel is closed."""
+        """Return the innermost open phase of the main thread; None once the channel is closed."""
         return self.phases[-1] if self.phases and self._fd >= 0 else None
 
     def begin_wait(self, label: str) -> None:
-        """The main thread begins to wait for a child. No memory is read: it may happen often."""
+        """Begin a wait of the main thread for a child. No memory is read, because this may happen
+        often.
+        """
         now = monotonic_ns()
         self.waits = True
         waited, self._waited = self._waited, None
@@ -153,7 +156,7 @@ class Channel:
                 self.write(self._waited_out())
 
     def _waited_out(self) -> str:
-        """The end of a wait that is over and was not reported yet."""
+        """Return the message for the end of a wait that was not reported yet."""
         waited = self._waited
         if waited is None or waited[1] < 0:
             return ""
@@ -161,7 +164,7 @@ class Channel:
         return _edge("end", "children", waited[0], waited[1], 0, "")
 
     def thread(self) -> int:
-        """0 for the main thread, then 1, 2, … in order of appearance."""
+        """Return 0 for the main thread, then 1, 2, … in order of appearance."""
         ident = get_ident()
         number = self._threads.get(ident)
         if number is None:
@@ -170,7 +173,7 @@ class Channel:
         return number
 
     def begin(self, phase: str, label: "str | None" = None, at: "int | None" = None) -> None:
-        """Opens a phase. Phases may nest; each instant counts for the innermost one."""
+        """Open a phase. Phases may nest; each instant counts for the innermost one."""
         self.write(self.beginning(phase, label, at))
 
     def beginning(self, phase: str, label: "str | None" = None, at: "int | None" = None) -> str:
@@ -191,7 +194,7 @@ class Channel:
         detail: "Mapping[str, object] | None" = None,
         at: "int | None" = None,
     ) -> None:
-        """Closes the innermost open phase of that name on this thread."""
+        """Close the innermost open phase of that name on this thread."""
         self.write(self.ending(phase, label, detail, at))
 
     def ending(
@@ -215,7 +218,7 @@ class Channel:
         return self._waited_out() + line + self.memory.leave(phase, at)
 
     def event(self, kind: str, at: "int | None" = None, **fields: object) -> None:
-        """A point event; see ``docs/guide/runner-protocol.md`` for the kinds."""
+        """Send a point event; see ``docs/guide/runner-protocol.md`` for the kinds."""
         event = {"kind": kind, **{k.replace("_", "-"): v for k, v in fields.items()}}
         self.send("event", at=monotonic_ns() if at is None else at, event=event)
 
@@ -224,9 +227,9 @@ class Channel:
 
 
 def guarded(channel: Channel, adapter: str, function: "Callable[..., Any]") -> "Callable[..., Any]":
-    """The function, except that its errors are reported once and not raised.
+    """Wrap a function so that its errors are reported once and not raised.
 
-    Frameworks call our listeners in the middle of the user's program, which must not notice.
+    Frameworks call our listeners inside the user's program, which must not be affected.
     """
     broken = False
 
@@ -257,7 +260,7 @@ def imports(
     sources: int,
     sources_ns: int,
 ) -> str:
-    """One finished outermost import, cut where the running top-level package changed."""
+    """Send one finished outermost import, split where the running top-level package changed."""
     cuts = ",".join("[%s,%d,%d]" % (quote(name), a, b) for name, a, b in segments)
     return (
         '{"type":"imports","thread":%d,"segments":[%s],"cumulative":%s,"sources":%d,'
@@ -279,18 +282,18 @@ def _edge(edge: str, phase: str, label: "str | None", at: int, thread: int, rest
 class Memory:
     """Resident memory per phase: the kernel's high-water mark, reset at each phase's edge.
 
-    A phase's peak is the most while it was the innermost one, so that what compiling took and what
-    running took can be told apart.
+    A phase's peak is the maximum while it was the innermost one, so that the memory of compiling
+    and of running can be distinguished.
     """
 
     __slots__ = ("_buffer", "_peaks", "_status", "devices")
 
     def __init__(self) -> None:
-        # Readers that adapters add for the memory of devices.
+        # Readers of device memory, added by adapters.
         self.devices: "list[Callable[[], list[DeviceMemory]]]" = []
         self._peaks: "list[int]" = []
-        # One buffer for all readings: to allocate and free one of this size makes the C library
-        # tidy up its heap, which costs more than all the rest.
+        # One buffer for all readings: allocating and freeing one of this size makes the C library
+        # consolidate its heap, which costs more than all the rest.
         self._buffer = bytearray(4096)
         self._status = -1
         try:
@@ -299,10 +302,12 @@ class Memory:
             pass
 
     def _cut(self) -> int:
-        """Resident bytes now. Assigns the mark so far to the innermost phase and resets it."""
+        """Return the resident bytes. Assigns the peak so far to the innermost phase and resets
+        it.
+        """
         try:
             length = os.preadv(self._status, [self._buffer], 0)
-            # Opened each time: a descriptor kept for writing could become a file of the workload's.
+            # Opened each time: a descriptor kept for writing could become a file of the workload.
             reset = os.open("/proc/self/clear_refs", os.O_WRONLY | os.O_CLOEXEC)
             try:
                 os.write(reset, b"5")
@@ -320,7 +325,7 @@ class Memory:
         self._peaks.append(resident)
 
     def leave(self, phase: str, at: int) -> str:
-        """The message about the phase that closes."""
+        """Return the message about the phase that closes."""
         resident = self._cut()
         peak = self._peaks.pop() if self._peaks else resident
         devices = ""
@@ -350,5 +355,5 @@ def _field(text: bytearray, length: int, name: bytes) -> int:
 def _safely(reader: "Callable[[], list[Any]]") -> "list[Any]":
     try:
         return reader()
-    except Exception:  # a framework that cannot tell is no reason to fail the workload
+    except Exception:  # a framework that cannot report its memory must not fail the workload
         return []

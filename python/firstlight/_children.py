@@ -1,9 +1,9 @@
-"""Books the time in which the program waits for its child processes, and follows an ``exec``.
+"""Attribute the time in which the program waits for its child processes, and follow an ``exec``.
 
-Loaded when the program first starts a process. What a child does is not seen; that the program
-waits for it is: in a wait for its exit, in a read from its pipes, and in any blocking wait of the
-main thread while a child is alive. Processes that a framework starts for itself, inside a phase of
-its own, are not the program's children.
+Loaded when the program first starts a process. A child's own work is invisible, but the program's
+waits are not: for its exit, for data from its pipes, and any blocking wait of the main thread while
+a child is alive. Processes that a framework starts for itself, inside another phase, are not the
+program's children.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from ._channel import Channel
 
-# Phases that are the program's own code: a wait inside another phase belongs to that phase.
+# Phases of the program's own code: a wait inside another phase belongs to that phase.
 OWN = ("run", "setup", "first-run")
 LONGEST_LABEL = 60
-# Blocking waits by module and owner, patched where their module is loaded.
+# Blocking waits by module and owner, patched when their module is loaded.
 WAITS = (
     ("os", None, ("waitpid", "wait", "wait3", "wait4", "waitid")),
     ("time", None, ("sleep",)),
@@ -44,7 +44,8 @@ WAITS = (
 class Children:
     """The living children of this process, and the waits for them.
 
-    ``handover`` are the variables with which a program that this process becomes loads the hooks.
+    ``handover`` are the environment variables that load the hooks in a program that this process
+    becomes.
     """
 
     def __init__(self, channel: Channel, handover: Mapping[str, str]) -> None:
@@ -61,7 +62,7 @@ class Children:
         _wrap(os, "execve", lambda original, path, args, env: self._exec(path, args, env))
 
     def _replace(self, owner: Any, name: str, after: Callable[..., None], **how: int) -> None:
-        """Calls ``after`` with the process number that a function returned to the parent."""
+        """Call ``after`` with the process id that a function returned to the parent."""
         place = how.get("from_arguments")
 
         def call(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -74,7 +75,7 @@ class Children:
             _wrap(owner, name, call)
 
     def watch_subprocess(self, channel: Channel) -> None:
-        """Learns of processes that ``subprocess`` starts, and of reads from their pipes."""
+        """Watch processes started by ``subprocess``, and reads from their pipes."""
         subprocess: Any = sys.modules["subprocess"]
 
         def begin(original: Callable[..., Any], popen: Any, *args: Any, **kwargs: Any) -> None:
@@ -85,7 +86,7 @@ class Children:
         subprocess.io = _Pipes(subprocess.io, self)
 
     def watch_multiprocessing(self, channel: Channel) -> None:
-        """Learns of processes that ``multiprocessing`` starts, forked or not."""
+        """Watch processes started by ``multiprocessing``, forked or not."""
         base: Any = sys.modules["multiprocessing.process"].BaseProcess
 
         def start(original: Callable[..., Any], process: Any) -> None:
@@ -107,12 +108,12 @@ class Children:
         self._watch_waits()
 
     def label(self) -> str | None:
-        """The child that was started last and is still alive."""
+        """The most recently started child that is still alive."""
         self.alive = [child for child in self.alive if child[0]()]
         return self.alive[-1][1] if self.alive else None
 
     def _watch_waits(self) -> None:
-        """Patches the waits of all modules that are loaded by now."""
+        """Patch the waits of all modules loaded so far."""
         for name, owner_name, functions in WAITS:
             module = sys.modules.get(name)
             owner = getattr(module, owner_name, None) if owner_name else module
@@ -128,7 +129,7 @@ class Children:
         return self.wait(original, *args, **kwargs)
 
     def wait(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Calls a function that may block; the time counts as waiting if a child is alive."""
+        """Call a function that may block; the time counts as waiting if a child is alive."""
         channel = self.channel
         if channel.waits or get_ident() != channel.main or channel.phase() not in OWN:
             return original(*args, **kwargs)
@@ -152,7 +153,7 @@ class Children:
             channel.end_wait()
 
     def _exec(self, path: Any, args: Any, env: Any) -> Any:
-        """Hands the channel over to the program that this process becomes."""
+        """Hand the channel over to the program that this process becomes."""
         environment = dict(os.environ if env is None else env)
         fd = self.channel.descriptor()
         if fd is None or not os.access(path, os.X_OK):
@@ -170,12 +171,12 @@ class Children:
         os.set_inheritable(fd, True)
         try:
             return self._execve(path, args, environment)
-        finally:  # only where it failed
+        finally:  # only if it failed
             os.set_inheritable(fd, False)
 
 
 def _wrap(owner: Any, name: str, call: Callable[..., Any]) -> None:
-    """Replaces a function by ``call``, which gets the original in front of its arguments."""
+    """Replace a function by ``call``, which gets the original as its first argument."""
     original = getattr(owner, name)
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -189,7 +190,7 @@ def _wrap(owner: Any, name: str, call: Callable[..., Any]) -> None:
 
 
 def shown(command: Any) -> str:
-    """A command in a few words: the names of files, without their folders."""
+    """Shorten a command to the names of files, without their folders."""
     if isinstance(command, (str, bytes, os.PathLike)):
         words = os.fsdecode(command).split()
     else:
@@ -199,7 +200,7 @@ def shown(command: Any) -> str:
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether a child has neither exited nor been reaped."""
+    """Return whether a child has neither exited nor been reaped."""
     try:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
     except OSError:
@@ -207,7 +208,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _is_silent(sentinel: int) -> bool:
-    """Whether the pipe that a process holds is still open at its end."""
+    """Return whether the pipe held by a process is still open."""
     import select
 
     try:
@@ -219,7 +220,7 @@ def _is_silent(sentinel: int) -> bool:
 
 
 class _Pipes:
-    """Stands for ``io`` in ``subprocess``: reads from a child's pipe are waits for it."""
+    """Replaces ``io`` in ``subprocess``: reads from a child's pipe are waits for the child."""
 
     def __init__(self, io: Any, children: Children) -> None:
         self._io = io

@@ -1,7 +1,7 @@
-"""Installs the hooks in a measured process: the channel, the import clock, the adapters, the exit.
+"""Install the hooks in a measured process: the channel, the import clock, the adapters, the exit.
 
-A parent that wants one process watched puts one ``watch`` request on the descriptor. The first
-interpreter that inherits the descriptor takes it; others find nothing and stay as they are.
+A parent that wants one process watched sends one ``watch`` request on the descriptor. The first
+interpreter that inherits the descriptor receives it; others receive nothing and are unaffected.
 """
 
 import atexit
@@ -23,9 +23,9 @@ WATCH = b'{"type":"watch"}\n'
 
 
 def install(entered: int, load: "Callable[[str], Any] | None" = None) -> None:
-    """Sends ``hello`` and starts to record; ``entered`` is the time of firstlight's first line.
+    """Send ``hello`` and start to record; ``entered`` is the time of firstlight's first line.
 
-    ``load`` gives modules of ours that are not there yet; without it they are imported.
+    ``load`` returns our modules that are not loaded yet; without it they are imported.
     """
     fd = int(os.environ["FIRSTLIGHT_FD"])
     requests = _take(fd)
@@ -65,7 +65,7 @@ def install(entered: int, load: "Callable[[str], Any] | None" = None) -> None:
 
 
 def _take(fd: int) -> "bytes | None":
-    """The requests that wait on the descriptor, or None when another process took them."""
+    """Return the pending requests on the descriptor, or None if another process received them."""
     os.set_blocking(fd, False)
     try:
         return os.read(fd, 65536) or None
@@ -91,7 +91,9 @@ def _hello(role: str, entered: int) -> str:
 
 
 def _process_start() -> "int | None":
-    """When this process was created, to the kernel's tick; it has a launcher in front of it."""
+    """Return the creation time of this process, to the kernel's tick, if it has a launcher in front
+    of it.
+    """
     import time
 
     try:
@@ -104,7 +106,9 @@ def _process_start() -> "int | None":
 
 
 def own_module(name: str) -> "Any":
-    """Imports one of firstlight's modules with its own byte code, whatever the user's settings."""
+    """Import one of firstlight's modules with its own byte code, whatever the user's settings
+    are.
+    """
     settings = sys.dont_write_bytecode, sys.pycache_prefix
     sys.dont_write_bytecode, sys.pycache_prefix = False, None
     try:
@@ -114,7 +118,7 @@ def own_module(name: str) -> "Any":
 
 
 def _handover(fd: int) -> "dict[str, str]":
-    """The variables with which a program that this process becomes loads the hooks."""
+    """Return the variables that load the hooks in a program that this process becomes."""
     bootstrap = os.environ.get("PYTHONPATH", "").partition(":")[0]
     return {
         "FIRSTLIGHT_FD": str(fd),
@@ -128,9 +132,9 @@ STARTS = ("fork", "posix_spawn", "posix_spawnp", "system", "execv", "execve")
 
 
 def _watch_starts(children: "Callable[[], Any]") -> "Callable[[], None]":
-    """Most programs start no process, so what watches children is loaded by the first start.
+    """Load the watcher of children on the first start, because most programs start no process.
 
-    Returns what puts the original functions back.
+    Returns a function that restores the original ones.
     """
 
     def later(name: str, original: "Any") -> "Any":
@@ -173,7 +177,7 @@ def _arrivals(
 
 
 class _Exit:
-    """Detects the end of the program's own code and sends ``bye``."""
+    """Detect the end of the program's own code and send ``bye``."""
 
     def __init__(self, channel: Channel, base: str) -> None:
         self.channel = channel
@@ -199,7 +203,7 @@ class _Exit:
         for tell in channel.farewells:
             try:
                 tell(channel)
-            except Exception:  # a framework that is half torn down may not answer
+            except Exception:  # a partially finalised framework may not answer
                 continue
         now = monotonic_ns()
         closing = channel.ending("teardown", "exit handlers", at=now)

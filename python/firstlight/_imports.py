@@ -1,13 +1,13 @@
-"""Times imports by top-level package, and notifies adapters when their framework is imported.
+"""Time imports by top-level package, and notify adapters when their framework is imported.
 
 The import system holds a lock around each module that is not loaded yet, so watching the lock costs
-nothing for the tens of thousands of imports that find their module present. Of the others only
-those matter in which one package begins to load another.
+nothing for the tens of thousands of imports that find their module loaded. The others only matter
+if one package begins to load another.
 
 A wrapper around the import function would be simpler, but its frame would lie below everything that
-a module does while it is loaded. The interpreter reserves memory for frames in pieces of 16 kB, and
-a loop that crosses the end of a piece reserves and returns one in every round: with a wrapper the
-imports of JAX did so 1,900 times more often, which took 25 ms.
+a module does while it is loaded. The interpreter reserves memory for frames in blocks of 16 kB, and
+a loop that crosses the end of a block reserves and returns one in every iteration: with a wrapper
+the imports of JAX did so 1,900 times more often, which took 25 ms.
 """
 
 import sys
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
     from ._channel import Channel
 
-# Dozens of small modules that nobody chose one by one count as one package.
+# Dozens of small internal modules count as one package.
 STANDARD: "frozenset[str]" = getattr(sys, "stdlib_module_names", frozenset())
 STANDARD_NAME = "standard library"
 
 
-# The main thread's.
+# The main thread's watch.
 _watch: "_Watch | None" = None
 
 
 def unwatched(names: "list[str]") -> "list[Any]":
-    """Imports modules for firstlight's own use; their time belongs to the phase around."""
+    """Import modules for firstlight's own use; their time belongs to the surrounding phase."""
     if _watch is not None:
         _watch.paused = True
     modules = [__import__(name, fromlist=["*"]) for name in names]
@@ -44,8 +44,8 @@ def unwatched(names: "list[str]") -> "list[Any]":
 
 
 def install(channel: "Channel", arrivals: "dict[str, Callable[[Channel], None]]") -> None:
-    """Replaces the import system's lock and its compiler for the life of this process."""
-    # The import system itself, under names that no type checker knows.
+    """Replace the import system's lock and its compiler for the life of this process."""
+    # The import system itself, under names that type checkers do not know.
     bootstrap: "Any" = sys.modules["_frozen_importlib"]
     external: "Any" = sys.modules["_frozen_importlib_external"]
     compile_source = external.SourceLoader.source_to_code
@@ -57,7 +57,7 @@ def install(channel: "Channel", arrivals: "dict[str, Callable[[Channel], None]]"
     acquire, release = lock.__enter__, lock.__exit__
 
     class Loading(lock):  # type: ignore[misc]
-        """The lock of a module while it is loaded."""
+        """The lock of a module while it is being loaded."""
 
         def __enter__(self) -> None:
             self._watch = self._package = None
@@ -72,7 +72,7 @@ def install(channel: "Channel", arrivals: "dict[str, Callable[[Channel], None]]"
                 package = self._name.partition(".")[0]
                 if package in STANDARD:
                     package = STANDARD_NAME
-                # Inside its own package a module changes nothing.
+                # Modules inside the same package do not matter.
                 if not watch.stack or watch.stack[-1] != package:
                     self._package = package
                     watch.enter(package)
@@ -87,7 +87,7 @@ def install(channel: "Channel", arrivals: "dict[str, Callable[[Channel], None]]"
                 release(self, *error)
                 name, watch = self._name, self._watch
                 if watch is not None and name in arrivals and not error[0]:
-                    # In a circle of imports a module may be asked for while it is being loaded.
+                    # In circular imports a module may be requested while it is being loaded.
                     spec = getattr(sys.modules.get(name), "__spec__", None)
                     if spec is not None and not getattr(spec, "_initializing", False):
                         watch.welcome(name)
@@ -114,13 +114,13 @@ def install(channel: "Channel", arrivals: "dict[str, Callable[[Channel], None]]"
 
 
 def _disguised(function: "Any", file: str) -> "FunctionType":
-    """Gives a wrapper the file name of frames that are cut out of the user's tracebacks."""
+    """Give a wrapper a file name whose frames are removed from the user's tracebacks."""
     function.__code__ = function.__code__.replace(co_filename=file)
     return function  # type: ignore[no-any-return]
 
 
 class _Watch:
-    """Which packages are loading each other on one thread, innermost last."""
+    """The packages that load each other on one thread, innermost last."""
 
     def __init__(
         self, channel: "Channel", arrivals: "dict[str, Callable[[Channel], None]]"
@@ -154,14 +154,14 @@ class _Watch:
         entered = self._entered.pop()
         self._segments.append((package, self._since, now))
         self._since = now
-        # A package that comes up again inside itself has its time counted already.
+        # The time of a package inside itself is already counted.
         if package not in self.stack:
             self._cumulative[package] = self._cumulative.get(package, 0) + now - entered
         if not self.stack:
             self._flush(package, now)
 
     def welcome(self, name: str) -> None:
-        """Lets the adapter of a framework that has just been loaded install itself."""
+        """Let the adapter of a newly loaded framework install itself."""
         channel = self.channel
         self.paused = True
         channel.begin("probe", name)
@@ -169,7 +169,7 @@ class _Watch:
             adapter = self.arrivals.pop(name, None)  # another thread may have been faster
             if adapter is not None:
                 adapter(channel)
-        except Exception as error:  # its framework goes unwatched, and the record says so
+        except Exception as error:  # its framework is not watched, which the record reports
             channel.event("adapter-failed", adapter=name, error=repr(error))
         channel.end("probe", name)
         self.paused = False

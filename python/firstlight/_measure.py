@@ -1,6 +1,6 @@
-"""Measures warm calls in this very process, as the runner does in one of its own.
+"""Measure warm calls in this process, as the runner does in a separate one.
 
-Used by the pytest plug-in and the notebook. A window is judged by the rules of ``firstlight run``.
+Used by the pytest plug-in and the notebook. The rules of ``firstlight run`` apply to a window.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ SETTLE_CALLS = 15
 SETTLE_NS = 300_000_000
 UNFINISHED_SHARE = 0.1
 UNFINISHED_NS = 20_000
-# A share of the window from which the garbage collector is worth a word.
+# The share of the window above which the garbage collector is reported.
 COLLECTOR_SHARE = 0.01
 SHOWN_NAMES = 3
 
 
 class Options:
-    """How many calls are made, and how a result is waited for."""
+    """The number of calls, and the function that waits for a result."""
 
     __slots__ = ("calls", "sync", "warm_up", "within")
 
@@ -58,7 +58,7 @@ def _count(name: str, value: int | str) -> int:
 
 
 def seconds(name: str, value: float | str) -> float:
-    """``2``, ``"2s"`` or ``"300ms"`` in seconds."""
+    """Return ``2``, ``"2s"`` or ``"300ms"`` in seconds."""
     text = str(value).strip()
     units = {"ms": 1e-3, "s": 1.0, "m": 60.0}
     number, unit = text, "s"
@@ -76,7 +76,7 @@ def seconds(name: str, value: float | str) -> float:
 
 
 def wait(result: Any) -> None:
-    """Waits until a result that is computed in the background is there."""
+    """Wait for a result that is computed asynchronously."""
     jax = sys.modules.get("jax")
     if jax is not None:
         jax.block_until_ready(result)
@@ -86,7 +86,7 @@ def wait(result: Any) -> None:
 
 
 class Finding:
-    """A reason why the window does not count, or, as a notice, something worth a word."""
+    """A reason why the window is invalid or, as a notice, worth reporting."""
 
     __slots__ = ("name", "notice", "text")
 
@@ -113,7 +113,7 @@ class Measurement:
         return bool(self.calls) and all(finding.notice for finding in self.findings)
 
     def compiled(self) -> str | None:
-        """What was compiled while the window was open, for people; None if nothing was."""
+        """The programs compiled while the window was open, as text; None if there were none."""
         texts = [found.text for found in self.findings if found.name == "compiled-in-window"]
         if not texts:
             return None
@@ -134,7 +134,7 @@ def measure(
     options: Options,
     into: Measurement | None = None,
 ) -> Measurement:
-    """Warms the step up and measures its calls; readings made before an error stay in ``into``."""
+    """Warm the step up and measure its calls; readings made before an error stay in ``into``."""
     measured = Measurement() if into is None else into
     recording = Recording()
     session = _Session(recording.recorder)
@@ -142,7 +142,7 @@ def measure(
     loaded: list[str] = []
     try:
         session.calls("warm-up", 1, None)
-        # The first call may have imported a framework, or the compiler of one.
+        # The first call may have imported a framework, or its compiler.
         recording.recorder.attach()
         if options.warm_up > 1:
             session.calls("warm-up", options.warm_up - 1, None)
@@ -157,7 +157,7 @@ def measure(
             watch.close()
             inside.stop()
             loaded = [name for name in sys.modules if name not in modules]
-        # Calls that compile are long, and their window is worthless already.
+        # Calls that compile are long, and their window is already invalid.
         if not stretches(inside.messages()):
             session.settle(SETTLE_CALLS, SETTLE_NS, 3)
         measured.complete = True

@@ -1,7 +1,7 @@
 """Ledgers and windows as HTML for a notebook: tables and one inline picture, no script.
 
-A notebook has a light or a dark page and does not say which. Text therefore has the page's own
-colour, and every other colour differs from white and from near-black.
+A notebook has a light or a dark page and does not report which. Text therefore uses the page's own
+colour, and every other colour differs from both white and near-black.
 """
 
 from __future__ import annotations
@@ -41,14 +41,16 @@ COLOURS = {
 BAD = "#d4561c"
 WIDTH = 1000
 SHOWN_PROGRAMS = 8
-# Points of the curve of a window; more cannot be seen.
+# The number of points of a window's curve; more would be invisible.
 POINTS = 200
 CELL = "padding:.15em .8em;border:0;background:none"
 NUMBER = CELL + ";text-align:right;font-variant-numeric:tabular-nums"
 
 
 def cold(document: dict[str, Any]) -> str:
-    """Every regime of a cold start: the answer, the ledger, the programs and the findings."""
+    """Render every regime of a cold start: the answer, the ledger, the programs and the
+    findings.
+    """
     arm = document["cases"][0]["arms"][0]
     regimes = arm["regimes"]
     return _box("".join(_regime(regime, len(regimes) > 1) for regime in regimes))
@@ -83,7 +85,7 @@ def _regime(regime: dict[str, Any], named: bool) -> str:
 
 
 def _bar(rows: Sequence[dict[str, Any]]) -> str:
-    """The phases one after another; each tells its name and time to a pointer or a reader."""
+    """Draw the phases one after another, each with its name and time as a tooltip."""
     whole = sum(row["mean-ns"] for row in rows) or 1.0
     place, drawn = 0.0, []
     for row in rows:
@@ -211,7 +213,7 @@ def _window_rows(measured: Measurement) -> list[tuple[str, str]]:
 
 
 def warm(measured: Measurement) -> str:
-    """The window's numbers, its calls as a curve, and what was found."""
+    """Render the window's numbers, its calls as a curve, and its findings."""
     bad = [finding.name for finding in measured.findings if not finding.notice]
     doubt = "" if measured.valid() else " (not valid, see below)"
     head = "<p><strong>%s</strong> per call, median of %d calls%s</p>" % (
@@ -233,7 +235,7 @@ def _told(measured: Measurement) -> str:
 
 
 def _curve(calls: Sequence[int]) -> str:
-    """The time of each call, in order; many calls are drawn as the medians of blocks."""
+    """Draw the time of each call in order; many calls are drawn as medians of blocks."""
     count = min(POINTS, len(calls))
     edges = [len(calls) * place // count for place in range(count + 1)]
     values = [median(calls[a:b]) for a, b in zip(edges, edges[1:])]
@@ -251,7 +253,7 @@ def _curve(calls: Sequence[int]) -> str:
 
 
 def warm_text(measured: Measurement) -> str:
-    """The same for a terminal."""
+    """Render the same for a terminal."""
     rows = [row for row in _window_rows(measured) if row[1]]
     widest = max(len(name) for name, _ in rows)
     lines = ["%s  %s" % (name.ljust(widest), value) for name, value in rows]

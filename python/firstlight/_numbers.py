@@ -1,4 +1,4 @@
-"""Medians with intervals, and numbers as people read them."""
+"""Medians with intervals, and formatted numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The calls of a window are cut into so many blocks: neighbours are not independent.
+# The number of blocks of a window's calls, because neighbouring calls are not independent.
 BLOCKS = 20
 # The ranks, from either end, between which the median lies with 95 % confidence.
 RANKS = {
@@ -23,9 +23,9 @@ def median(values: Sequence[float]) -> float:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """A 95 % interval of the median, by order statistics of the medians of blocks.
+    """Return a 95 % interval of the median, from order statistics of the medians of blocks.
 
-    Fewer than six blocks have none.
+    With fewer than six blocks there is none.
     """
     count = min(BLOCKS, len(values))
     rank = RANKS.get(count)
@@ -37,7 +37,7 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def duration(ns: float) -> str:
-    """Three digits: ``1.23 ms``."""
+    """Format with three digits: ``1.23 ms``."""
     for unit, size in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6)):
         if ns < 999.5 * size:
             return "%s %s" % (_digits(ns / size), unit)
@@ -55,7 +55,9 @@ def span(bounds: tuple[float, float] | None) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Columns with two spaces between; the first is shortened and the last wrapped to the width."""
+    """Format columns with two spaces between; the first is shortened and the last wrapped to the
+    width.
+    """
     columns = len(rows[0])
     sizes = [max(len(row[place]) for row in rows) for place in range(columns)]
     middle = sum(sizes[1:-1]) + 2 * (columns - 1)
@@ -73,12 +75,12 @@ def table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
 
 
 def _shortened(text: str, size: int) -> str:
-    """The end of a test's name tells more than its beginning."""
+    """Shorten a test's name at its beginning, because the end is more specific."""
     return text if len(text) <= size else "…" + text[len(text) - size + 1 :]
 
 
 def wrapped(text: str, size: int) -> list[str]:
-    """The text in lines of at most that size."""
+    """Wrap a text into lines of at most this size."""
     lines = [""]
     words = [
         word[start : start + size] for word in text.split() for start in range(0, len(word), size)

@@ -1,13 +1,13 @@
-"""The result of a workload, in a form that can be compared with another arm's: every leaf of it.
+"""Describe all leaves of a workload's result, so that it can be compared with another arm's.
 
-A small array is described by all its elements, a larger one by a sketch: its elements are dealt
-out to blocks and summed there, each with a random sign (Charikar, Chen and Farach-Colton, Finding
-frequent items in data streams, 2002). One element that differs shows in its block, however many
-others agree; elements that all differ by a little show in all blocks alike. Block and sign depend
-on the element's place alone, so every process and every language deals alike.
+A small array is described by all its elements, a larger one by a sketch: its elements are
+distributed over blocks and summed there, each with a random sign (Charikar, Chen and Farach-Colton,
+Finding frequent items in data streams, 2002). One element that differs shows in its block, however
+many others agree; elements that all differ by a little show in all blocks. Block and sign only
+depend on the element's place, so every process and every language computes the same.
 
-Imported after the clock has stopped, and only where a result is looked at. Large results are read
-piece by piece: what this takes would count as the workload's memory.
+Imported after the clock has stopped, and only if a result is compared. Large results are read piece
+by piece, because this memory would count as the workload's.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-# Leaves that are listed one by one; further ones count as unread.
+# The largest number of listed leaves; further ones count as unread.
 MOST_LEAVES = 16384
-# Arrays of up to so many numbers are told in full.
+# Arrays of up to this many numbers are described by all elements.
 SMALL = 64
-# Elements that are read at once, and the period of their blocks and signs.
+# The number of elements read at once, and the period of their blocks and signs.
 PIECE = 1 << 18
-# How far blocks and signs are shifted from one piece to the next.
+# The shift of blocks and signs from one piece to the next.
 SHIFT = 65537
 
 
 def describe(result: Any) -> tuple[str | None, list[dict[str, object]], int]:
-    """The digest of all leaves, the leaves one by one, and how many of them cannot be read.
+    """Return the digest of all leaves, the leaves one by one, and the number of unreadable leaves.
 
-    The digest is SHA-256 over places, types, shapes and bytes; there is none where a leaf is
-    something whose value cannot be told, such as an object of the workload's own.
+    The digest is SHA-256 over places, types, shapes and bytes. It is None if a leaf's value cannot
+    be read, such as an object of the workload's own.
     """
     hasher = hashlib.sha256()
     described: list[dict[str, object]] = []
@@ -58,7 +58,7 @@ def describe(result: Any) -> tuple[str | None, list[dict[str, object]], int]:
 
 
 def blocks(leaves: int) -> int:
-    """The number of sums that represent a large leaf: fewer if there are many leaves."""
+    """Return the number of sums that represent a large leaf: fewer if there are many leaves."""
     return 64 if leaves <= 256 else 16
 
 
@@ -112,7 +112,7 @@ def _not_finite(nan: int, positive: int, negative: int, codes: bytes) -> dict[st
 
 
 def _tensor(tensor: Any, count: int) -> dict[str, object] | None:
-    """A tensor of PyTorch; types that NumPy does not have are read as wider ones."""
+    """Read a tensor of PyTorch; types that NumPy does not have are converted to wider ones."""
     torch = sys.modules["torch"]
     tensor = tensor.detach().cpu().contiguous()
     if tensor.is_sparse or tensor.is_quantized:
@@ -127,7 +127,7 @@ def _tensor(tensor: Any, count: int) -> dict[str, object] | None:
 
 
 def _array(array: Any, raw: Any, name: str, count: int) -> dict[str, object]:
-    """An array with the bytes that it stands for."""
+    """Return an array for the given bytes."""
     import numpy
 
     hasher = hashlib.sha256(("%s%s" % (name, array.shape)).encode())
@@ -186,7 +186,7 @@ def _numbers(flat: Any, count: int, exact: bool) -> dict[str, object]:
 
 
 def _short(value: float, exact: bool) -> float:
-    """Nine digits are more than a single-precision number has."""
+    """Round to nine digits, which are more than a single-precision number has."""
     return value if exact or value - value != 0.0 else float("%.9g" % value)
 
 
@@ -209,7 +209,7 @@ class _Sketch:
             z ^= z >> numpy.uint64(31)
             signs = 1.0 - 2.0 * (z >> numpy.uint64(63)).astype(numpy.float64)
             places = (z & numpy.uint64(0xFFFF)).astype(numpy.intp)
-            # Twice, so that a shifted piece is one stretch of it.
+            # Stored twice, so that a shifted piece is contiguous.
             _Sketch._dealt = numpy.concatenate([signs, signs]), numpy.concatenate([places, places])
 
     def add(self, piece: Any, number: int) -> None:

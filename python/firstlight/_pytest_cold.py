@@ -1,4 +1,6 @@
-"""``@pytest.mark.cold``: the body of a test in fresh processes, measured by ``firstlight cold``."""
+"""``@pytest.mark.cold``: measures the body of a test in fresh processes, with ``firstlight
+cold``.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ if TYPE_CHECKING:
     from .pytest_plugin import Record, Session
 
 OPTIONS = ("runs", "cache", "timeout", "at_most")
-# Exit codes of `firstlight cold` after which there is a result: all well, a process failed.
+# Exit codes of `firstlight cold` that come with a result: success, and a failed process.
 TELLING = (0, 5)
 LITERALS = (bool, int, complex, str, bytes, type(None))
 SHOWN_LINES = 20
 
 
 def run(session: Session, item: pytest.Function, mark: pytest.Mark) -> None:
-    """Measures the test, and fails it if a process failed or the limit is exceeded."""
+    """Measure the test, and fail it if a process failed or the limit is exceeded."""
     for name in mark.kwargs:
         if name not in OPTIONS:
             raise pytest.UsageError(
@@ -63,7 +65,7 @@ def run(session: Session, item: pytest.Function, mark: pytest.Mark) -> None:
 
 
 def program(item: pytest.Function) -> str:
-    """The script that imports the test's module and calls the test, and does nothing else."""
+    """Return a script that only imports the test's module and calls the test."""
     values = dict(item.callspec.params) if hasattr(item, "callspec") else {}
     asked = [name for name in item._fixtureinfo.argnames if name not in values]
     if asked:
@@ -129,7 +131,7 @@ def _record(item: pytest.Function, regime: dict[str, Any], started: float) -> Re
         for reason in sample["reasons"]
     ]
     findings = [found for place, found in enumerate(findings) if found not in findings[:place]]
-    if samples:  # a process that failed does not take the others with it
+    if samples:  # a failed process does not affect the others
         findings = [[name, text, True] for name, text, _ in findings]
     findings += [[notice["finding"], notice["text"], True] for notice in regime["notices"]]
     return {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .pytest_plugin import Record, Session
 
-# Processes of each side without which there is no verdict.
+# The smallest number of processes on each side for a verdict.
 FEWEST_PROCESSES = 5
 
 
@@ -42,7 +42,7 @@ class Comparison:
 
 
 def finish(session: Session, pytest_session: pytest.Session) -> None:
-    """Measures in further processes, stores and compares; problems end up in the summary."""
+    """Measure in further processes, store and compare; problems are shown in the summary."""
     try:
         if pytest_session.exitstatus != pytest.ExitCode.INTERRUPTED:
             _measure_again(session)
@@ -60,7 +60,9 @@ def finish(session: Session, pytest_session: pytest.Session) -> None:
 
 
 def _measure_again(session: Session) -> None:
-    """Further processes measure the same tests: the differences between processes count too."""
+    """Measure the same tests in further processes, because differences between processes count
+    too.
+    """
     config = session.config
     tests = [record["test"] for record in session.records if record["regime"] == "warm"]
     if not tests or int(session.processes) == 1:
@@ -79,7 +81,7 @@ def _measure_again(session: Session) -> None:
     command += ["%s/%s" % (config.rootpath, test) for test in dict.fromkeys(tests)]
     environment = {k: v for k, v in os.environ.items() if k != "PYTEST_ADDOPTS"}
     with tempfile.TemporaryDirectory(prefix="firstlight-") as folder:
-        _say(session, "")  # behind the line of progress
+        _say(session, "")  # after the line of progress
         for process in range(2, int(session.processes) + 1):
             readings = os.path.join(folder, "%d.jsonl" % process)
             _say(session, "firstlight: process %d of %s" % (process, session.processes))
@@ -120,7 +122,9 @@ def _is_valid(record: Record) -> bool:
 
 
 def document(records: list[Record]) -> dict[str, Any]:
-    """The valid measurements in pyperf's format: a benchmark for each test, a run for a process."""
+    """Return the valid measurements in pyperf's format: a benchmark for each test, a run for each
+    process.
+    """
     benchmarks: dict[str, dict[str, Any]] = {}
     for record in filter(_is_valid, records):
         metadata = {
@@ -179,7 +183,7 @@ def _store(session: Session) -> None:
 
 
 def summary(session: Session, width: int) -> list[str]:
-    """The session's table and verdicts, at most ``width`` columns wide."""
+    """Return the session's table and verdicts, at most ``width`` columns wide."""
     lines = _numbers.table([HEADER, *_rows(session.records)], width)
     lines += _details(session.records, width)
     processes = len({record["process"] for record in session.records})
@@ -227,7 +231,7 @@ def _rows(records: list[Record]) -> list[tuple[str, str, str, str, str]]:
 
 
 def _findings(records: list[Record]) -> list[str]:
-    """What was found about one test, each with the finding's name."""
+    """Return the findings about one test, each with its name."""
     texts = []
     if not all(record["complete"] for record in records):
         texts.append("the measurement was not completed")
@@ -243,7 +247,7 @@ def _findings(records: list[Record]) -> list[str]:
 
 
 def _details(records: list[Record], width: int) -> list[str]:
-    """The findings of all tests, below the table."""
+    """Return the findings of all tests, to be printed below the table."""
     lines = []
     for name, of_test in _by_name(records).items():
         for text in _findings(of_test):

@@ -1,4 +1,6 @@
-"""``assert_no_recompile``: a block in which JAX, torch.compile and Numba may compile nothing."""
+"""``assert_no_recompile``: a block in which JAX, torch.compile and Numba must not compile
+anything.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ class NoRecompile:
         self._see_arrivals(arrived)
 
     def _see_arrivals(self, arrived: list[str]) -> None:
-        """Whatever a framework compiled before its adapter was attached was not recorded."""
+        """Report frameworks that compiled before their adapter was attached, which was not
+        recorded.
+        """
         __tracebackhide__ = True
         failures = self._recording.recorder.failures
         if failures:
@@ -54,7 +58,7 @@ class NoRecompile:
         if "torch._dynamo.utils" in arrived and graphs:
             what = "%s of torch.compile, its first in this process" % counted(graphs, "graph")
             raise Recompiled("compiled in this block: %s\n\n%s" % (what, HINT), [])
-        # torch itself compiles nothing; its compiler is a module of its own.
+        # torch itself compiles nothing; its compiler is a separate module.
         unseen = [name for name in arrived if not name.startswith("torch")]
         if unseen:
             raise RuntimeError(
@@ -69,6 +73,6 @@ def _were(count: int) -> str:
 
 
 def _graphs() -> int:
-    """Graphs that Dynamo has captured in this process."""
+    """Return the number of graphs that Dynamo has captured in this process."""
     utils: Any = sys.modules.get("torch._dynamo.utils")
     return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])

@@ -1,8 +1,8 @@
-"""Records what the frameworks of this very process compile, for tests and notebooks.
+"""Record the frameworks' compilations in this process, for tests and notebooks.
 
-The adapters are those of measured processes. Here they write to memory, and only while somebody
-listens. They are attached at the first use and stay: they are called when something is compiled,
-never when a compiled function is called.
+The adapters are those of measured processes. Here they write to memory, and only while a recording
+is open. They are attached at the first use and stay: they are called for compilations, never for
+calls of a compiled function.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-# The module whose arrival means that a framework is there, and its adapter.
+# The module that indicates a framework, and its adapter.
 ADAPTERS = (
     ("jax", "jax"),
     ("torch", "torch"),
@@ -30,7 +30,7 @@ SHOWN_PROGRAMS = 8
 
 
 class Recompiled(AssertionError):
-    """Something was compiled where nothing may be; ``programs`` lists it."""
+    """Something was compiled where this is not allowed; ``programs`` lists it."""
 
     def __init__(self, message: str, programs: list[Program]) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ Recompiled.__module__ = "firstlight"
 
 
 class _NoMemory(Memory):
-    """Reads no memory: to reset the kernel's high-water mark is not ours to do in a test."""
+    """Reads no memory, because a test must not reset the kernel's peak."""
 
     def __init__(self) -> None:
         self.devices = []
@@ -54,7 +54,7 @@ class _NoMemory(Memory):
 
 
 class Recorder(Channel):
-    """A channel whose lines go to every open recording, and otherwise nowhere."""
+    """A channel that writes its lines to every open recording."""
 
     __slots__ = ("attached", "attaching", "failures", "gaps", "recordings")
 
@@ -66,9 +66,9 @@ class Recorder(Channel):
         self.recordings: list[list[str]] = []
         self.attached: set[str] = set()
         self.attaching = False
-        # Adapters that do not see what their framework compiles.
+        # Adapters that cannot see their framework's compilations.
         self.failures: list[str] = []
-        # Adapters that see it, but not all of its details in this version of the framework.
+        # Adapters that see them, but not all of their details in this version of the framework.
         self.gaps: list[str] = []
         os.register_at_fork(after_in_child=self.forget)
 
@@ -86,7 +86,7 @@ class Recorder(Channel):
         super().event(kind, at, **fields)
 
     def attach(self) -> list[str]:
-        """Attaches the adapters of all frameworks that arrived since; returns their modules."""
+        """Attach the adapters of newly imported frameworks; return their modules."""
         arrived = [pair for pair in ADAPTERS if pair[0] in sys.modules]
         arrived = [pair for pair in arrived if pair[1] not in self.attached]
         for _, name in arrived:
@@ -106,7 +106,7 @@ _recorder: Recorder | None = None
 
 
 def recorder() -> Recorder:
-    """The recorder of this process, with an adapter for every framework that is imported."""
+    """Return the recorder of this process, with an adapter for every imported framework."""
     global _recorder
     if _recorder is None:
         _recorder = Recorder()
@@ -123,7 +123,7 @@ class Recording:
         self.recorder.recordings.append(self._lines)
 
     def stop(self) -> None:
-        # By identity: another recording may have the same lines.
+        # By identity, because another recording may have equal lines.
         left = [lines for lines in self.recorder.recordings if lines is not self._lines]
         self.recorder.recordings = left
 
@@ -138,7 +138,7 @@ class Program:
 
     def __init__(self, label: str | None, detail: dict[str, Any], end: int) -> None:
         name = str(detail.get("function") or label or "?")
-        # As JAX names the program of a function.
+        # JAX's name for the program of a function.
         self.function = name[4:-1] if name.startswith("jit(") and name.endswith(")") else name
         self.framework = detail.get("framework")
         self.signature: str | None = detail.get("signature")
@@ -146,12 +146,12 @@ class Program:
         self.cache: str | None = detail.get("cache")
         self.end = end
         source: str | None = detail.get("source")
-        # Where our own loop calls the function itself, the line says nothing about the user's code.
+        # If our own loop calls the function itself, the line is not the user's code.
         ours = source is not None and source.partition(":")[0].rpartition("/")[2] in OWN_FILES
         self.source = None if ours else source
 
     def lines(self) -> list[str]:
-        """The function with its shapes, the cause, and the line that calls or defines it."""
+        """Return the function with its shapes, the cause, and the line that calls or defines it."""
         lines = ["%s(%s)" % (self.function, self.signature or "")]
         lines.append("  cause: " + (self.cause or "no earlier program of it was recorded"))
         if self.source:
@@ -164,7 +164,7 @@ OWN_FILES = ("runner.py", "_measure.py", "_recorder.py")
 
 
 def programs(messages: Iterable[dict[str, Any]]) -> list[Program]:
-    """The programs whose compilation ended in these messages, in order."""
+    """Return the programs whose compilation ended in these messages, in order."""
     return [
         Program(message.get("label"), message["detail"], message["at"])
         for message in messages
@@ -173,7 +173,7 @@ def programs(messages: Iterable[dict[str, Any]]) -> list[Program]:
 
 
 def stretches(messages: Iterable[dict[str, Any]]) -> list[tuple[str, int, int]]:
-    """What was traced, lowered or compiled: label, begin and end."""
+    """Return the intervals of tracing, lowering and compiling: label, begin and end."""
     found = []
     open_: dict[int, list[tuple[str, str, int]]] = {}
     for message in messages:
@@ -192,7 +192,7 @@ def stretches(messages: Iterable[dict[str, Any]]) -> list[tuple[str, int, int]]:
 
 
 def covered(spans: Iterable[tuple[str, int, int]]) -> int:
-    """Nanoseconds that the stretches last together; they may nest and overlap."""
+    """Return the total nanoseconds of intervals, which may nest and overlap."""
     total, until = 0, 0
     for _, begin, end in sorted(spans, key=lambda span: span[1]):
         total += max(0, end - max(begin, until))
@@ -201,7 +201,7 @@ def covered(spans: Iterable[tuple[str, int, int]]) -> int:
 
 
 def listed(found: list[Program]) -> str:
-    """The programs with shapes and causes; those that differ in nothing are shown once."""
+    """List the programs with shapes and causes; equal ones are shown once."""
     groups: dict[tuple[str, ...], int] = {}
     for program in found:
         key = tuple(program.lines())

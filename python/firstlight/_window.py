@@ -1,4 +1,4 @@
-"""Detects changes while calls are measured: settings, tracers, file reads.
+"""Detect changes while calls are measured: settings, tracers, file reads.
 
 Imported by the runner in the warm regime only, before the warm-up.
 """
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from ._channel import Channel
 
 
-# Collections that are listed one by one.
+# The largest number of listed collections.
 MOST_COLLECTIONS = 20_000
 
 
 class Watch:
-    """Readings taken when the window opens, compared with those when it closes."""
+    """Readings at the opening of the window, compared with those at its end."""
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
@@ -50,7 +50,7 @@ class Watch:
 class Collections:
     """The garbage collector's work while the window is open.
 
-    Plain numbers in one list, because the collector itself counts what it has to look at.
+    Plain numbers in one list, because tuples would be tracked by the collector itself.
     """
 
     def __init__(self) -> None:
@@ -82,12 +82,12 @@ def _told(name: str, before: str | None, after: str | None) -> tuple[str, str]:
 
 
 def settings() -> Iterator[tuple[str, str]]:
-    """Names and values of settings that may change the speed or the result of a call."""
+    """Iterate over settings that may change the speed or the result of a call."""
     for name, value in os.environ.items():
         yield "environment " + name, value
     try:
         yield "working directory", os.getcwd()
-    except OSError:  # it is gone
+    except OSError:  # it no longer exists
         yield "working directory", "gone"
     yield "garbage collection", "%s %s" % (gc.isenabled(), gc.get_threshold())
     yield "switch interval", str(sys.getswitchinterval())
@@ -99,7 +99,7 @@ def settings() -> Iterator[tuple[str, str]]:
         if module is not None:
             try:
                 yield from read(module)
-            except Exception:  # another version keeps its settings elsewhere
+            except Exception:  # another version has its settings elsewhere
                 continue
 
 
@@ -118,7 +118,7 @@ def _torch(torch: Any) -> Iterator[tuple[str, str]]:
 
 
 def tracers() -> Iterator[str]:
-    """Profilers and debuggers that are on."""
+    """Iterate over active profilers and debuggers."""
     if sys.gettrace() is not None:
         yield "sys.settrace"
     if sys.getprofile() is not None:
@@ -137,14 +137,14 @@ def tracers() -> Iterator[str]:
 
 
 def wait_for_everything(result: Any) -> None:
-    """Returns when no framework has any outstanding work."""
+    """Wait until no framework has any outstanding work."""
     jax = sys.modules.get("jax")
     if jax is not None:
         jax.block_until_ready(result)
         for array in jax.live_arrays():
             try:
                 array.block_until_ready()
-            except RuntimeError:  # given away to a computation since
+            except RuntimeError:  # donated to a computation since
                 continue
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():

@@ -1,7 +1,7 @@
 """``%load_ext firstlight``: the cell magics ``%%cold`` and ``%%warm``.
 
 ``%%cold`` runs the cell as a script in fresh processes, through the program ``firstlight``.
-``%%warm`` calls the cell again and again in the notebook's own process.
+``%%warm`` calls the cell repeatedly in the notebook's own process.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Shown:
 
 
 class CellError(Exception):
-    """A mistake in a magic's line or cell, which a notebook shows without a traceback."""
+    """An error in a magic's line or cell, which a notebook shows without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return ["error: %s" % self]
 
 
 def load(shell: Any) -> None:
-    """Registers the magics with a running IPython."""
+    """Register the magics with a running IPython."""
 
     def cold_cell(line: str, cell: str) -> Shown:
         """Shows where the time of this cell goes, in fresh processes: %%cold [--runs 10] [...]"""
@@ -63,7 +63,7 @@ def load(shell: Any) -> None:
 
 
 def cold(line: str, cell: str) -> Shown:
-    """Runs the cell with ``firstlight cold``; the line holds options of that command."""
+    """Run the cell with ``firstlight cold``; the line holds options of that command."""
     options = shlex.split(line)
     arguments: list[str] = []
     if "--" in options:
@@ -105,7 +105,9 @@ def _parsed(cell: str, magic: str) -> ast.Module:
 
 
 def warm(line: str, cell: str, namespace: dict[str, Any]) -> Shown:
-    """Measures calls of the cell as the body of a function; its last expression is waited for."""
+    """Measure calls of the cell as the body of a function; the result of its last expression is
+    waited for.
+    """
     from . import _measure, _notebook_html
 
     try:
@@ -129,9 +131,10 @@ def _options(line: str) -> dict[str, Any]:
 
 
 def function(cell: str, namespace: dict[str, Any]) -> Callable[[], Any]:
-    """The cell as a function without arguments that returns the value of its last expression.
+    """Convert the cell to a function without arguments that returns the value of its last
+    expression.
 
-    Names that the cell assigns are the function's own, as in a cell of ``%%timeit``.
+    Names that the cell assigns are local to the function, as in a cell of ``%%timeit``.
     """
     parsed = _parsed(cell, "%%warm")
     if not parsed.body:

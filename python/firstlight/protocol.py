@@ -1,7 +1,7 @@
-"""Checks conversations of the runner protocol: type, sender and order of messages.
+"""Check conversations of the runner protocol: type, sender and order of messages.
 
-The measured process never imports this; tests and other implementations do. Its verdicts are those
-of the Rust side on every conversation in ``fixtures/protocol``.
+The measured process never imports this; tests and other implementations do. Its verdicts equal
+those of the Rust side on every conversation in ``fixtures/protocol``.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _map_of(check: Check) -> Check:
 
 
 def _record(**fields: Check) -> Check:
-    """An object; a field whose name ends in an underscore may be left out."""
+    """An object; a field whose name ends in an underscore is optional."""
 
     def check(value: Any) -> bool:
         if not isinstance(value, dict):
@@ -237,13 +237,13 @@ class Conversation:
         self._replaced = False
         self._open: list[tuple[int, str, int]] = []
         self._owed = {"ready": 0, "iterations": 0, "settled": 0, "output": 0}
-        # How many calls each request asks for, how many were made, and when the last ended.
+        # The number of calls of each request, the number made so far, and the end of the last one.
         self._counts: dict[str, list[int]] = {"iterations": [], "settled": []}
         self._made = {"window": 0, "baseline": 0}
         self._last = {"window": 0, "baseline": 0}
 
     def asked(self, line: bytes) -> None:
-        """Takes a request; one that is unknown or malformed is refused."""
+        """Check a request; an unknown or malformed one is rejected."""
         request = _parse(line, REQUESTS)
         kind = request["type"]
         count = max(int(request.get("count", 1)), 1)
@@ -257,7 +257,7 @@ class Conversation:
             self._counts["settled"].append(count)
 
     def said(self, line: bytes) -> None:
-        """Takes a message of the measured process, or refuses it."""
+        """Check a message of the measured process, or reject it."""
         if len(line) > LONGEST_LINE:
             raise ProtocolError("a line of %d bytes is longer than allowed" % len(line))
         newer = self._hello is not None and self._hello["protocol"]["minor"] > PROTOCOL[1]
@@ -314,7 +314,7 @@ class Conversation:
         self._owed[kind] -= 1
 
     def _count(self, kind: str, message: dict[str, Any]) -> None:
-        """No more calls than were asked for, and none before the last was over."""
+        """Reject more calls than requested, and calls before the end of the previous one."""
         stream = "baseline" if message.get("part") == "baseline" else "window"
         for span in message["spans"]:
             if span[0] < self._last[stream]:

@@ -1,7 +1,7 @@
 """The pytest plug-in: the fixture ``firstlight``, the mark ``cold`` and a table at the end.
 
-pytest loads this file in every session, so it imports neither a framework nor the code that
-measures. The first test that asks for a measurement does.
+pytest loads this file in every session, so it imports neither a framework nor the measuring code.
+The first test that requests a measurement imports them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from ._pytest_runs import Comparison
 
 FIXTURE = "firstlight"
-# The attribute of a report that carries the measurements of a worker to the main process.
+# The attribute of a report that transfers a worker's measurements to the main process.
 CARRIED = "firstlight_records"
 OPTIONS = ("calls", "warm_up", "within", "sync")
-# A parametrised test may have any name; `firstlight import` accepts four times as much.
+# A parametrised test may have any name; `firstlight import` accepts four times this length.
 LONGEST_NAME = 1000
 Record = dict[str, Any]
 
@@ -52,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="measure every test in this many processes; a verdict needs at least five",
     )
-    # How further processes of a session hand over what they measured.
+    # The file through which further processes of a session return their measurements.
     group.addoption("--firstlight-readings", metavar="FILE", help=argparse.SUPPRESS)
     parser.addini("firstlight_calls", "most calls of a window", default="1000")
     parser.addini("firstlight_warm_up", "calls before a window", default="10")
@@ -77,13 +77,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def firstlight(request: pytest.FixtureRequest) -> Measure:
-    """Measures warm calls: ``firstlight(step, x)`` returns the result of the last call.
+    """Measure warm calls: ``firstlight(step, x)`` returns the result of the last call.
 
     The test fails if anything is compiled between the first and the last measured call.
     """
     from . import _recorder
 
-    # Now, so that programs compiled by the test before the window are known as earlier ones.
+    # Attached now, so that programs compiled by the test before the window are known as earlier
+    # ones.
     _recorder.recorder()
     session = request.config.pluginmanager.get_plugin("firstlight-session")
     assert isinstance(session, Session)
@@ -112,7 +113,7 @@ class Measure:
         self._options = options
 
     def with_options(self, **options: Any) -> Measure:
-        """The same with other ``calls``, ``warm_up``, ``within`` or ``sync``."""
+        """Return the same with other ``calls``, ``warm_up``, ``within`` or ``sync``."""
         return Measure(self._session, self._test, {**self._options, **_known(options)})
 
     def __call__(self, step: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -124,7 +125,7 @@ class Measure:
         try:
             _measure.measure(step, args, kwargs, options, measured)
         finally:
-            # What was measured before an error or Ctrl-C is not lost with it.
+            # Measurements before an error or Ctrl-C are kept.
             self._session.add(_record(self._test, measured))
         compiled = measured.compiled()
         if compiled is not None:
@@ -174,14 +175,14 @@ class Session:
         )
         processes = config.getoption("--firstlight-processes")
         self.processes = str(processes or config.getini("firstlight_processes"))
-        # Measurements of the test that is running, on their way to the main process.
+        # Measurements of the running test, before they are sent to the main process.
         self._unsent: list[Record] = []
         self.comparison: Comparison | None = None
         self.stored: str | None = None
         self.problems: list[str] = []
 
     def check_options(self) -> None:
-        """Refuses now what would otherwise fail after everything was measured."""
+        """Reject invalid options now, not after the measurements."""
         if not self.processes.isdigit() or int(self.processes) < 1:
             raise pytest.UsageError(
                 "--firstlight-processes expects a number above zero, got `%s`" % self.processes

@@ -1,7 +1,7 @@
 """The runner: answers the parent's requests about one workload, on the channel of the hooks.
 
-Started as ``python -c "from firstlight.runner import main; main()"`` in the suite's folder. The
-requests of a cold start all wait on the descriptor already, so nothing is waited for in between.
+Started as ``python -c "from firstlight.runner import main; main()"`` in the suite's folder. All
+requests of a cold start are already on the descriptor, so the runner never waits in between.
 """
 
 import sys
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from ._channel import Channel
 
 TRACEBACK_CHARACTERS = 4000
-# Calls of which the price of waiting is no matter.
+# The number of calls whose waiting time is negligible.
 LONG = 100_000_000
-# Calls whose readings travel together.
+# The number of calls in one message.
 BLOCK = 4096
 
 
 def main() -> None:
-    """Serves requests until there are no more, then ends the process."""
+    """Serve requests until there are no more, then exit."""
     channel = firstlight._current
     if channel is None:
         sys.exit("firstlight.runner is started by `firstlight run`, not by hand")
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def serve(channel: "Channel") -> int:
-    """Answers all requests; the exit code is non-zero if any failed."""
+    """Answer all requests; the exit code is non-zero if any failed."""
     parse = _parser()
     session = _Session(channel)
     try:
@@ -59,7 +59,9 @@ def describe(error: BaseException) -> str:
 
 
 class _Json:
-    """What the interpreter's own JSON scanner wants to know; importing ``json`` costs far more."""
+    """The attributes that the interpreter's own JSON scanner needs; importing ``json`` costs far
+    more.
+    """
 
     strict = True
     object_hook = object_pairs_hook = parse_constant = None
@@ -112,7 +114,7 @@ class _Session:
             self.iterate(request["count"], request.get("within-ns"), request.get("at-least", 1))
         elif kind == "settle":
             self.settle(request["count"], request.get("within-ns"), request.get("at-least", 1))
-        # Requests of a newer minor version are passed over.
+        # Requests of a newer minor version are skipped.
 
     def prepare(self, request: "dict[str, Any]") -> None:
         channel = self.channel
@@ -149,8 +151,8 @@ class _Session:
         self.check(result)
 
     def warm_up(self, count: int, within: "int | None") -> None:
-        """The workload's own warm-up, or the requested number of calls."""
-        # Now, so that importing them falls into nobody's window.
+        """Run the workload's own warm-up, or the requested number of calls."""
+        # Imported now, so that no window includes it.
         _imports.unwatched(["firstlight._arrays", "firstlight._outputs", "firstlight._window"])
         channel, workload = self.channel, self.ready()
         channel.keeps_programs = True
@@ -169,7 +171,7 @@ class _Session:
         channel.end("warm-up")
 
     def iterate(self, count: int, within: "int | None", at_least: int) -> None:
-        """The measured calls, and whether anything changed during them."""
+        """Make the measured calls, and report any changes during them."""
         [window] = _imports.unwatched(["firstlight._window"])
         channel = self.channel
         watch = window.Watch(channel)
@@ -182,18 +184,20 @@ class _Session:
             tell(channel)
 
     def calls(self, part: str, count: int, within: "int | None", at_least: int = 1) -> "Any":
-        """Calls the step; readings leave in blocks, between two calls. Returns the last result."""
+        """Call the step; readings are sent in blocks, between two calls. Returns the last
+        result.
+        """
         workload, channel, clock = self.ready(), self.channel, monotonic_ns
         step, args, kwargs, sync = workload.step, workload.args, workload.kwargs, workload.sync
         baseline = workload.baseline
-        # Plain numbers, because the garbage collector counts tuples.
+        # Plain numbers, because the garbage collector tracks tuples.
         moments: "list[int]" = []
         others: "list[int]" = []
         result: "Any" = None
         deadline = _deadline(within)
         try:
             for made in range(1, count + 1):
-                # The last result goes before the clock starts, not while it runs.
+                # The last result is freed before the clock starts, not while it runs.
                 result = None
                 start = clock()
                 result = step(*args, **kwargs)
@@ -214,7 +218,7 @@ class _Session:
                     channel.send("iterations", part=part, last=False, spans=_pairs(moments))
                     moments.clear()
         finally:
-            # What was measured before something went wrong is not lost with it.
+            # Measurements before an error are kept.
             self.tell_baseline(part, others)
             channel.send("iterations", part=part, last=True, spans=_pairs(moments))
         return result
@@ -226,7 +230,7 @@ class _Session:
         moments.clear()
 
     def settle(self, count: int, within: "int | None", at_least: int) -> None:
-        """Checks whether calls had finished when they returned."""
+        """Check whether calls had finished when they returned."""
         [window] = _imports.unwatched(["firstlight._window"])
         workload, wait = self.ready(), window.wait_for_everything
         spans = []
@@ -242,8 +246,9 @@ class _Session:
             wait(result)
             settled = monotonic_ns()
             if settled - start < LONG:
-                # Results that nobody has waited for yet take longer to wait for, finished or not.
-                # So the wait is priced on new ones, after time enough for them to be finished.
+                # Waiting for a new result takes longer than for one that was waited for before,
+                # finished or not. The cost of waiting is therefore measured on new results, after
+                # enough time for them to finish.
                 result = None
                 result = workload.step(*workload.args, **workload.kwargs)
                 if workload.sync is not None:
@@ -258,7 +263,7 @@ class _Session:
         self.channel.send("settled", spans=spans)
 
     def check(self, result: "Any") -> None:
-        """The workload's own judgement of its result, after the clock has stopped."""
+        """Run the workload's own check of its result, after the clock has stopped."""
         workload = self.ready()
         verdict, error = "not-given", None
         if workload.check is not None:
@@ -279,7 +284,9 @@ class _Session:
         self.channel.send("output", **described, unread=unread, **self.counts())
 
     def counts(self) -> "dict[str, Any]":
-        """Arrays that the step uses, by element type: with the first answer of a process only."""
+        """Count arrays that the step uses, by element type: with the first answer of a process
+        only.
+        """
         if self.has_counted:
             return {}
         self.has_counted = True
@@ -296,8 +303,10 @@ def _pairs(moments: "list[int]") -> "list[tuple[int, int]]":
 
 
 def load(path: str) -> "Any":
-    """Imports a workload's file as a module of its own name; its neighbours can be imported too."""
-    # As importlib.util does it, without importing importlib.util.
+    """Import a workload's file as a module of its own name; neighbouring files can be imported
+    too.
+    """
+    # The same as in importlib.util, without importing it.
     bootstrap: "Any" = sys.modules["_frozen_importlib"]
     external: "Any" = sys.modules["_frozen_importlib_external"]
     name = path.rpartition("/")[2].partition(".")[0]

@@ -1,4 +1,4 @@
-"""A headless Chromium, spoken to over two pipes: nothing to install beside the browser itself."""
+"""A headless Chromium, controlled over two pipes: only the browser itself needs to be installed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENCE = 60.0
 
 
 def find() -> str | None:
-    """The browser on this machine's path, if there is one."""
+    """Return the browser on this machine's path, if there is one."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
@@ -40,7 +40,7 @@ class Browser:
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
-        # The browser reads from descriptor 3 and writes to 4, whatever ours are called.
+        # The browser reads from descriptor 3 and writes to 4, whatever our numbers are.
         script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
         command = [program, *OPTIONS, f"--user-data-dir={self._folder.name}", "about:blank"]
         self._process = subprocess.Popen(
@@ -63,7 +63,7 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """One command, and its answer; what happens meanwhile is kept in ``events``."""
+        """Send one command and return its answer; events in between are kept in ``events``."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if self._session:
@@ -88,7 +88,7 @@ class Browser:
         return dict(json.loads(line))
 
     def open(self, path: Path, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-        """Shows a file at a width, and waits until it is there."""
+        """Show a file at a width, and wait until it is loaded."""
         self.events.clear()
         self.call(
             "Emulation.setDeviceMetricsOverride",
@@ -104,7 +104,7 @@ class Browser:
             self.events.append(self._next())
 
     def run(self, script: str) -> Any:
-        """The value of an expression in the page."""
+        """Return the value of an expression in the page."""
         answer = self.call(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
@@ -112,7 +112,7 @@ class Browser:
         return answer["result"].get("value")
 
     def complaints(self) -> list[Any]:
-        """Errors and warnings of the console, uncaught exceptions and opened dialogs."""
+        """Return errors and warnings of the console, uncaught exceptions and opened dialogs."""
         told = []
         for event in self.events:
             method, about = event.get("method"), event.get("params", {})
@@ -125,7 +125,7 @@ class Browser:
         return told
 
     def requests(self) -> list[str]:
-        """The addresses that the page asked for, itself included."""
+        """Return the addresses that the page requested, including itself."""
         return [
             event["params"]["request"]["url"]
             for event in self.events

@@ -19,7 +19,7 @@ Document = dict[str, Any]
 
 
 def start(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs firstlight in a folder of its own; what it leaves behind stays there."""
+    """Run firstlight in a separate folder, in which its files stay."""
     binary = os.environ.get("FIRSTLIGHT_BINARY", str(ROOT / "target" / "debug" / "firstlight"))
     environment = {
         name: value
@@ -56,7 +56,9 @@ AXE = "axe-core@4.10.3"
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """axe-core, which finds what a screen reader or a keyboard cannot use; npm installs it."""
+    """axe-core, which finds elements that a screen reader or a keyboard cannot use; installed by
+    npm.
+    """
     folder = ROOT / "target" / "axe"
     script = folder / "node_modules" / "axe-core" / "axe.min.js"
     if not script.exists():
@@ -80,7 +82,7 @@ def torch_python() -> Path:
 
 @pytest.fixture
 def cold(tmp_path: Path) -> Callable[..., Document]:
-    """What ``cold`` finds of a script, given as text, in one regime."""
+    """Run ``cold`` on a script, given as text, in one regime."""
 
     def run(
         script: str,
@@ -119,11 +121,11 @@ def assert_closes(sample: Document) -> None:
 
 
 def ns(sample: Document, phase: str) -> int:
-    """A phase's time in a sample's ledger."""
+    """Return a phase's time in a sample's ledger."""
     return sum(row["ns"] for row in sample["phases"] if row["name"] == phase)
 
 
 def layer(sample: Document, name: str) -> Document:
-    """What a sample proved of one cache."""
+    """Return a sample's evidence about one cache."""
     [found] = [known for known in sample["caches"] if known["layer"] == name]
     return dict(found)

@@ -1,4 +1,4 @@
-"""What every page of ours must be: in order, named, readable, and no wider than the screen."""
+"""Requirements on all pages: ordered, named, legible, and no wider than the screen."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def assert_fits(browser: Browser) -> None:
 
 
 def assert_in_order(browser: Browser) -> None:
-    """Headings go down step by step, tables are titled, no two things have one name."""
+    """Headings descend step by step, tables have titles, and names are unique."""
     assert browser.run("document.documentElement.lang") == "en"
     levels = browser.run(
         "[...document.querySelectorAll('h1, h2, h3, h4, h5')].map(one => Number(one.tagName[1]))"
@@ -113,7 +113,7 @@ def assert_in_order(browser: Browser) -> None:
 
 
 def assert_named(browser: Browser) -> list[str]:
-    """Whatever a screen reader stops at has a name; returns the roles that there are."""
+    """Every element that a screen reader stops at has a name; returns the roles present."""
     browser.run(UNFOLD)
     nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
     kept = [node for node in nodes if not node["ignored"]]
@@ -138,7 +138,7 @@ def assert_accessible(browser: Browser, axe: str) -> None:
 
 
 def assert_stands_out(browser: Browser) -> None:
-    """Text and marks differ enough from what is behind them."""
+    """Text and marks have enough contrast with their background."""
     browser.run(UNFOLD)
     poor = browser.run(CONTRAST)
     assert not poor, poor[:5]

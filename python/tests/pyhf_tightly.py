@@ -1,4 +1,4 @@
-"""CLs as pyhf defines it, with minima that do not depend on where a minimiser stops.
+"""CLs as defined by pyhf, with minima that do not depend on where a minimiser stops.
 
 pyhf's likelihood, differentiated by JAX; Newton's method on bounds.
 """
@@ -19,11 +19,11 @@ Floats = NDArray[np.float64]
 
 
 class NotTight(Exception):
-    """Newton's method did not get to a minimum."""
+    """Newton's method did not reach a minimum."""
 
 
 class Minimiser:
-    """Minimises twice the negative log-likelihood of one model on any data."""
+    """Minimise twice the negative log-likelihood of one model on any data."""
 
     def __init__(self, model: Model) -> None:
         def twice_nll(pars: Any, data: Any) -> Any:
@@ -37,7 +37,7 @@ class Minimiser:
     def minimum(
         self, data: Any, poi: float | None = None, starts: Sequence[Floats] = ()
     ) -> tuple[Floats, float]:
-        """The lowest of what is found from pyhf's start and from others."""
+        """Return the lowest minimum found from pyhf's start and from others."""
         first = np.array(self.model.config.suggested_init())
         found = [self._minimum(data, poi, start) for start in (first, *starts)]
         return min(found, key=lambda minimum: minimum[1])
@@ -58,7 +58,7 @@ class Minimiser:
                 return pars, value
             curvature = np.array(self.hessian(pars, data))[np.ix_(free, free)]
             if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(curvature))):
-                raise NotTight  # where 0 ln 0 is differentiated
+                raise NotTight  # differentiating 0 ln 0
             pars, value, damping = self._step(data, pars, value, slope, curvature, free, damping)
         raise NotTight
 
@@ -93,7 +93,7 @@ def cls(model: Model, data: Sequence[float], poi: float) -> tuple[float, float]:
     background, _ = minimiser.minimum(observed, 0.0)
     q = 0.0 if best[model.config.poi_index] > poi else max(conditional - lowest, 0.0)
     asimov = jnp.asarray(model.expected_data(jnp.asarray(background)))
-    # With the tested value there may be a second minimum, far from where pyhf starts.
+    # With the tested value there may be a second minimum, far from pyhf's start.
     tested = minimiser.minimum(asimov, poi, [background, at_poi])[1]
     q_asimov = max(tested - minimiser.minimum(asimov, None, [background])[1], 0.0)
     root, root_asimov = np.sqrt(q), np.sqrt(q_asimov)

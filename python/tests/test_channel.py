@@ -1,4 +1,4 @@
-"""The hand-written JSON is JSON, and the channel never harms its process."""
+"""The hand-written JSON is valid, and the channel never harms its process."""
 
 import json
 import os

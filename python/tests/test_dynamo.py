@@ -1,4 +1,4 @@
-"""The names and shapes that the adapter of torch.compile reads, with a stand-in for torch."""
+"""The names and shapes that the adapter of torch.compile reads, with a fake torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Tensor:
 
 
 class Reshape:
-    """A module of the user's with a shape of its own, and no dtype."""
+    """A user's module with a shape of its own, and no dtype."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What other tools make of exported results: pyperf itself, pandas, an XML parser."""
+"""Exported results in other tools: pyperf itself, pandas, an XML parser."""
 
 import csv
 import json

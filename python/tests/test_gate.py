@@ -1,4 +1,4 @@
-"""Results that are wrong in ways that sums, samples and first leaves do not show: each is refused.
+"""Wrong results that sums, samples and first leaves do not show: each is rejected.
 
 Each test runs a suite with the real binary and this environment's own interpreter.
 """
@@ -27,7 +27,7 @@ def agreement(arm: dict[str, Any]) -> str:
     return str(arm["agreement"]["kind"])
 
 
-# The right result, and what the old gate took for it.
+# The right result, and a wrong one that the former check accepted.
 WRONG = {
     "every other sign flipped": (
         "return np.ones(10_000, np.float32)",

@@ -1,6 +1,6 @@
-"""histfactory beside pyhf 0.7.6, on workspaces that nobody chose.
+"""Compare histfactory with pyhf 0.7.6, on arbitrary workspaces.
 
-The example ``oracle`` of the crate prints what it makes of a workspace; pyhf does the same here.
+The example ``oracle`` of the crate prints its view of a workspace; pyhf computes the same here.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def test_values_are_pyhfs_at_every_point(answers: list[Document], mode: str) -> 
     assert compared > 2 * COUNT, "nearly all points have a value"
 
 
-# What pyhf lets pass, or only stumbles over later, and we refuse when reading: in our words.
+# Errors that pyhf accepts, or detects only later, and histfactory rejects when reading: in our
+# words.
 STRICTER = [
     "there are two",
     "is there twice",
@@ -100,7 +101,7 @@ STRICTER = [
 
 
 def damaged(workspace: Document, dice: random.Random) -> Document:
-    """The workspace with one thing changed that a person might get wrong."""
+    """Return the workspace with one probable mistake."""
     broken = copy.deepcopy(workspace)
     channel = dice.choice(broken["channels"])
     sample = dice.choice(channel["samples"])
@@ -172,7 +173,7 @@ def accepted_by_pyhf(document: Document) -> bool:
 
 
 def test_what_pyhf_refuses_is_refused(answers: list[Document]) -> None:
-    """And what we refuse beyond that is refused for a reason that we know of."""
+    """Errors that only histfactory rejects have a known reason."""
     dice = random.Random(1)
     documents = [damaged(dice.choice(answers)["workspace"], dice) for _ in range(2 * COUNT)]
     judged = oracle("read", lines=[json.dumps(document) for document in documents])
@@ -212,7 +213,7 @@ def test_combining_is_pyhfs(answers: list[Document], join: str, tmp_path: Path) 
 
 
 def made(tmp_path: Path, document: Document, *arguments: str) -> Document | None:
-    """What a command of histfactory makes of a workspace; nothing if it refuses."""
+    """Return the result of a histfactory command; None if it rejects the input."""
     path = tmp_path / "workspace.json"
     path.write_text(json.dumps(document))
     command = [str(ROOT / "target" / "debug" / "histfactory"), arguments[0], str(path)]
@@ -238,7 +239,7 @@ def test_pruning_and_renaming_are_pyhfs(answers: list[Document], tmp_path: Path)
             ("rename", "-c", channel, "x"): lambda ws, c=channel: ws.rename(channels={c: "x"}),
             ("rename", "-s", sample, "x"): lambda ws, s=sample: ws.rename(samples={s: "x"}),
         }
-        # Of a name with several types pyhf knows the last one only.
+        # Of a name with several types pyhf only keeps the last one.
         if kind in dict(workspace.modifiers).values():
             ways["prune", "-t", kind] = lambda ws, k=kind: ws.prune(modifier_types=[k])
         if kind != "lumi":
@@ -293,7 +294,7 @@ def test_gradients_are_the_differences_of_pyhfs_values(answers: list[Document]) 
 
 
 def test_cls_are_pyhfs(answers: list[Document], tmp_path: Path) -> None:
-    """With the same minima: pyhf's own fits are looser than what is compared."""
+    """With the same minima, because pyhf's own fits are less precise than this comparison."""
     binary = str(ROOT / "target" / "debug" / "histfactory")
     path, compared = tmp_path / "workspace.json", 0
     wanted = COUNT // 15

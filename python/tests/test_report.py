@@ -72,7 +72,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> Document:
 
 
 def made(folder: Path, document: Document) -> Path:
-    """The page of a document."""
+    """Return the page of a document."""
     (folder / "result.json").write_text(json.dumps(document))
     finished = start(folder, "report", "result.json")
     assert finished.returncode == 0, finished.stderr
@@ -85,7 +85,7 @@ def page(document: Document, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def renamed(document: Any, text: str) -> Any:
-    """The document with a text added to whatever a suite or a workload names or says."""
+    """Return the document with a text added to every name and message of a suite or a workload."""
     names = ("case", "arm", "against", "reference", "suite", "parameter", "unit", "cpu", "python")
     words = ("text", "how", "why", "stdout-tail", "stderr-tail", "label", "error", "traceback")
     if isinstance(document, list):

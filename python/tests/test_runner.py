@@ -124,7 +124,7 @@ WINDOW = [{"type": "warm-up", "count": 1}, {"type": "iterate", "count": 2}]
 
 
 def events(folder: Path, workload: str, kind: str) -> list[dict[str, Any]]:
-    """What was told of the window of a workload."""
+    """Return the events of a workload's window."""
     _, messages = serve(folder, workload, [prepare(folder), *WINDOW, FINISH])
     found = [message["event"] for message in messages if message["type"] == "event"]
     return [event for event in found if event["kind"] == kind]

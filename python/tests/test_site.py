@@ -114,7 +114,7 @@ def test_the_history_has_a_point_for_every_snapshot_and_tells_what_it_is(
         "[...document.querySelectorAll('svg.history')].pop()"
         ".scrollIntoView({block: 'center', behavior: 'instant'})"
     )
-    # Points of two arms may lie on each other; the one on top is what a mouse finds.
+    # Points of two arms may overlap; the mouse finds the one on top.
     place = (
         "[...document.querySelectorAll('svg.history .point')].map(point => {"
         "const box = point.getBoundingClientRect();"
@@ -195,7 +195,8 @@ def test_two_snapshots_are_compared_as_the_program_does(browser: Browser, site: 
         assert theirs[4] == verdict
         for mine, other in zip(numbers.findall(change), numbers.findall(theirs[3])):
             one, two = (float(text.replace("−", "-")) for text in (mine, other))
-            # Ratios of times: one per cent of the ratio is more than the expansion is off.
+            # Ratios of times: the tolerance of one per cent is larger than the error of the
+            # expansion.
             assert abs(one - two) < 0.02 * (100 + abs(two)), (change, theirs[3])
             compared += 1
     assert compared >= 6

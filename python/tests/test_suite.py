@@ -21,7 +21,7 @@ def validate(document: Any, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def quickstart(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which the quickstart was run, once, with the tests' own environment."""
+    """Run the quickstart once, with the tests' own environment, and return its folder."""
     folder = tmp_path_factory.mktemp("quickstart")
     arguments = ["run", "quickstart", "--processes", "1", "--python", sys.executable]
     finished = start(folder, *arguments, "--format", "json", "--export-json", "run.json")
@@ -79,7 +79,7 @@ def test_the_documents_fit_their_schemas(quickstart: Path, tmp_path: Path) -> No
 
 
 def test_the_python_package_reads_nothing_but_the_standard_library() -> None:
-    """Importing it must not pull in anything that a measured process would pay for."""
+    """Importing it must not import anything that a measured process would pay for."""
     code = (
         "import sys; before = set(sys.modules); import firstlight, firstlight._hooks; "
         "print(sorted(m for m in set(sys.modules) - before if not m.startswith('firstlight')))"

@@ -16,7 +16,7 @@ Document = dict[str, Any]
 
 
 def run(folder: Path, suite: str, *arguments: str, busy: str | None = None) -> Document:
-    """`busy` names the one reason for which a machine without an idle core may refuse a sample."""
+    """`busy` names the only reason for which a machine without an idle core may reject a sample."""
     options = ["run", suite, "--profile", "tiny", "--python", sys.executable, "--format", "json"]
     finished = start(folder, *options, *arguments)
     document: Document = json.loads(finished.stdout)
@@ -30,7 +30,7 @@ def run(folder: Path, suite: str, *arguments: str, busy: str | None = None) -> D
 
 
 def reasons(document: Document) -> list[dict[str, str]]:
-    """Why samples do not count, those of planted mistakes aside."""
+    """Return the reasons for invalid samples, except those of planted mistakes."""
     regimes = [
         regime
         for one in document["cases"]
@@ -57,7 +57,9 @@ def sample(of: Document, regime: str) -> Document:
 
 
 def signatures(of: Document, function: str) -> set[str]:
-    """The signatures for which a function was compiled; a program shows only part of its own."""
+    """Return the signatures for which a function was compiled; a program only shows part of its
+    own.
+    """
     phases = [message for message in of["raw"]["messages"] if message["type"] == "phase"]
     details = [
         phase["detail"] for phase in phases if phase["label"] == function and "detail" in phase
@@ -80,7 +82,7 @@ def test_growing_shapes_are_compiled_exactly_once_each(generate: Document) -> No
     programs = [program["function"] for program in cold["compiles"]]
     assert programs == ["jit(append_token)"] * tokens
     assert len(signatures(cold, "jit(append_token)")) == tokens
-    # The prompt has a program of its own; every token after the first meets a longer cache.
+    # The prompt has a separate program; every token after the first meets a longer cache.
     cold = sample(arm(text, "growing-cache"), "cold-clean")
     programs = [program["function"] for program in cold["compiles"]]
     assert programs.count("jit(prefill)") == 1
@@ -114,7 +116,7 @@ def test_a_warm_up_of_5_before_a_test_of_15_is_refused_and_both_speed_ups_are_to
     text = case(generate, "text")
     windows = [sample(arm(text, name), "warm")["window"] for name in ("growing", "static-cache")]
     if not all(window["steady"] for window in windows):
-        # One short window on a busy machine may settle nowhere; then nothing is said to be right.
+        # One short window on a busy machine may never become steady; then no value is called right.
         assert told["right"] is None
         assert told["factor"] is None
         return
@@ -142,7 +144,7 @@ def test_overhead_is_told_beside_the_baseline_and_the_profiler_is_refused(tmp_pa
     document = run(tmp_path, "jit-overhead", *arms, *cases, busy="async-not-synchronised")
     right = [one for one in document["cases"] if not one.get("planted")]
     windows = [sample(of, "warm")["window"] for one in right for of in one["arms"]]
-    # One short window on a busy machine may settle nowhere; then it has no overhead either.
+    # One short window on a busy machine may never become steady; then it has no overhead either.
     overheads = [window["overhead"] for window in windows if window["steady"]]
     assert overheads
     assert all(of["pairs"] > 0 and of["baseline-ns"] > 0 for of in overheads)
@@ -173,7 +175,7 @@ def test_arms_of_an_extra_are_left_out_and_said_to_be(tmp_path: Path) -> None:
 
 
 def test_an_arm_that_cannot_be_imported_does_not_stop_the_others(tmp_path: Path) -> None:
-    """A module in the place of PyTorch breaks, as PyTorch does without its libraries."""
+    """A module in place of PyTorch raises, as PyTorch does without its libraries."""
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "torch.py").write_text("raise ImportError('libcudart.so: no such file')\n")
@@ -192,7 +194,7 @@ GENERATE = ROOT / "suites" / "generate"
 
 
 class Sizes(dict[str, Any]):
-    """A case of the generation suite, as small as can be."""
+    """The smallest possible case of the generation suite."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -235,7 +237,7 @@ def test_weights_of_a_file_are_loaded_and_all_arms_make_the_same_text_of_them(
     from safetensors.numpy import save_file
 
     gpt2, convert = suite_modules
-    # The sizes of the profile, and weights that lean to one token whatever was read.
+    # The sizes of the profile, and weights that prefer one token whatever was read.
     tiny = Sizes() | {"width": 64, "vocabulary": 512, "positions": 128, "seed": 11}
     weights = gpt2.build(tiny)
     weights["ln_f"]["bias"] = 1000 * weights["wte"][7]
@@ -255,7 +257,7 @@ def test_weights_of_a_file_are_loaded_and_all_arms_make_the_same_text_of_them(
 
 
 def test_the_published_size_has_124_million_parameters(suite_modules: tuple[Any, Any]) -> None:
-    """Counted from the shapes, without making the numbers."""
+    """Counted from the shapes, without creating the numbers."""
     width, layers, vocabulary, positions = 768, 12, 50257, 1024
     gpt2, _ = suite_modules
     small = Sizes()
@@ -280,7 +282,7 @@ def test_logits_agree_with_pytorchs_own_layers(
     nn = torch.nn
     torch.manual_seed(0)
 
-    class Linear(nn.Module):  # stored as (in, out), as GPT-2's are
+    class Linear(nn.Module):  # stored as (in, out), like GPT-2's
         def __init__(self, rows: int, columns: int) -> None:
             super().__init__()
             self.weight = nn.Parameter(torch.randn(rows, columns) * 0.1)

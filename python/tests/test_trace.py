@@ -1,4 +1,4 @@
-"""Recording a program that knows nothing of it, and what the documents say."""
+"""Recordings of a program that does not know firstlight, and their documents."""
 
 import json
 import sys
@@ -181,7 +181,7 @@ def test_a_suite_records_its_first_case_and_prints_what_that_costs(
     for of in [*plain["overheads"], *wrapped["overheads"]]:
         assert [run["tracing"] for run in of["runs"]] == ["untraced", "host-only", "python"]
         assert of["findings"] == []
-    # Times come from the recording without Python frames, names from the one with.
+    # Times come from the recording without Python frames, names from the one with frames.
     assert wrapped["trace"]["recording"]["tracer"]["python"] == 0
     assert any(frame["kind"] == "python" for frame in wrapped["trace"]["frames"])
     assert "tracer-inflated" not in json.dumps(wrapped["trace"]["findings"])

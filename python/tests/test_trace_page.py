@@ -1,4 +1,6 @@
-"""Pages of recordings in a browser: the answer, the steps, the way around, two side by side."""
+"""Pages of recordings in a browser: the answer, the steps, navigation, two recordings side by
+side.
+"""
 
 import json
 from pathlib import Path
@@ -21,7 +23,7 @@ RECORDINGS = {
 
 
 def drawn(folder: Path, *names: str) -> tuple[Path, Any]:
-    """The page of one recording or of two, and the document behind it."""
+    """Return the page of one recording or of two, and the document behind it."""
     files = [str(ROOT / "fixtures" / "traces" / f"{name}.xplane.pb.gz") for name in names]
     both = [files[0], *(part for other in files[1:] for part in ("--against", other))]
     finished = start(folder, "trace", *both, "--html", "page.html", "--format", "json")
@@ -92,12 +94,12 @@ def test_columns_are_as_tall_as_their_steps_are_long(
     )
     lengths = [step["duration-ns"] for step in document["steps"]]
     assert len(drawn) == len(lengths) == STEPS
-    # Short ones can still be seen.
+    # Short ones are still visible.
     expected = [max(ns / max(lengths) * max(drawn), 2) for ns in lengths]
     assert drawn == pytest.approx(expected, abs=0.2)
 
 
-# Keys to sort by are written with a few digits.
+# Sort keys have few digits.
 KEY = 1e-4
 
 
@@ -201,7 +203,7 @@ def test_a_short_step_that_is_found_is_zoomed_into_view(
     browser.open(traced[0])
     assert search(browser, "2") == [2]
     zoomed, *_ = browser.run(ZOOM)
-    # Two of 2,530 ms would be a pixel.
+    # Two of 2,530 ms would be one pixel.
     assert zoomed > 100
     inside = browser.run(
         "(() => { const view = document.querySelector('.zoomable .scroll').getBoundingClientRect();"
@@ -269,7 +271,7 @@ def test_the_drawn_waterfall_ends_where_the_second_recording_does(
     told = [wall["first-ns"], *ends, wall["second-ns"]]
     for (_, _, end), expected in zip(drawn, told):
         assert end == pytest.approx(expected / most, abs=1e-3)
-    # Each bar begins where the one above it ends.
+    # Each bar begins at the end of the one above it.
     for (low, high, _), (_, _, before) in zip(drawn[1:-1], drawn):
         assert min(abs(low - before), abs(high - before)) < 2e-3
     assert ends[-1] == pytest.approx(wall["second-ns"], abs=1)

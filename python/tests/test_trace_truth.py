@@ -1,4 +1,4 @@
-"""What `firstlight trace` says about recordings whose truth stands beside them."""
+"""`firstlight trace` on recordings with a known truth."""
 
 import json
 import os
@@ -18,7 +18,7 @@ PLANTED = 3
 STEPS = 6
 ATTEMPTS = 3
 TOLERANCE = 0.05
-# A step in which nothing is compiled and nothing sleeps is nothing but these.
+# A step without compilation and sleep consists only of these.
 RUNNING = ("execute", "callback", "transfer", "dispatch", "wait")
 BUCKETS = {
     "execute": ("compiled", "eager"),
@@ -31,11 +31,11 @@ BUCKETS = {
 
 
 class OffTruthError(AssertionError):
-    """The times of a recording are further from the truth than they may be."""
+    """The times of a recording differ too much from the truth."""
 
 
 def record(folder: Path, name: str, python: str) -> tuple[Any, Any]:
-    """The document of a program's recording, and the truth."""
+    """Return the document of a program's recording, and the truth."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("JAX_")}
     environment["JAX_PLATFORMS"] = "cpu"
     command = [python, str(PROGRAMS), name, str(folder)]
@@ -55,10 +55,11 @@ Check = Callable[[Any, Any], None]
 
 
 def recorded(folder: Path, name: str, check: Check, python: str = sys.executable) -> Any:
-    """The document of a recording whose times are the true ones.
+    """Return the document of a recording with the true times.
 
-    Another process can take the core from a program for most of its steps. Such a recording is made
-    again, at most twice, and the output says so. Time that is booked wrongly is off in all three.
+    Another process can take the core from a program for most of its steps. Such a recording is
+    repeated, at most twice, and the output reports it. Wrongly attributed time would fail in all
+    three.
     """
     for attempt in range(1, ATTEMPTS + 1):
         document, truth = record(folder / f"{name}-{attempt}", name, python)
@@ -78,14 +79,14 @@ def bucket(step: Any, name: str) -> int:
 
 
 def assert_near(what: str, pairs: list[tuple[float, float]]) -> None:
-    """The median step is within a twentieth of the truth."""
+    """The median step is within 5 % of the truth."""
     apart = statistics.median(abs(value - true) / true for value, true in pairs)
     if apart >= TOLERANCE:
         raise OffTruthError(f"{what}: the median step is off by {apart:.1%}: {pairs}")
 
 
 def assert_true(document: Any, truth: Any) -> None:
-    """Execution, host, and all that is not host are true in steady steps."""
+    """Execution, host, and all time except the host's are right in steady steps."""
     steady = [
         (step, true)
         for step, true in zip(document["steps"], truth)
@@ -99,13 +100,13 @@ def assert_true(document: Any, truth: Any) -> None:
 
 
 def assert_host_true(document: Any, truth: Any) -> None:
-    """The host's time is true in every step, whatever was compiled in it."""
+    """The host's time is right in every step, whatever was compiled in it."""
     pairs = [(bucket(s, "host"), t["asleep"]) for s, t in zip(document["steps"], truth)]
     assert_near("host", pairs)
 
 
 def assert_walls_true(document: Any, truth: Any) -> None:
-    """Guessed steps are as long as the true ones, and the last one has no end."""
+    """Guessed steps have the true lengths, and the last one has no end."""
     left_out = [step["left-out"] for step in document["steps"]]
     assert left_out == [None] * (STEPS - 1) + ["unended"]
     pairs = [(s["duration-ns"], t["wall"]) for s, t in zip(document["steps"][:-1], truth)]
@@ -114,7 +115,7 @@ def assert_walls_true(document: Any, truth: Any) -> None:
 
 
 def planted(document: Any) -> Any:
-    """The one thing that was compiled, in the step in which something changed."""
+    """Return the only compilation, in the step with the change."""
     [one] = [one for one in document["compilations"] if one["turn"] == "again"]
     assert one["step"] == PLANTED
     assert [step["number"] for step in document["steps"] if step["compiled"]] == [PLANTED]
@@ -130,7 +131,7 @@ def test_execution_and_host_of_jax_are_what_they_were(tmp_path: Path, name: str)
     devices = [len(step["devices"]) for step in document["steps"]]
     assert devices == [4 if name == "pmap" else 0] * STEPS
     assert (document["skew"] is not None) == (name == "pmap")
-    # The matrix product is what takes the time, in whatever operator it ends up.
+    # The matrix product takes most of the time, in whichever operator it ends up.
     assert document["programs"][0]["operators"][0]["share"] > 0.5
 
 

@@ -1,4 +1,4 @@
-"""Windows that are measured in the test's own process, and blocks that may compile nothing."""
+"""Windows measured in the test's own process, and blocks in which compilation is an error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTIONS = _measure.Options(calls=12, warm_up=2, within=5)
 
 @pytest.fixture(autouse=True)
 def no_collections() -> Iterator[None]:
-    """A collection in a window of some microseconds would be a finding."""
+    """Switch collections off: one in a window of a few microseconds would be a finding."""
     gc.disable()
     yield
     gc.enable()

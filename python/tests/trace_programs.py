@@ -1,8 +1,8 @@
-"""Programs whose truth is known, recorded by their framework's own profiler.
+"""Programs with a known truth, recorded by their framework's own profiler.
 
-``python trace_programs.py NAME FOLDER`` runs one of them, leaves its recording in the folder, and
-beside it ``truth.json``: for each step its wall time, the time in calls that it waits for, and the
-time asleep in the step itself and in host code that the program calls back.
+``python trace_programs.py NAME FOLDER`` runs one of them, and writes its recording and
+``truth.json`` to the folder. The truth has for each step its wall time, the time in calls that it
+waits for, and the time asleep in the step itself and in host code that the program calls back.
 """
 
 import functools
@@ -13,7 +13,7 @@ import time
 
 NAME, FOLDER = sys.argv[1], sys.argv[2]
 STEPS = 6
-PLANTED = 3  # the step in which something changes, where something does
+PLANTED = 3  # the step with a change, if there is one
 clock = time.monotonic_ns
 
 
@@ -29,7 +29,7 @@ class Step:
         self.truth["asleep"] += clock() - start
 
     def run(self, wait, function, *arguments, **options):
-        """Calls a function and waits for its result."""
+        """Call a function and wait for its result."""
         start = clock()
         result = wait(function(*arguments, **options))
         self.truth["run"] += clock() - start
@@ -89,7 +89,7 @@ class Jax:
         profiler.stop_trace()
 
     def simple(self, function, *arguments, warm=True, marked=True):
-        """Calls a function in each step, and sleeps."""
+        """Call a function in each step, and sleep."""
 
         def body(step, index):
             step.run(self.jax.block_until_ready, function, *arguments)
@@ -98,7 +98,7 @@ class Jax:
         self.record(body, (lambda: function(*arguments)) if warm else None, marked)
 
     def changing(self, function, before, after):
-        """Calls a function with other arguments in one step."""
+        """Call a function with other arguments in one step."""
 
         def body(step, index):
             arguments = after if index == PLANTED else before
@@ -168,7 +168,7 @@ class Jax:
         self.simple(call)
 
     def pmap(self):
-        # An array that lies on one device would be spread over all of them in every call.
+        # An array on one device would be distributed over all of them in every call.
         spread = self.jax.pmap(lambda x: x)(self.jnp.full((4, 1200, 1200), 1e-3))
         self.simple(self.jax.pmap(multiply), spread)
 
@@ -253,7 +253,7 @@ def torch_program():
 
     def stepping(function, arguments, marked):
         def body(step, index):
-            # Operators make the arguments, so making them is execution too.
+            # Operators create the arguments, so creating them is execution too.
             step.run(lambda result: result, lambda: function(*arguments(index)))
             step.sleep(0.03)
 

@@ -1,10 +1,10 @@
-"""Records the steps of a JAX or PyTorch program, at the level that was asked for or not at all.
+"""Record the steps of a JAX or PyTorch program, at the requested level or without a profiler.
 
-The times of steps are taken in every run; from the first one on the framework's own profiler runs,
-unless the run is to be untraced. Profiling that the program starts itself is left out: one profiler
-can run at a time, and the untraced run is to be untraced.
+The times of steps are recorded in every run. From the first step on, the framework's own profiler
+runs, unless the run is untraced. Profiling by the program itself is suppressed: only one profiler
+can run at a time, and an untraced run must be untraced.
 
-- JAX: a step is what the program marks with ``jax.profiler.StepTraceAnnotation``.
+- JAX: a step is marked by the program with ``jax.profiler.StepTraceAnnotation``.
 - JAX also explains why it traces a function again (``jax_explain_cache_misses``). The explanations
   go to ``explanations.jsonl``, and so does a call of ``jax.clear_caches``.
 - PyTorch: a step ends with ``step()`` of the program's own ``torch.profiler.profile``. A program
@@ -22,7 +22,7 @@ _recorder = None
 
 
 def watch(folder, tracing):
-    """Takes care of the frameworks as they are imported."""
+    """Watch the frameworks as they are imported."""
     global _recorder
     _recorder = _Recorder(folder, tracing)
     if tracing != "none":
@@ -32,7 +32,7 @@ def watch(folder, tracing):
 
 
 def marker():
-    """What puts one step into a mark, for programs that we write: ``with mark(number): …``."""
+    """Return a function that marks one step, for our own programs: ``with mark(number): …``."""
     if "jax" in sys.modules:
         import jax
 
@@ -43,7 +43,7 @@ def marker():
 
 
 def folder():
-    """Where this run's files go."""
+    """Return the folder for this run's files."""
     return _recorder.folder
 
 
@@ -63,7 +63,7 @@ class _Recorder:
         }
 
     def begin(self, start):
-        """Starts the profiler, once; ``start`` returns what stops it."""
+        """Start the profiler, once; ``start`` returns the function that stops it."""
         if self.stop is not None:
             return
         import atexit
@@ -80,7 +80,7 @@ class _Recorder:
             json.dump([[start, end] for start, end in self.steps], file)
 
     def copy_torch_log(self):
-        """Copies the log that the program's own ``TORCH_TRACE`` led elsewhere."""
+        """Copy the log if the program's own ``TORCH_TRACE`` names another folder."""
         own = os.path.join(self.folder, "torch-trace")
         if self.tracing == "none" or "torch" not in sys.modules:
             return
@@ -88,7 +88,7 @@ class _Recorder:
         import shutil
 
         for handler in logging.getLogger("torch.__trace").handlers:
-            # Some versions open the file by its number.
+            # Some versions open the file by its descriptor.
             stream = getattr(handler, "stream", None)
             path = getattr(handler, "_stream_path", None) or getattr(stream, "name", None)
             if isinstance(path, str) and os.path.dirname(os.path.abspath(path)) != own:
@@ -109,7 +109,7 @@ class _Recorder:
 
         class StepTraceAnnotation(module.StepTraceAnnotation):
             def __init__(self, *args, **kwargs):
-                # An annotation that is made before the profiler runs is not recorded.
+                # An annotation made before the profiler runs is not recorded.
                 recorder.begin(start)
                 super().__init__(*args, **kwargs)
 
@@ -156,11 +156,11 @@ class _Recorder:
 
 
 class _Explanations:
-    """Writes down what JAX says about functions that it traces again, instead of printing it."""
+    """Write JAX's explanations of repeated tracing to a file instead of printing them."""
 
     def __init__(self, folder):
         self.path = os.path.join(folder, "explanations.jsonl")
-        # Whether the program asked for the messages itself.
+        # Whether the program requested the messages itself.
         self.asked = False
 
     def patches(self):
@@ -174,7 +174,7 @@ class _Explanations:
             self.asked = bool(module.config._read(name))
             module.config.update(name, True)
         except Exception:
-            return  # a version that cannot explain
+            return  # a version without explanations
         for logger in ("interpreters.partial_eval", "pjit"):
             logging.getLogger("jax._src." + logger).addFilter(self.tracing)
         for logger in ("compiler", "compilation_cache"):
@@ -188,7 +188,7 @@ class _Explanations:
         return self.asked
 
     def caching(self, record):
-        """The same setting makes JAX print messages about its cache on disk."""
+        """Handle JAX's messages about its cache on disk, which the same setting enables."""
         return self.asked or "persistent compilation cache" not in record.getMessage().lower()
 
     def patch_api(self, module):
@@ -216,12 +216,14 @@ class _Torch:
         self.recorder, self.profiler = recorder, profiler
         self.by = None
         self.open = None
-        # How many marks there have been, and which of them are no steps.
+        # The number of marks, and those that are not steps.
         self.marks = 0
         self.abandoned = []
 
     def boundary(self, by):
-        """A step ends and the next one begins; the program's own words win over its optimizer's."""
+        """End a step and begin the next one; the program's own marks have priority over its
+        optimizer's.
+        """
         if self.by == "profile" and by != "profile":
             return
         self.by = by
@@ -254,7 +256,7 @@ class _Torch:
         self.recorder.steps.append((start, time.monotonic_ns()))
 
     def abandon(self):
-        """What follows the last step is none."""
+        """Drop the interval after the last step."""
         if self.open is not None:
             self.close()
             self.recorder.steps.pop()
@@ -282,7 +284,7 @@ class _Torch:
 
 
 class _Silent:
-    """Stands for a profiler that the program asks things of, and has nothing to say."""
+    """Replaces a profiler that the program queries, with empty answers."""
 
     def __init__(self, *_, **__):
         pass
@@ -303,7 +305,7 @@ class _Silent:
 
 
 class _Finder:
-    """Lets the import system find modules as usual, and patches some once they are loaded."""
+    """Find modules as usual, and patch some once they are loaded."""
 
     def __init__(self, recorder):
         self.recorder = recorder

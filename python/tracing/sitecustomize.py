@@ -1,8 +1,8 @@
-"""Lets `_firstlight_recording` watch a program that knows nothing of it, then steps aside.
+"""Let `_firstlight_recording` watch an unchanged program, then remove this file's traces.
 
-This file is the first ``sitecustomize`` on the path of a process that `firstlight trace --record`
-starts. Afterwards ``sys.path``, ``PYTHONPATH`` and ``sys.modules["sitecustomize"]`` are what they
-would have been.
+This file is the first ``sitecustomize`` on the path of a process started by `firstlight trace
+--record`. Afterwards ``sys.path``, ``PYTHONPATH`` and ``sys.modules["sitecustomize"]`` are the same
+as without it.
 """
 
 import os
@@ -26,5 +26,5 @@ sys.path[:] = [_entry for _entry in sys.path if _entry != _here]
 sys.path_importer_cache.pop(_here, None)
 sys.modules.pop("sitecustomize", None)
 
-# Either the user's module, or the ImportError that `site` expects when there is none.
+# Either the user's module, or the ImportError that `site` expects if there is none.
 import sitecustomize  # noqa: E402, F401

@@ -1,7 +1,8 @@
-"""Calls the workload of a suite's arm for a recording: its warm-up, then step after step.
+"""Call the workload of a suite's arm for a recording: its warm-up, then step after step.
 
-Started as ``python workload.py`` in the folder of the suite; FIRSTLIGHT_TRACE_WORK says what to do.
-The steps' own times are taken by `_firstlight_recording`; those of the baseline are taken here.
+Started as ``python workload.py`` in the folder of the suite, with instructions in
+FIRSTLIGHT_TRACE_WORK. `_firstlight_recording` records the steps' own times; this file records those
+of the baseline.
 """
 
 import json
@@ -15,7 +16,7 @@ def main(asked):
     import firstlight
     from firstlight import runner
 
-    # The workload finds its neighbours, as it does when it is measured.
+    # The workload can import neighbouring files, as when it is measured.
     sys.path[0] = os.getcwd()
     sys.argv[:] = [""]
     case = firstlight.Case(asked["case"], asked["parameters"], asked["arm"], asked["options"])
@@ -48,7 +49,7 @@ def warm_up(workload, count):
 
 
 def steps(workload, asked, mark):
-    """So many steps, fewer if they take long; returns start and end of each one's baseline."""
+    """Run this many steps, fewer if they take long; return start and end of each one's baseline."""
     clock = time.monotonic_ns
     deadline = clock() + asked["within-ns"]
     baselines = []

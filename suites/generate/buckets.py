@@ -12,7 +12,7 @@ def setup(case):
 
     @jax.jit
     def add_token(weights, tokens, length):
-        # What stands after `length` is seen by nobody before it.
+        # No earlier position sees anything after `length`.
         logits = gpt2.logits(jnp, weights, tokens, case["heads"])
         return tokens.at[length].set(jnp.argmax(logits[length - 1]).astype(tokens.dtype))
 
@@ -29,7 +29,7 @@ def setup(case):
 
 
 def pad(tokens, least, bucket):
-    """Zeros up to the next multiple of `bucket` that holds at least so many."""
+    """Pad with zeros to the next multiple of `bucket` that holds at least `least` tokens."""
     import numpy as np
 
     size = -(-least // bucket) * bucket

@@ -1,6 +1,6 @@
-"""PyTorch's GPT-2 weights, by the names they are published under, as the tree of `gpt2.py`.
+"""Convert PyTorch's GPT-2 weights, under their published names, to the tree of `gpt2.py`.
 
-GPT-2's linear layers are stored as (in, out), which is what `x @ w` wants: nothing is transposed.
+GPT-2's linear layers are stored as (in, out), as `x @ w` requires, so nothing is transposed.
 """
 
 import numpy as np
@@ -16,14 +16,14 @@ BLOCK = {
 
 
 def load(path):
-    """The tree of a safetensors file."""
+    """Return the tree of a safetensors file."""
     from safetensors.numpy import load_file
 
     return from_torch(load_file(path))
 
 
 def from_torch(state):
-    """The tree of a state dict, whose values may be tensors or arrays."""
+    """Return the tree of a state dict, whose values may be tensors or arrays."""
     names = [name.removeprefix("transformer.") for name in state]
     state = dict(zip(names, map(_array, state.values())))
     layers = 1 + max(int(name.split(".")[1]) for name in names if name.startswith("h."))
@@ -36,7 +36,7 @@ def from_torch(state):
 
 
 def to_torch(tree):
-    """The other way round: a state dict of arrays."""
+    """Return a state dict of arrays from a tree."""
     state = {"wte.weight": tree["wte"], "wpe.weight": tree["wpe"]}
     named = [
         (f"h.{i}.{BLOCK[name]}", layer)

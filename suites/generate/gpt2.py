@@ -1,8 +1,8 @@
 """GPT-2: its weights from a seed or from a file, and its layers as functions of a tree of arrays.
 
-The tree has the published shapes. Matrices from the seed lie on a grid of whole numbers times a
-scale per column, so that storing them in eight bits loses nothing and all arms can be held to the
-same tokens. Real weights are rounded by the arm that stores them so; then its tokens may differ.
+The tree has the published shapes. Matrices from the seed lie on a grid of integers times a scale
+per column, so storing them in eight bits loses nothing and all arms must generate the same tokens.
+Real weights are rounded by the arm that stores them in eight bits; then its tokens may differ.
 """
 
 import convert
@@ -10,7 +10,9 @@ import numpy as np
 
 
 def build(case):
-    """The weights as NumPy arrays: from the file that `weights` names, else from the seed."""
+    """Return the weights as NumPy arrays: from the file that `weights` names, otherwise from the
+    seed.
+    """
     if case["weights"]:
         return convert.load(case["weights"])
     random = np.random.default_rng(case["seed"])
@@ -24,7 +26,7 @@ def build(case):
 
 
 def _block(random, width, layers):
-    # Published: what ends in the residual stream starts smaller, the deeper the model.
+    # As published: the initial values of residual outputs decrease with the depth of the model.
     residual = 0.02 / np.sqrt(2 * layers)
     return {
         "ln_1": _norm(width),
@@ -53,7 +55,7 @@ def _linear(random, rows, columns, deviation):
 
 
 def parameters(tree):
-    """How many numbers the model has."""
+    """Return the number of parameters of the model."""
     if isinstance(tree, dict):
         return sum(parameters(value) for value in tree.values())
     if isinstance(tree, list):
@@ -98,7 +100,7 @@ def attend(xp, query, key, value, visible):
 
 
 def block(xp, layer, x, attention):
-    """One layer; `attention` turns queries, keys and values into what is mixed from them."""
+    """One layer; `attention` mixes queries, keys and values."""
     query, key, value = xp.split(linear(layer["qkv"], normalised(xp, layer["ln_1"], x)), 3, axis=-1)
     x = x + linear(layer["out"], attention(query, key, value))
     hidden = gelu(xp, linear(layer["up"], normalised(xp, layer["ln_2"], x)))
@@ -106,7 +108,9 @@ def block(xp, layer, x, attention):
 
 
 def logits(xp, weights, tokens, count):
-    """Of every position, (length, vocabulary), without any cache; `count` heads."""
+    """Return the logits of every position, (length, vocabulary), without any cache; `count`
+    heads.
+    """
     length = tokens.shape[0]
     x = weights["wte"][tokens] + weights["wpe"][:length]
     visible = np.tril(np.ones((length, length), bool))
@@ -120,9 +124,11 @@ def logits(xp, weights, tokens, count):
 
 
 def check_against(case):
-    """A check that refuses tokens which the reference, the same model in NumPy, would not choose.
+    """Return a check that rejects tokens which the reference, the same model in NumPy, would not
+    choose.
 
-    The model is built again for it, after the clock has stopped, so that no arm carries it along.
+    The model is built again for it, after the clock has stopped, so that no arm holds a second
+    copy.
     """
 
     def check(tokens):
@@ -143,7 +149,7 @@ def check_against(case):
 
 
 def workload(case, generate):
-    """What all arms have in common; `generate(count)` makes so many tokens."""
+    """The common part of all arms; `generate(count)` generates `count` tokens."""
     import firstlight
 
     tokens = case["tokens"]
@@ -151,6 +157,6 @@ def workload(case, generate):
     return firstlight.Workload(
         lambda: generate(tokens),
         check=check_against(case),
-        # The planted mistake: a warm-up that makes fewer tokens than the test.
+        # The planted mistake: a warm-up that generates fewer tokens than the test.
         warmup=None if warm is None else lambda: generate(warm),
     )

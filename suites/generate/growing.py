@@ -1,4 +1,4 @@
-"""Every new token reads the whole text again: simple, and a new shape each time."""
+"""Every new token processes the whole text again: simple, and a new shape each time."""
 
 import gpt2
 import jax

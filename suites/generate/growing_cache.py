@@ -13,7 +13,9 @@ def setup(case):
     count_of_heads = case["heads"]
 
     def forward(weights, tokens, cache):
-        """The next token, and all keys and values so far; `cache` has those before `tokens`."""
+        """Return the next token, and all keys and values so far; `cache` has those before
+        `tokens`.
+        """
         before = cache[0][0].shape[1] if cache else 0
         length = tokens.shape[0]
         x = weights["wte"][tokens] + weights["wpe"][before : before + length]

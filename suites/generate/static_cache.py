@@ -1,6 +1,6 @@
-"""Keys and values live in arrays of their final size, so that one program serves every token.
+"""Keys and values are stored in arrays of their final size, so that one program serves every token.
 
-With `weights-in = "int8"` the matrices are stored in eight bits, a scale for each column.
+With `weights-in = "int8"` the matrices are stored in eight bits, with a scale for each column.
 """
 
 import gpt2
@@ -22,7 +22,7 @@ def setup(case):
     shape = (layers, 2, count_of_heads, length, width // count_of_heads)
 
     def forward(weights, tokens, cache, start):
-        """The next token after `tokens`, the first of which stands at `start`."""
+        """Return the next token after `tokens`, the first of which is at position `start`."""
         places = start + jnp.arange(tokens.shape[0])
         x = weights["wte"][tokens] + weights["wpe"][places]
         visible = jnp.arange(length)[None, :] <= places[:, None]
@@ -59,7 +59,9 @@ def setup(case):
 
 
 def quantised(layer):
-    """The layer with its matrix in eight bits, a scale for each column; others are left alone."""
+    """Return the layer with its matrix in eight bits and a scale for each column; other layers are
+    unchanged.
+    """
     if "w" not in layer:
         return layer
     scale = np.abs(layer["w"]).max(axis=0) / 127

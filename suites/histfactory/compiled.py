@@ -1,4 +1,4 @@
-"""The jobs of an arm that JAX compiles, made of its functions.
+"""The cases of an arm that JAX compiles, built from its functions.
 
 An arm has `nll_at(theta, yields=None)`, `q0_at(yields)` and `significance(yields)`, to be called at
 its `theta` and `yields`.

@@ -1,4 +1,4 @@
-"""histfactory from Python: NumPy arrays in and out."""
+"""histfactory from Python, with NumPy arrays."""
 
 import histfactory
 import problem

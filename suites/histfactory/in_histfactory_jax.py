@@ -1,4 +1,4 @@
-"""histfactory.jax: the core as a function of XLA, jitted by whoever calls it."""
+"""histfactory.jax: the core as a function of XLA, jitted by its caller."""
 
 import compiled
 import histfactory

@@ -18,7 +18,7 @@ class Arm:
         self.theta = self.model.suggested_init()
 
     def output(self, result):
-        """A gradient in pyhf's order of parameters; nextstat has another."""
+        """Convert a gradient to pyhf's order of parameters, which differs from nextstat's."""
         if not isinstance(result, tuple):
             return problem.flat(result)
         # Looked up after the clock has stopped.

@@ -1,7 +1,7 @@
-"""The same model written by hand in JAX: what one gets without a library.
+"""The same model written by hand in JAX, without a library.
 
-Rates are dense arrays over parameters, samples and bins; fits are Newton's, with the Hessian that
-JAX derives; gradients of q0 leave the fitted parameters alone (they do not matter at a minimum).
+Rates are dense arrays over parameters, samples and bins. Fits use Newton's method, with the Hessian
+derived by JAX. Gradients of q0 ignore the fitted parameters, which have no effect at a minimum.
 """
 
 import json
@@ -73,7 +73,7 @@ class Arm(compiled.Arm):
 
 
 class Model:
-    """The modifiers that the suite's workspaces have, with pyhf's default interpolations."""
+    """The modifiers of the suite's workspaces, with pyhf's default interpolations."""
 
     def __init__(self, workspace, signal):
         channels = sorted(workspace["channels"], key=lambda channel: channel["name"])
@@ -93,7 +93,7 @@ class Model:
         self._arrays(places, samples.index(signal))
 
     def _parameters(self, places, config):  # noqa: PLR0912
-        """Names in pyhf's order: by kind, then by first appearance."""
+        """Return names in pyhf's order: by kind, then by first appearance."""
         kinds = ["histosys", "lumi", "normfactor", "normsys", "shapefactor", "staterror"]
         found = {kind: {} for kind in kinds}
         for _, where, _, sample in sorted(places, key=lambda p: (p[2]["name"], p[3]["name"])):
@@ -134,7 +134,7 @@ class Model:
         self.poi = self.index[config["poi"]][0]
         self.init, self.sigma = jnp.asarray(init), sigma
         self.low, self.high = jnp.asarray(low), jnp.asarray(high)
-        # Auxiliary measurements are where the parameters begin.
+        # Auxiliary measurements equal the initial parameters.
         self.auxiliary = self.init
 
     def _arrays(self, places, signal):
@@ -199,7 +199,7 @@ class Model:
         return jnp.sum(total * jnp.prod(jnp.where(self.factor_mask, factors, 1.0), axis=0), axis=0)
 
     def widths(self, yields):
-        """Of all normal constraints; that of a staterror follows the yields."""
+        """Return the widths of all normal constraints; that of a staterror follows the yields."""
         nominal = jnp.asarray(self.nominal).at[self.row, self.bins].set(yields)
         bins = np.flatnonzero(self.gamma >= 0)
         sums = jnp.sum(jnp.where(self.carriers, nominal, 0), axis=0)[bins]
@@ -217,7 +217,7 @@ class Model:
         return main + jnp.sum(distance**2 / 2 + constant)
 
     def fit(self, start, free, yields, data, auxiliary=None):
-        """Damped Newton steps within the bounds."""
+        """Run damped Newton steps within the bounds."""
 
         def function(theta):
             return self.nll(theta, yields, data, auxiliary)
@@ -254,7 +254,7 @@ class Model:
         return jax.lax.while_loop(unfinished, step, state)[0]
 
     def q0(self, yields):
-        """On the data expected at the initial values: the best fit is there."""
+        """On the data expected at the initial values, which are also the best fit."""
         expected = self.rates(self.init, yields)
         free = jnp.asarray(self.free).at[self.poi].set(False)
         fixed = jax.lax.stop_gradient((yields, expected))

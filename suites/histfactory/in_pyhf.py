@@ -1,4 +1,4 @@
-"""pyhf as it comes, with its NumPy or its JAX backend."""
+"""pyhf with its NumPy or its JAX backend, unchanged."""
 
 import json
 

@@ -1,7 +1,7 @@
-"""The jobs, the workspaces they are done on, and what their results must be.
+"""The cases, their workspaces, and the checks of their results.
 
-An arm is an object with a method for each job that it can do, its name with underscores. The method
-prepares the job and returns a function without arguments; what that returns is flattened and
+An arm is an object with a method for each case that it supports, its name with underscores. The
+method prepares the case and returns a function without arguments. Its result is flattened and
 compared with the other arms and, for the two workspaces of the suite, with `goldens.json`.
 """
 
@@ -18,7 +18,7 @@ RUNNER = "histfactory-runner"
 
 
 def path(case):
-    """The case's workspace: a file, or a name that lies beside the runner."""
+    """Return the case's workspace: a file, or the name of one beside the runner."""
     name = case["workspace"]
     if "/" in name:
         return Path(name)
@@ -30,7 +30,7 @@ def path(case):
 
 def workload(case, arm, sync=None):
     job = case["job"]
-    # An arm whose results come in an order of its own puts them into everybody's.
+    # An arm whose results have another order converts them to the common one.
     output = getattr(arm, "output", flat)
     return firstlight.Workload(
         getattr(arm, job.replace("-", "_"))(), sync=sync, check=check(case), output=output
@@ -38,14 +38,14 @@ def workload(case, arm, sync=None):
 
 
 def flat(result):
-    """All numbers of a result, one after the other."""
+    """Return all numbers of a result, one after the other."""
     parts = result if isinstance(result, (tuple, list)) else (result,)
     parts = [part.detach() if hasattr(part, "detach") else part for part in parts]
     return np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in parts])
 
 
 def check(case):
-    """Refuses a result whose first number is not the golden one."""
+    """Reject a result whose first number differs from the golden one."""
     goldens = json.loads((HERE / "goldens.json").read_text())
     expected = goldens.get(case["workspace"], {}).get(case["job"])
     if expected is None:
@@ -60,12 +60,14 @@ def check(case):
 
 
 def yields(model, sample):
-    """The nominal yields of a sample in all its channels, as histfactory's model has them."""
+    """Return the nominal yields of a sample in all its channels, in the order of histfactory's
+    model.
+    """
     from histfactory._native import Objective
 
     return Objective(model, "nll", [sample]).current
 
 
 def numbers(text):
-    """A list, as a parameter of a case has it."""
+    """Parse a list from a parameter of a case."""
     return [float(word) for word in text.split()]

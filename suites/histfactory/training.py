@@ -1,20 +1,21 @@
-"""The training loop: how a fixed amount of signal is best spread over its bins.
+"""The training loop: find the best distribution of a fixed amount of signal over its bins.
 
 The weights are one number per bin, the yields their softmax times the amount; gradient descent on
-minus the expected significance. The loop is the user's own, in Python, one compiled step at a time.
+minus the expected significance. The loop is written in Python by the user, with one compiled step
+at a time.
 """
 
 import problem
 
 
 def in_jax(case, loss, yields):
-    """All losses of one run."""
+    """Return all losses of one run."""
     step = _step(loss, yields)
     return lambda: _run(step, yields, case["rate"], case["steps"])
 
 
 def sweep_in_jax(case, loss, yields):
-    """The last loss of a run for each rate: one compiled step for all of them."""
+    """Return the last loss of a run for each rate, with one compiled step for all of them."""
     import jax
     import jax.numpy as jnp
 

@@ -1,8 +1,8 @@
 """A BERT-shaped encoder with a masked-token loss: its weights from a seed, its parts as functions.
 
-Every arm builds its own modules around these weights. `leaves` sets how many arrays the model is
-kept in, with the same numbers in them: matrices are cut into pieces, which are put together where
-they are used. So the structure can grow while the computation stays what it is.
+Every arm builds its own modules from these weights. `leaves` sets the number of arrays that store
+the model, with the same numbers in them: matrices are split into pieces, which are joined where
+they are used. So the structure can grow while the computation stays the same.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ SMALL = 1e-12
 
 
 def initial(case):
-    """The weights as nested dicts of NumPy arrays, matrices as lists of pieces."""
+    """Return the weights as nested dicts of NumPy arrays, matrices as lists of pieces."""
     random = np.random.default_rng(0)
     width, vocabulary = case["width"], case["vocabulary"]
     sizes = {"up": (width, 4 * width), "down": (4 * width, width)}
@@ -37,7 +37,9 @@ def initial(case):
 
 
 def _pieces(case):
-    """Into how many pieces each matrix is cut, so that the model has `leaves` arrays in all."""
+    """Return the number of pieces of each matrix, so that the model has `leaves` arrays in
+    total.
+    """
     matrices = len(LINEARS) * case["layers"] + 1
     natural = 2 * matrices + 2 * len(NORMS) * case["layers"] + 4
     further = max(0, case["leaves"] - natural)
@@ -55,7 +57,7 @@ def _zeros(size):
 
 
 def batch(case):
-    """Tokens and what they are to be recognised as."""
+    """Return tokens and their labels."""
     random = np.random.default_rng(1)
     shape = (case["batch"], case["length"])
     tokens = random.integers(0, case["vocabulary"], shape).astype(np.int32)
@@ -77,7 +79,9 @@ def gelu(xp, x):
 
 
 def attention(xp, kind, heads, query, key, value):
-    """Every place looks at every place. `kind` is "manual", or "library" for JAX's own function."""
+    """Attention of every position to every position. `kind` is "manual", or "library" for JAX's own
+    function.
+    """
     shape = (*query.shape[:-1], heads, query.shape[-1] // heads)
     query, key, value = (part.reshape(shape) for part in (query, key, value))
     if kind == "library":
@@ -99,7 +103,7 @@ def cross_entropy(xp, logits, labels):
 
 
 def keep(x, rate, key):
-    """Dropout as it is written by hand."""
+    """Hand-written dropout."""
     import jax
     import jax.numpy as jnp
 
@@ -132,7 +136,7 @@ def logits(xp, case, weights, tokens, key=None):
 
 
 def reference_loss(case):
-    """The first loss, without dropout, in NumPy."""
+    """Return the first loss, without dropout, in NumPy."""
     tokens, labels = batch(case)
     plain = {**case.parameters, "attention": "manual", "dropout": 0.0}
     return float(cross_entropy(np, logits(np, plain, initial(case), tokens), labels))

@@ -1,4 +1,4 @@
-"""Flax Linen: modules that describe, a tree of parameters, and `jax.jit`."""
+"""Flax Linen: stateless modules, a tree of parameters, and `jax.jit`."""
 
 import bert
 import jax
@@ -107,12 +107,12 @@ def setup(case):
 
 
 def described(linear):
-    """The shapes of a linear layer's pieces, and the size of what it gives."""
+    """Return the shapes of a linear layer's pieces, and the size of its output."""
     return tuple(piece.shape for piece in linear["pieces"]), linear["bias"].shape[0]
 
 
 def named(weights):
-    """The weights under the names that Linen gives them."""
+    """Return the weights under Linen's names."""
 
     def linear(of):
         pieces = {f"piece_{number}": piece for number, piece in enumerate(of["pieces"])}

@@ -1,4 +1,4 @@
-"""Flax NNX: modules that are changed in place, and `nnx.jit`."""
+"""Flax NNX: modules that are modified in place, and `nnx.jit`."""
 
 import bert
 import jax

@@ -1,7 +1,7 @@
-"""What all arms have in common: a loop that keeps its state, what is checked, and the baseline.
+"""The common part of all arms: a loop that keeps its state, the checks, and the baseline.
 
-The baseline is the arm's own compiled program, given arrays directly: what a call takes beyond it
-is spent on the host, before and after the compiled region.
+The baseline is the arm's own compiled program, called with arrays directly: the additional time of
+a call is spent on the host, before and after the compiled region.
 """
 
 import bert
@@ -50,7 +50,7 @@ def workload(case, step, compiled):
         call,
         sync=lambda result: result[0].block_until_ready(),
         check=check,
-        # Masks differ from framework to framework; without dropout the numbers must agree.
+        # Masks differ between frameworks; without dropout the numbers must agree.
         output=lambda _: None if case["dropout"] else [float(value) for value in first[0]],
         warmup=warmup,
         baseline=baseline,
@@ -58,17 +58,17 @@ def workload(case, step, compiled):
 
 
 def bare_call(case, compiled):
-    """Calls a compiled program as `jax.jit` does, in C++, with its arrays in a row and no tree."""
+    """Call a compiled program like `jax.jit` does, in C++, with a flat list of arrays."""
     random = np.random.default_rng(2)
 
     def array(of):
         if jax.dtypes.issubdtype(of.dtype, jax.dtypes.prng_key):
             return jax.random.split(jax.random.key(0), of.shape)
         if of.dtype == np.float32:
-            # Like weights, and positive, because some of them stand for squares.
+            # Similar to weights, and positive, because some of them are squares.
             value = np.abs(0.02 * random.standard_normal(of.shape))
         elif of.shape == (case["batch"], case["length"]):
-            # Tokens: all the same would be looked up, and summed, at another speed.
+            # Tokens: looking up and summing identical ones would have another speed.
             value = random.integers(0, case["vocabulary"], of.shape)
         else:
             value = np.zeros(of.shape)
@@ -76,13 +76,13 @@ def bare_call(case, compiled):
 
     infos = tuple(jax.tree.leaves(compiled.args_info))
     results = jax.tree.structure([0] * compiled.out_tree.num_leaves)
-    # The same executable, to be called without taking a model apart and putting it together again.
+    # The same executable, called without flattening and rebuilding a model.
     flat = jax.stages.Compiled(compiled._executable, [], (infos, {}), results, no_kwargs=True)
     arguments = [array(info) for info in infos]
     kept = []
 
     def call():
-        # As a step does: what the last call returned goes when this one is under way.
+        # As in a step: the result of the previous call is freed while this one runs.
         kept[:] = flat(*arguments)
         kept[-1].block_until_ready()
 

@@ -1,4 +1,4 @@
-"""One training step with Adam, compiled by JAX as most people write it: a single `jax.jit`."""
+"""One training step with Adam, compiled by JAX in the usual way: a single `jax.jit`."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The same training step of the MLP in NumPy, its gradient written out: nothing to compile."""
+"""The same training step of the MLP in NumPy, with a hand-written gradient: nothing to compile."""
 
 import model
 import numpy as np

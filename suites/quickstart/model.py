@@ -1,7 +1,7 @@
-"""The two models, written once for any array library, with their data made from a seed.
+"""The two models, written once for any array library, with data generated from a seed.
 
-Both arms import this. `reference_loss` is what the first step must find: the same forward pass in
-NumPy, in double precision.
+Both arms import this. `reference_loss` is the expected loss of the first step: the same forward
+pass in NumPy, in double precision.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ STEPS_DONE = 100
 
 
 def make(case):
-    """Weights and one batch of the case's model."""
+    """Return weights and one batch of the case's model."""
     random = np.random.default_rng(0)
     if case.name == "mlp":
         return _make_mlp(random, case["width"], case["batch"])
@@ -46,7 +46,7 @@ def square(weight):
 
 
 def check_against(name, weights, inputs, labels):
-    """A check that refuses a first step whose loss is not the reference's."""
+    """Return a check that rejects a first step whose loss differs from the reference's."""
 
     def check(result):
         found, expected = float(result[-1]), reference_loss(name, weights, inputs, labels)

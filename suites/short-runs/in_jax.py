@@ -26,7 +26,7 @@ def perceptron_loss(weights, x, y):
 
 
 def logistic_loss(weights, x, y, used):
-    """Mean over the rows that are used; padded ones are not."""
+    """Return the mean over the used rows; padded ones are excluded."""
     logits = x @ weights[0] + weights[1]
     return jnp.sum(used * (jnp.logaddexp(0, logits) - y * logits)) / jnp.sum(used)
 
@@ -82,7 +82,7 @@ def transformer_step(weights, rate, tokens, variant):
 
 
 class Jitted:
-    """Whatever shape comes is compiled for."""
+    """Compiles for every shape."""
 
     wait = staticmethod(jax.block_until_ready)
 
@@ -133,7 +133,7 @@ class Jitted:
         return losses
 
     def program(self, name, step, *arguments):
-        """What is called for these arguments."""
+        """Return the program for these arguments."""
         return step
 
     def widened(self, weights):
@@ -144,10 +144,10 @@ class Jitted:
 
 
 class Bucketed(Jitted):
-    """Shapes are padded up to powers of two, so that few programs serve many of them."""
+    """Shapes are padded to powers of two, so that few programs serve many shapes."""
 
     def widened(self, weights):
-        # A hidden unit whose weights are all zero stays so: its gradient is zero.
+        # A hidden unit with zero weights stays zero, because its gradient is zero.
         return widened(weights, bucket(weights[0][0].shape[1]))
 
     def lengthened(self, x, y):
@@ -210,7 +210,7 @@ class Mapped(Jitted):
 
 
 class Exported(Jitted):
-    """Programs come from files that an earlier process left, traced and lowered already."""
+    """Loads programs from files of an earlier process, already traced and lowered."""
 
     def __init__(self):
         self.folder = Path(os.environ["FIRSTLIGHT_ARTEFACTS"])
@@ -223,7 +223,7 @@ class Exported(Jitted):
             from jax import export
 
             path = self.folder / f"{key}.stablehlo"
-            if not path.exists():  # ahead of time: in the process that is not measured
+            if not path.exists():  # ahead of time: in the unmeasured process
                 path.write_bytes(export.export(jax.jit(step))(*arguments).serialize())
             self.loaded[key] = jax.jit(export.deserialize(path.read_bytes()).call)
         return self.loaded[key]

@@ -1,4 +1,4 @@
-"""The jobs in NumPy, gradients written out: nothing to compile."""
+"""The cases in NumPy, with hand-written gradients: nothing to compile."""
 
 import jobs
 import numpy as np

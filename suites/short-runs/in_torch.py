@@ -1,4 +1,4 @@
-"""The jobs in PyTorch: eager, or with the loss and its gradient under `torch.compile`."""
+"""The cases in PyTorch: eager, or with the loss and its gradient under `torch.compile`."""
 
 import jobs
 import numpy as np
@@ -51,7 +51,7 @@ def attention(weights, x):
 
 
 def moved(tree):
-    """A tree of tensors on the device, ready to be trained."""
+    """Return a tree of tensors on the device, ready to be trained."""
     if isinstance(tree, dict):
         return {name: moved(value) for name, value in tree.items()}
     if isinstance(tree, (list, tuple)):

@@ -1,7 +1,7 @@
-"""The jobs of an analysis step, their data made from a seed, and how results are checked.
+"""The cases of an analysis step, their data generated from a seed, and the checks of results.
 
-An arm is an object with the methods `stepper`, `train`, `fit` and, where it can, `ablate`; each of
-them returns the losses that the job ends with. What they are given are NumPy arrays.
+An arm is an object with the methods `stepper`, `train`, `fit` and, if supported, `ablate`; each of
+them returns the final losses of the case. Their arguments are NumPy arrays.
 """
 
 import numpy as np
@@ -15,13 +15,13 @@ VARIANTS = ("full", "no-attention", "no-feed-forward", "no-norm", "no-positions"
 
 
 def workload(case, arm):
-    """The case's job with this arm."""
+    """Return the case's workload with this arm."""
     make = {"step": _step, "train": _train, "sweep": _sweep, "fits": _fits, "ablation": _ablation}
     return make[case["job"]](case, arm)
 
 
 def table(rows, seed=0):
-    """Tabular data: features, and a value that depends on some of them."""
+    """Return tabular data: features, and a value that depends on some of them."""
     random = np.random.default_rng(seed)
     x = random.standard_normal((rows, FEATURES)).astype(np.float32)
     y = np.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2] + 0.1 * random.standard_normal(rows)
@@ -39,12 +39,12 @@ def perceptron(width, seed=0):
 
 
 def scaled(rate, width):
-    """A learning rate for this width: what 32 units bear is too much for 512."""
+    """Return a learning rate for this width: the rate for 32 units is too large for 512."""
     return rate * 32 / width
 
 
 def datasets(case):
-    """Small fits of different sizes: features and a class for each row."""
+    """Return small fits of different sizes: features and a class for each row."""
     random = np.random.default_rng(2)
     for rows in numbers(case["rows"]):
         x = random.standard_normal((rows, FEATURES)).astype(np.float32)
@@ -53,7 +53,7 @@ def datasets(case):
 
 
 def transformer(case):
-    """Weights of one layer, and a batch of sequences to predict."""
+    """Return weights of one layer, and a batch of sequences to predict."""
     random = np.random.default_rng(3)
     width, length = case["embedding"], case["length"]
 
@@ -74,7 +74,7 @@ def transformer(case):
 
 
 def numbers(text):
-    """A list, as a parameter of a case has it: `"16 32"`."""
+    """Parse a list from a parameter of a case: `"16 32"`."""
     return [float(word) if "." in word or "e" in word else int(word) for word in text.split()]
 
 
@@ -94,7 +94,7 @@ def _step(case, arm):
             first.append(loss)
         return loss
 
-    # Steps go on from where the last one ended, so it is the first one's loss that is compared.
+    # Each step continues from the previous one, so the first one's loss is compared.
     return firstlight.Workload(
         call, sync=arm.wait, check=lambda _: finite(first[:1]), output=lambda _: float(first[0])
     )
@@ -128,7 +128,7 @@ def _ablation(case, arm):
 
 
 def _whole(arm, job):
-    """A job that is done from beginning to end in every call."""
+    """A case that runs from beginning to end in every call."""
     return firstlight.Workload(
         job,
         sync=arm.wait,

@@ -1,6 +1,6 @@
-//! `cargo xtask docs`: the documentation as a site, by mdBook, from the files of the repository.
+//! `cargo xtask docs`: the documentation as a site, built by mdBook from the files of the repository.
 //!
-//! Pages keep their places, so that links between them work in the repository and on the site alike.
+//! Pages keep their paths, so that links between them work in the repository and on the site.
 //! `docs/design/why-the-site-is-an-mdbook.md` has the reasons.
 
 use std::collections::BTreeSet;
@@ -61,7 +61,7 @@ pub(crate) fn build() -> Result {
     Ok(())
 }
 
-/// The program, installed below `target` where it is missing. Tests never need it.
+/// The program, installed below `target` if it is missing. Tests never need it.
 fn mdbook() -> Result<PathBuf> {
     let folder = root().join("target/mdbook");
     let program = folder.join("bin/mdbook");
@@ -77,12 +77,12 @@ fn mdbook() -> Result<PathBuf> {
     Ok(program)
 }
 
-/// The table of contents with links from the root of the repository instead of from `docs/`.
+/// The table of contents with links relative to the root of the repository instead of `docs/`.
 fn from_the_root(contents: &str) -> String {
     contents.replace("](", "](docs/").replace("](docs/../", "](")
 }
 
-/// Links between the pages of a site that lead nowhere.
+/// Dead links between the pages of a site.
 fn dead_ends(site: &Path) -> Result<Vec<String>> {
     let mut dead = BTreeSet::new();
     let mut folders = vec![site.to_owned()];

@@ -1,4 +1,4 @@
-//! Tables of the documentation have captions: a paragraph in italics right before them.
+//! Checks that tables of the documentation have captions: a paragraph in italics directly before them.
 
 /// The first rows of tables without a caption.
 #[cfg(test)]
@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_below_plain_words_is_found() {
+    fn a_table_below_plain_text_is_found() {
         let table = "| a | b |\n|---|--:|\n| 1 | 2 |\n";
         assert_eq!(uncaptioned(&format!("Words:\n\n{table}")), ["| a | b |"]);
         assert_eq!(uncaptioned(&format!("## Head\n\n{table}")), ["| a | b |"]);

@@ -1,5 +1,4 @@
-//! The checklist of mistakes keeps its word: every finding that it names exists, and every planted
-//! example is a test.
+//! Checks the list of mistakes: every finding that it names exists, and every planted example is a test.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The JSON Schemas and the reference pages, made from the code and checked for drift.
+//! Generates the JSON Schemas and the reference pages from the code, and checks them for drift.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -95,7 +95,7 @@ fn files() -> Vec<(String, String)> {
     ]
 }
 
-/// What `histfactory --format json` prints.
+/// The documents of `histfactory --format json`.
 fn of_histfactory() -> impl Iterator<Item = (String, String)> {
     histfactory_cli::schemas().map(|(name, schema)| (format!("schemas/{name}.json"), text(&schema)))
 }
@@ -189,7 +189,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn no_file_is_generated_twice_so_that_none_reverts_another() {
+    fn no_file_is_generated_twice() {
         let all = super::all().unwrap();
         let paths: BTreeSet<&str> = all.iter().map(|(path, _)| path.as_str()).collect();
         assert_eq!(paths.len(), all.len());

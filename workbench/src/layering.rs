@@ -1,10 +1,10 @@
-//! Which crate may use which, as `ARCHITECTURE.md` draws it.
+//! Checks which crates may use which, as drawn in `ARCHITECTURE.md`.
 
 use serde_json::Value;
 
 use xtask::shell::{Result, cargo, output};
 
-/// A crate and the crates of ours that it may use.
+/// A crate, and the crates of this workspace that it may use.
 const LAYERS: [(&str, &[&str]); 15] = [
     ("firstlight-schema", &[]),
     ("firstlight-analysis", &["firstlight-schema"]),

@@ -1,4 +1,5 @@
-//! Licences of all dependencies: `cargo deny` where it is installed, and the same list without it.
+//! Checks the licences of all dependencies: with `cargo deny` if it is installed, and with the same list
+//! otherwise.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +28,7 @@ pub(crate) fn check() -> Result {
     Ok(())
 }
 
-/// Known vulnerabilities, where the database of advisories can be had. Not having it is said, not hidden.
+/// Known vulnerabilities, if the database of advisories is available. If it is not, the output says so.
 fn advisories() -> Result {
     if !exists("cargo-deny") {
         println!("── advisories: NOT CHECKED, cargo-deny is not installed");
@@ -45,7 +46,7 @@ fn advisories() -> Result {
     step("advisories", cargo().args(["deny", "--offline", "check", "advisories"]))
 }
 
-/// The `allow` list of `deny.toml`, so that there is one list.
+/// The `allow` list of `deny.toml`, so that there is only one list.
 fn allowed() -> Result<BTreeSet<String>> {
     let text = fs::read_to_string(root().join("deny.toml")).map_err(|error| error.to_string())?;
     let list = text.split_once("allow = [").and_then(|(_, rest)| rest.split_once(']'));
@@ -53,11 +54,11 @@ fn allowed() -> Result<BTreeSet<String>> {
     Ok(list.split('"').skip(1).step_by(2).map(str::to_owned).collect())
 }
 
-/// Whether an SPDX expression can be met with the allowed licences.
+/// Whether the allowed licences satisfy an SPDX expression.
 fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let expression = expression.replace('/', " OR ").replace(['(', ')'], " ");
     let met = |licence: &str| allowed.contains(licence.trim());
-    // AND binds closer than OR; with the parentheses gone this errs on the side of refusing.
+    // AND binds closer than OR; ignoring the parentheses can only reject too much.
     expression.split(" OR ").any(|choice| choice.split(" AND ").all(met))
 }
 

@@ -1,4 +1,4 @@
-//! Chores that need the product: checked and generated files, pages, benches. `cargo xtask` starts it.
+//! Tasks that need the product: checked and generated files, pages, benches. Started by `cargo xtask`.
 
 #![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
 
@@ -35,7 +35,7 @@ enum Chore {
     Docs,
     /// Write the JSON Schemas, the reference pages and the figures
     Generate {
-        /// Report files that differ from what would be written, and write nothing
+        /// Report outdated files without writing anything
         #[arg(long)]
         check: bool,
     },
@@ -46,9 +46,9 @@ enum Chore {
         /// The folder that gets `share`
         folder: PathBuf,
     },
-    /// Measure firstlight itself beside its peers; needs a quiet machine and some minutes
+    /// Measure firstlight itself and other tools; needs a quiet machine and some minutes
     Bench {
-        /// Benches to run; without names, all but those that take long
+        /// Benches to run; without names, all except the long ones
         #[arg(value_parser = bench::names())]
         names: Vec<String>,
     },

@@ -1,5 +1,4 @@
-//! What is installed beside a program: shell completions, manual pages, and the licences of what is
-//! compiled into it.
+//! Files installed with a program: shell completions, manual pages, and the licences of its dependencies.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +10,7 @@ use serde_json::Value;
 
 use xtask::shell::{Result, cargo, output};
 
-/// Writes them below `share` of a folder, where a Unix system looks for them.
+/// Writes them below `share` of a folder, in the usual Unix layout.
 pub(crate) fn write(program: &str, folder: &Path) -> Result {
     let interface = match program {
         "firstlight" => firstlight::interface(),
@@ -42,7 +41,7 @@ fn put(path: &Path, content: &[u8]) -> Result {
     fs::write(path, content).map_err(cannot)
 }
 
-/// The crates that are compiled into a program, with their licences.
+/// The crates compiled into a program, with their licences.
 fn third_party(program: &str) -> Result<String> {
     let package = if program == "histfactory" { "histfactory-cli" } else { program };
     let mut tree = cargo();

@@ -1,4 +1,4 @@
-//! The README's support matrix: what the lock files of the adapter tests pin.
+//! The README's support matrix: the versions pinned by the lock files of the adapter tests.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ const BEGIN: &str = "<!-- support -->\n";
 const END: &str = "<!-- end -->";
 const FRAMEWORKS: [(&str, &str); 3] = [("jax", "JAX"), ("numba", "Numba"), ("torch", "PyTorch")];
 
-/// Puts the matrix into the README, which may have other generated blocks already.
+/// Inserts the matrix into the README, which may have other generated blocks already.
 pub(crate) fn fill(files: &mut Vec<(String, String)>) -> Result {
     let text = match files.iter().position(|(path, _)| path == README) {
         Some(at) => files.swap_remove(at).1,
@@ -47,7 +47,7 @@ fn read(lane: Lane) -> Result<String> {
     fs::read_to_string(root().join(lane.lock)).map_err(|error| format!("{}: {error}", lane.lock))
 }
 
-/// The version that a lock file pins.
+/// The version pinned by a lock file.
 fn pinned<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
     let version = |line: &'a str| line.strip_prefix(package)?.strip_prefix("==");
     lock.lines().find_map(version)?.split_whitespace().next()
@@ -58,7 +58,7 @@ mod tests {
     use super::{filled, pinned};
 
     #[test]
-    fn a_version_is_found_behind_its_package_only() {
+    fn a_version_is_found_only_after_its_package() {
         let lock = "jax-metal==9\njax==0.10.2 \\\n    --hash=sha256:1\n";
         assert_eq!(pinned(lock, "jax"), Some("0.10.2"));
         assert_eq!(pinned(lock, "torch"), None);

@@ -1,5 +1,5 @@
-//! Where the code is `unsafe`, and why: a page made from the sources. The lint `unsafe_code` is denied
-//! everywhere, so each place carries an `expect` with its reason.
+//! The `unsafe` code with its reasons: a page generated from the sources. The lint `unsafe_code` is denied
+//! everywhere, so each place has an `expect` with its reason.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -34,7 +34,7 @@ pub(crate) fn page() -> String {
     text
 }
 
-/// The reasons that a file gives, in order.
+/// The reasons in a file, in order.
 fn reasons(source: &str) -> Vec<String> {
     let joined = source.split_whitespace().collect::<Vec<_>>().join(" ");
     let after = joined.split(MARK).skip(1);
@@ -56,7 +56,7 @@ mod tests {
     use super::reasons;
 
     #[test]
-    fn each_reason_is_found_however_it_is_broken_into_lines() {
+    fn each_reason_is_found_in_any_line_layout() {
         let source = "#[expect(unsafe_code, reason = \"one\")]\n#[expect(\n    unsafe_code,\n    reason = \"two\"\n)]";
         assert_eq!(reasons(source), ["one", "two"]);
     }

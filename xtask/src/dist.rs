@@ -1,8 +1,7 @@
-//! `cargo xtask dist`: what is published, built and checked up to the last step.
+//! `cargo xtask dist`: builds and checks everything that is published, without publishing it.
 //!
-//! Both wheels are linked by zig against glibc 2.17, so that they run on every Linux of the last ten
-//! years. Two builds of one commit are the same byte for byte: paths are left out, and times are the
-//! commit's.
+//! zig links both wheels against glibc 2.17, so that they run on every Linux of the last ten years. Two
+//! builds of one commit are identical byte for byte: paths are left out, and times are the commit's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use std::process::Command;
 use crate::shell::{Result, cargo, output, root, step};
 use crate::wheel::{self, MATURIN, Product};
 
-/// The policy whose symbols both wheels keep to: glibc 2.17.
+/// The policy of both wheels: only symbols of glibc 2.17.
 const POLICY: &str = "manylinux2014";
 const LARGEST_WHEEL: u64 = 8 << 20;
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
@@ -41,7 +40,7 @@ pub fn dist(arguments: &[String]) -> Result {
     Ok(())
 }
 
-/// Wheels, source packages and archives, in a folder of their own.
+/// Wheels, source packages and archives, in a separate folder.
 fn build(folder: &Path, target: &Path) -> Result<Vec<PathBuf>> {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -83,7 +82,7 @@ fn maturin(product: Product, target: &Path) -> Result<Command> {
     Ok(command)
 }
 
-/// Completions, manual pages and licences, where maturin takes them from.
+/// Completions, manual pages and licences, in the folder from which maturin includes them.
 fn share(product: Product) -> Result {
     let data = root().join(product.folder()).join(format!("{}.data/data", product.name()));
     let _ = fs::remove_dir_all(&data);
@@ -97,7 +96,7 @@ fn is_installed(triple: &str) -> Result<bool> {
     Ok(Path::new(libraries.trim()).is_dir())
 }
 
-/// The program with what belongs beside it, named and laid out as cargo-binstall expects it.
+/// The program with its files, named and laid out as cargo-binstall expects.
 fn archive(folder: &Path, target: &Path, triple: &str) -> Result {
     let version = env!("CARGO_PKG_VERSION");
     let title = format!("firstlight-{triple}-v{version}");
@@ -120,7 +119,7 @@ fn archive(folder: &Path, target: &Path, triple: &str) -> Result {
     step("the archive", tar.arg(&title))
 }
 
-/// When the commit was made, in seconds since 1970.
+/// The time of the commit, in seconds since 1970.
 fn committed() -> Result<String> {
     let mut git = Command::new("git");
     let time = output(git.args(["log", "-1", "--format=%ct"]).current_dir(root()))?;
@@ -141,7 +140,7 @@ fn compare(first: &[PathBuf], second: &[PathBuf]) -> Result {
     Ok(())
 }
 
-/// A wheel is small, and asks for nothing that a system of its policy does not have.
+/// Checks that a wheel is small, and requires nothing beyond its policy.
 fn check(wheel: &Path) -> Result {
     let bytes = size(wheel)?;
     if bytes > LARGEST_WHEEL {

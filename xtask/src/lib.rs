@@ -1,4 +1,4 @@
-//! What chores share: running programs, Python environments, histfactory's wheel.
+//! Common parts of the tasks: running programs, Python environments, histfactory's wheel.
 
 #![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
 

@@ -1,6 +1,6 @@
-//! firstlight's own chores: `cargo xtask test`, `cargo xtask generate`, `cargo xtask bench`.
+//! Development tasks of firstlight: `cargo xtask test`, `cargo xtask generate`, `cargo xtask bench`.
 //!
-//! The driver has no dependencies, so that a fresh clone starts testing at once. Chores that need the
+//! The driver has no dependencies, so that a fresh clone starts testing immediately. Tasks that need the
 //! product are passed on to `workbench`.
 
 #![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
@@ -32,7 +32,7 @@ Chores:
   suite [OPTION]...   run the suite `histfactory` on the wheel and runner of this repository
 ";
 
-/// The hostile campaign of firstlight's own tests, whole.
+/// The complete hostile campaign of firstlight's own tests.
 fn faults(arguments: &[String]) -> Result {
     let seed = arguments.first().map_or("1", String::as_str);
     let programs =
@@ -44,9 +44,9 @@ fn faults(arguments: &[String]) -> Result {
 }
 
 /// Every fuzzer is a test, and each gets the same share of the time. `cargo test` runs as many at once as
-/// there are cores, so that the clock on the wall shows less than the sum.
+/// there are cores, so the elapsed time is shorter than the sum.
 fn fuzz(arguments: &[String]) -> Result {
-    /// The package, the file of its tests, and how many fuzzers that file has.
+    /// The package, the file of its tests, and the number of fuzzers in that file.
     const FUZZERS: [(&str, &str, u64); 3] = [
         ("firstlight", "fuzz", 4),
         ("firstlight-trace", "fuzz", 6),
@@ -66,14 +66,15 @@ fn fuzz(arguments: &[String]) -> Result {
     Ok(())
 }
 
-/// Crates with unsafe code, in a target folder of their own: every dependency is compiled differently.
+/// Tests crates with unsafe code in a separate target folder, because every dependency is compiled
+/// differently.
 fn sanitize() -> Result {
     const TARGET: &str = "x86_64-unknown-linux-gnu";
     let mut command = cargo();
     command.args(["test", "--target", TARGET, "--target-dir", "target/sanitize"]);
     command.args(["--package", "firstlight-engine", "--package", "firstlight-runner"]);
-    // The sanitizer is behind an unstable flag of a compiler that is otherwise the usual one. Leaks are
-    // not looked for: watchers live as long as the process on purpose.
+    // The sanitizer needs an unstable flag of an otherwise normal compiler. Leaks are not checked, because
+    // watchers live as long as the process on purpose.
     command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address");
     step("AddressSanitizer", command.env("ASAN_OPTIONS", "detect_leaks=0"))
 }
@@ -125,14 +126,14 @@ fn wheels() -> Result {
     Ok(())
 }
 
-/// The planner and gatherer of `run --on slurm` against a scheduler that exists only on paper.
+/// The planner and gatherer of `run --on slurm` with a simulated scheduler.
 fn simulate_cluster() -> Result {
     let mut command = cargo();
     command.args(["run", "--release", "--quiet", "--package", "firstlight-analysis"]);
     step("a simulated cluster", command.args(["--example", "simulate_cluster"]))
 }
 
-/// The simulations of the analysis' tests, with enough runs for digits.
+/// The simulations of the analysis's tests, with enough runs for precise figures.
 fn coverage(arguments: &[String]) -> Result {
     let runs = arguments.first().map_or("2000", String::as_str);
     let mut command = cargo();

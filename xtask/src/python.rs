@@ -1,4 +1,4 @@
-//! The Python environments of the tests, each made from its lock file once per content.
+//! The Python environments of the tests, each created from its lock file once per content.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,18 @@ use std::process::Command;
 use crate::shell::{Result, output, root, step};
 use crate::wheel;
 
-/// What all tests need, with the oldest supported frameworks.
+/// The packages of all tests, with the oldest supported frameworks.
 pub const OLDEST: Lane = Lane { lock: "python/requirements-dev.lock", folder: "python-tests" };
 /// The newest supported frameworks, for the tests of the adapters.
 pub const NEWEST: Lane = Lane { lock: "python/requirements-newest.lock", folder: "python-newest" };
-/// The Python of all tests but those.
+/// The Python of all other tests.
 pub const OLDEST_PYTHON: &str = "3.11";
 /// The Python of the newest frameworks.
 pub const NEWEST_PYTHON: &str = "3.13";
 /// PyTorch, for the tests of its adapter and of histfactory.
 pub const TORCH: Lane = Lane { lock: "python/requirements-torch.lock", folder: "python-torch" };
 
-/// An environment and the file that pins what is in it.
+/// An environment and the file that pins its packages.
 #[derive(Clone, Copy, Debug)]
 pub struct Lane {
     pub lock: &'static str,
@@ -40,7 +40,7 @@ pub fn newest() -> Result<PathBuf> {
 }
 
 impl Lane {
-    /// The interpreter of the environment, which is made if need be.
+    /// The interpreter of the environment, which is created if necessary.
     pub fn made_with(self, interpreter: &str) -> Result<PathBuf> {
         let folder = root().join("target").join(self.folder);
         let python = folder.join("bin/python");
@@ -57,8 +57,8 @@ impl Lane {
     }
 }
 
-/// A version manager's shim may stand in front of the interpreter; a virtual environment must be made
-/// by the interpreter itself.
+/// A version manager's shim may be in front of the interpreter; the interpreter itself must create a virtual
+/// environment.
 pub fn real_interpreter() -> Result<String> {
     let real = output(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]))?;
     Ok(real.trim().to_owned())

@@ -1,4 +1,4 @@
-//! Runs programs from the workspace's root and passes on what they say.
+//! Runs programs from the workspace's root and passes on their output.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::thread;
 pub type Result<T = ()> = std::result::Result<T, String>;
 
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace").to_owned()
 }
 
 pub fn cargo() -> Command {
@@ -17,14 +17,14 @@ pub fn cargo() -> Command {
     command
 }
 
-/// Says what is being done, does it, and complains if it fails.
+/// Prints a title, runs a command, and returns an error if it fails.
 pub fn step(title: &str, command: &mut Command) -> Result {
     println!("── {title}");
     let status = command.status().map_err(|error| format!("{title}: {error}"))?;
     if status.success() { Ok(()) } else { Err(title.to_owned()) }
 }
 
-/// The same, with the output also handed back line by line.
+/// The same, and returns the output line by line.
 pub fn step_with_output(title: &str, command: &mut Command) -> Result<Vec<String>> {
     println!("── {title}");
     let mut child = command
@@ -42,7 +42,7 @@ pub fn step_with_output(title: &str, command: &mut Command) -> Result<Vec<String
     if status.success() { Ok(lines) } else { Err(title.to_owned()) }
 }
 
-/// Several programs at the same time; the output of each is printed as a whole when it has ended.
+/// Several programs at the same time; the output of each is printed when it has exited.
 pub fn steps_side_by_side(commands: Vec<(&'static str, Command)>) -> Result<Vec<String>> {
     let names: Vec<&str> = commands.iter().map(|(title, _)| *title).collect();
     println!("── {}", names.join(" | "));
@@ -64,7 +64,7 @@ pub fn steps_side_by_side(commands: Vec<(&'static str, Command)>) -> Result<Vec<
     Ok(lines?.concat())
 }
 
-/// What a program prints, quietly.
+/// The output of a program, without printing it.
 pub fn output(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{name}: {error}"))?;
@@ -84,7 +84,7 @@ pub fn exists(program: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// A machine that brings hyperfine, valgrind or chromium along keeps it; a Debian one is given it.
+/// Installs a program if it is missing: hyperfine, valgrind or chromium, on Debian.
 pub fn install(program: &str, package: &str) -> bool {
     if exists(program) {
         return true;

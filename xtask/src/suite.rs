@@ -1,9 +1,9 @@
-//! `cargo xtask suite`: runs the suite `histfactory` on what this repository builds.
+//! `cargo xtask suite`: runs the suite `histfactory` with the wheel and runner of this repository.
 //!
-//! The suite's lock file names what others publish. Our own wheel and the runner are built here, put
-//! beside it below `target/suite-histfactory`, and firstlight is given that interpreter as it stands:
-//! it records every package in it, and where programs lie. For results that are published
-//! `FIRSTLIGHT_CACHE` names a place that tells nothing of the machine.
+//! The suite's lock file names published packages. Our own wheel and the runner are built here and placed
+//! below `target/suite-histfactory`, and firstlight uses that interpreter unchanged: it records every package
+//! in it, and the paths of programs. For published results, `FIRSTLIGHT_CACHE` names a path that reveals
+//! nothing about the machine.
 
 use std::env;
 use std::fs;
@@ -35,7 +35,7 @@ pub fn suite(arguments: &[String]) -> Result {
     step("the suite", run.env("PATH", path).current_dir(root()))
 }
 
-/// The runner with the workspaces beside it, in a folder that is put on the path.
+/// The runner with the workspaces beside it, in a folder that is added to the path.
 fn programs(folder: &Path) -> Result<PathBuf> {
     let programs = folder.join("bin");
     let problem = |error: std::io::Error| format!("{}: {error}", programs.display());
@@ -47,7 +47,7 @@ fn programs(folder: &Path) -> Result<PathBuf> {
     Ok(programs)
 }
 
-/// What the lock files name, made once per content, and the wheel, installed anew.
+/// The packages of the lock files, installed once per content, and the newly built wheel.
 fn environment(folder: &Path, torch: bool) -> Result<PathBuf> {
     let wheel = wheel::build(wheel::Product::Histfactory, "release")?;
     let folder = folder.join(if torch { "python-torch" } else { "python" });

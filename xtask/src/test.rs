@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that must pass, and how many tests ran.
+//! `cargo xtask test`: runs all checks and tests, and counts the tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,9 +11,9 @@ use crate::prebuilt::WHOLE;
 use crate::shell::{Result, cargo, install, root, step, step_with_output, steps_side_by_side};
 use crate::{python, wheel};
 
-/// The Python package, seen from `python/`.
+/// The Python package, relative to `python/`.
 const PACKAGE: &str = "../crates/histfactory-python";
-/// Tests that do without something append their names to the file that this variable names.
+/// Tests with missing input append their names to the file in this variable.
 const SKIPPED: &str = "FIRSTLIGHT_SKIPPED";
 /// Python tests that compare times. They run after the others, one process for each file.
 const TIMED: [&str; 2] = ["test_planted.py", "test_trace_truth.py"];
@@ -24,7 +24,7 @@ const ADAPTERS: [&str; 2] = ["tests/test_jax.py", "tests/test_numba.py"];
 pub fn test() -> Result {
     let mut stages = Stages::default();
     slurm();
-    // Packages come over the network while the compiler works.
+    // Packages are downloaded while the compiler works.
     let environments = thread::spawn(environments);
     stages.take("formatting", || step("formatting", cargo().args(["fmt", "--all", "--check"])))?;
     let lints = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -55,7 +55,7 @@ pub fn test() -> Result {
     Ok(())
 }
 
-/// Interpreters with what the tests need.
+/// Interpreters with the packages of the tests.
 struct Pythons {
     jax: PathBuf,
     /// The newest supported frameworks on the newest supported Python.
@@ -74,7 +74,7 @@ fn program(name: &str) -> PathBuf {
     root().join("target/debug").join(name)
 }
 
-/// Other people's workspaces and recordings, which are not part of the repository.
+/// Third-party workspaces and recordings, which are not part of the repository.
 fn shared_data() -> bool {
     root().ancestors().any(|folder| folder.join("shared/data").is_dir())
 }
@@ -101,7 +101,7 @@ impl Stages {
     }
 }
 
-/// Our own published results still follow from their raw readings.
+/// Checks that our own published results still follow from their raw readings.
 fn snapshots() -> Result {
     let folder = root().join("snapshots");
     let Ok(entries) = fs::read_dir(&folder) else { return Ok(()) };
@@ -169,9 +169,9 @@ fn python_tests(pythons: &Pythons) -> Result<Counts> {
     counted(&lines, "Python tests")
 }
 
-/// The report is looked at in a real browser. Where there is none and none can be installed, those
-/// tests fail: they never count as passed without having run.
-/// Tests start a real Slurm on loopback. Where it cannot be installed they are named as skipped.
+/// The report is tested in a real browser. If there is none and none can be installed, those tests fail: they
+/// never count as passed without having run. Other tests start a real Slurm on loopback. If it cannot be
+/// installed, they are listed as skipped.
 fn slurm() {
     println!("── Slurm");
     if !(install("sbatch", "slurm-wlm") && install("munge", "munge")) {
@@ -188,15 +188,15 @@ fn browser() {
     }
 }
 
-/// Tests that ran, and those that did not.
+/// The numbers of tests that ran and that did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     passed: u32,
     skipped: u32,
 }
 
-/// Adds up the `N passed` and `N skipped` or `N ignored` of all summaries. A suite that ran nothing has
-/// not passed.
+/// Adds up the `N passed` and `N skipped` or `N ignored` of all summaries. A suite without any test has not
+/// passed.
 fn counted(lines: &[String], what: &str) -> Result<Counts> {
     let before = |line: &String, word: &str| -> u32 {
         let words: Vec<&str> =

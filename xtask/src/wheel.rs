@@ -1,4 +1,4 @@
-//! The wheels of firstlight and histfactory, and the environments that they are tried in.
+//! The wheels of firstlight and histfactory, and the environments in which they are tested.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::shell::{Result, cargo, exists, output, root, step, steps_side_by_side
 pub const MATURIN: &str = "maturin==1.16.0";
 const FOLDER: &str = "crates/histfactory-python";
 
-/// What has a wheel of its own.
+/// A product with a separate wheel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Product {
     Firstlight,
@@ -28,7 +28,7 @@ impl Product {
         }
     }
 
-    /// Where its `pyproject.toml` is.
+    /// The folder of its `pyproject.toml`.
     pub fn folder(self) -> &'static str {
         match self {
             Self::Firstlight => "python",
@@ -37,17 +37,17 @@ impl Product {
     }
 }
 
-/// Tests for the environment with PyTorch; all others are for the one with pyhf and JAX.
+/// Tests for the environment with PyTorch; all others run in the one with pyhf and JAX.
 const WITH_TORCH: [&str; 4] =
     ["test_torch.py", "test_histogram.py", "test_example.py", "test_fronts.py"];
 
-/// Where the tests of both fronts find the interpreter with JAX.
+/// The variable with the interpreter with JAX, for the tests of both fronts.
 const JAX_PYTHON: &str = "HISTFACTORY_JAX_PYTHON";
 
-/// Pythons that one wheel must serve; those that are not here are named.
+/// Pythons that one wheel must support; missing ones are reported.
 const PYTHONS: [&str; 3] = ["3.11", "3.12", "3.13"];
 
-/// uv: the one on the path, or else our own below `target`.
+/// uv: the one on the path, otherwise our own below `target`.
 pub fn uv(arguments: &[&str]) -> Command {
     let own = root().join("target/uv/bin/uv");
     let mut command = if exists("uv") { Command::new("uv") } else { Command::new(own) };
@@ -59,7 +59,7 @@ pub fn has_uv() -> bool {
     exists("uv") || root().join("target/uv/bin/uv").exists()
 }
 
-/// Where there is no uv, pip installs it below `target`.
+/// Without uv, pip installs it below `target`.
 pub fn provide_uv() -> Result {
     if has_uv() {
         return Ok(());
@@ -89,25 +89,25 @@ pub fn build(product: Product, profile: &str) -> Result<PathBuf> {
     wheel.ok_or_else(|| "maturin left no wheel behind".to_owned())
 }
 
-/// Puts the wheel into an environment that has what it needs.
+/// Installs the wheel into an environment with its dependencies.
 pub fn install(python: &Path, wheel: &Path) -> Result {
     let options = ["pip", "install", "--quiet", "--no-deps", "--reinstall", "--python"];
     step("the wheel, installed", uv(&options).arg(python).arg(wheel))
 }
 
-/// Adds a package without what it would bring along; whether that worked.
+/// Adds a package without its dependencies; returns whether that worked.
 pub fn add(python: &Path, package: &str) -> bool {
     let options = ["pip", "install", "--quiet", "--no-deps", "--python"];
     uv(&options).arg(python).arg(package).status().is_ok_and(|status| status.success())
 }
 
-/// PyTorch in an environment of its own below `target`, made once.
+/// PyTorch in a separate environment below `target`, created once.
 pub fn torch() -> Result<PathBuf> {
     provide_uv()?;
     TORCH.made_with(&real_interpreter()?)
 }
 
-/// Everything that is tested of the package; `python` has pyhf and JAX.
+/// All tests of the package; `python` has pyhf and JAX.
 pub fn test(python: &Path) -> Result<Vec<String>> {
     let wheel = build(Product::Histfactory, "dev")?;
     empty_environments(&[&build(Product::Firstlight, "dev")?, &wheel])?;
@@ -121,7 +121,7 @@ pub fn test(python: &Path) -> Result<Vec<String>> {
     steps_side_by_side(vec![("Python package", with_jax), ("Python package, PyTorch", with_torch)])
 }
 
-/// The files of tests that need no PyTorch.
+/// The files of tests that do not need PyTorch.
 fn tests() -> Result<Vec<String>> {
     let folder = root().join(FOLDER).join("tests");
     let found = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -140,7 +140,7 @@ fn pytest(python: &Path) -> Command {
     command
 }
 
-/// The wheels, with NumPy alone, in every Python that is here; which ones.
+/// Tests the wheels, with only NumPy, in every available Python; returns which ones.
 pub fn empty_environments(wheels: &[&Path]) -> Result<Vec<&'static str>> {
     let mut tried = Vec::new();
     for version in PYTHONS {
@@ -170,7 +170,7 @@ pub fn empty_environments(wheels: &[&Path]) -> Result<Vec<&'static str>> {
     if tried.is_empty() { Err("no Python to try the wheel with".to_owned()) } else { Ok(tried) }
 }
 
-/// A Python of that version: on the path, or kept by pyenv, whose shims may refuse to lead to it.
+/// A Python of that version: on the path, or installed by pyenv, whose shims may reject it.
 pub fn interpreter(version: &str) -> Option<PathBuf> {
     let program = ["-c", "import sys; print(sys.executable)"];
     if let Ok(found) = output(Command::new(format!("python{version}")).args(program)) {

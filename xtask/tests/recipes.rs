@@ -1,10 +1,10 @@
-//! The recipes of `CONTRIBUTING.md` name files and names in them; all of them exist.
+//! Checks that all files and names in the recipes of `CONTRIBUTING.md` exist.
 
 use std::fs;
 
 use xtask::shell::root;
 
-/// The places of the recipes: a path, and the names in parentheses behind it.
+/// The places of the recipes: a path, and the names in parentheses after it.
 fn places(text: &str) -> Vec<(String, Vec<String>)> {
     let recipes = text.split("## Recipes").nth(1).expect("there are recipes");
     let recipes = recipes.split("\n## ").next().expect("text before the next heading");

@@ -1,4 +1,4 @@
-//! What a million iterations cost: as ten processes, and as one.
+//! The cost of analysing a million iterations: as ten processes, and as one.
 
 #![expect(clippy::print_stdout, reason = "the times are what this is for")]
 
@@ -27,7 +27,7 @@ fn main() {
     timed("  autocorrelation time", || autocorrelation_time(&one[0]));
     timed("  drift", || drift(&one[0]));
     timed("  block bootstrap", || block_bootstrap(&one[0], 1));
-    // Nothing is pruned where nothing changes.
+    // Without changes nothing can be pruned.
     let flat = noise.series(1_000_000, 1e6, 0.01, 0.0);
     timed("change points of 1 000 000 without any", || change_points(&flat));
     let mut restless = flat;
@@ -45,7 +45,7 @@ fn iterations(noise: &mut Noise, n: usize) -> Vec<f64> {
     values
 }
 
-/// Everything that is computed from a warm case.
+/// All computations of a warm case.
 fn whole(processes: &[Vec<f64>]) {
     let parts: Vec<SteadyPart> = processes
         .iter()

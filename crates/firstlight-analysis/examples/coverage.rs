@@ -1,5 +1,5 @@
-//! The coverage table: how often nominal 95 % intervals cover a truth that is known, how often identical
-//! arms are called different, and which scenarios end in no verdict. `cargo xtask coverage` prints it.
+//! The coverage table: how often nominal 95 % intervals cover a known truth, how often identical arms are
+//! called different, and which scenarios give no verdict. `cargo xtask coverage` prints it.
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 

@@ -1,6 +1,6 @@
 //! Plays a scheduler with up to a thousand nodes, failures, stragglers and pre-emptions against the planner
-//! and the gatherer that `firstlight run --on slurm` uses. No process is started. `cargo xtask
-//! simulate-cluster` prints the table.
+//! and the gatherer of `firstlight run --on slurm`. No process is started. `cargo xtask simulate-cluster`
+//! prints the table.
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 #![expect(clippy::cast_precision_loss, reason = "counts of a simulation stay far below 2^53")]
@@ -15,20 +15,20 @@ use firstlight_analysis::cluster::{Gatherer, QueueState, Seen, ShardState, Step,
 use firstlight_analysis::stats::Ratio;
 use noise::Noise;
 
-/// Seconds between two looks.
+/// Seconds between two polls.
 const LOOK: f64 = 10.0;
-/// Seconds that a round of all arms takes on a usual node.
+/// Duration of a round of all arms on a typical node, in seconds.
 const ROUND: f64 = 60.0;
-/// Processes per arm in all, over all nodes.
+/// Total processes per arm, over all nodes.
 const PROCESSES: u32 = 4_000;
 /// The mean time between failures of one node, and between pre-emptions of one task, in seconds.
 const FAILURE: f64 = 24.0 * 3_600.0;
 const PREEMPTION: f64 = 4.0 * 3_600.0;
-/// A failed node is back after so long.
+/// Seconds until a failed node returns.
 const REPAIR: f64 = 1_800.0;
-/// Time limit of a task; it seals what it has before.
+/// Time limit of a task, which seals its processes before the limit.
 const LIMIT: f64 = 2.0 * 3_600.0;
-/// The mean time that a task waits in the queue while a node is free.
+/// The mean time that a task waits in the queue although a node is free.
 const LATENCY: f64 = 20.0;
 /// One node in fifty takes three times as long.
 const STRAGGLERS: f64 = 0.02;
@@ -47,18 +47,18 @@ struct Node {
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Nowhere,
-    /// Since when it may start.
+    /// The earliest time at which it may start.
     Queue(f64),
     On(usize),
 }
 
 struct Task {
     place: Place,
-    /// Rounds that are on disk, each with the node that measured it.
+    /// Rounds on disk, each with the node that measured it.
     rounds: Vec<(usize, f64)>,
-    /// Seconds since the round under way began.
+    /// Seconds since the current round began.
     under_way: f64,
-    /// When its time limit ends.
+    /// The end of its time limit.
     until: f64,
 }
 
@@ -68,7 +68,7 @@ struct Outcome {
     measured: f64,
     submissions: u32,
     half_width: f64,
-    /// Tasks that were submitted while they were under way: their rounds would be measured twice.
+    /// Tasks that were submitted while already running: their rounds would be measured twice.
     repeated: u32,
 }
 
@@ -165,7 +165,7 @@ fn start(tasks: &mut [Task], machines: &mut [Node], now: f64) {
     }
 }
 
-/// One look further; returns the seconds of work that were lost.
+/// Advances by one poll; returns the seconds of lost work.
 fn advance(
     task: &mut Task,
     machines: &mut [Node],
@@ -210,7 +210,8 @@ fn main() -> ExitCode {
         const RUNS: u32 = 5;
         let found: Vec<Outcome> =
             (0..RUNS).map(|run| simulate(nodes, u64::from(nodes * 100 + run))).collect();
-        let mean = |of: fn(&Outcome) -> f64| found.iter().map(of).sum::<f64>() / f64::from(RUNS);
+        let mean =
+            |item: fn(&Outcome) -> f64| found.iter().map(item).sum::<f64>() / f64::from(RUNS);
         let planned = plan(PROCESSES, nodes);
         repeated += found.iter().map(|one| one.repeated).sum::<u32>();
         println!(

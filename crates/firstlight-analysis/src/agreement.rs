@@ -1,4 +1,4 @@
-//! Whether an arm's results are those of the reference arm, and of the type that was asked for.
+//! Whether an arm's results agree with those of the reference arm, and have the requested type.
 
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::message::{Message, Output};
@@ -16,7 +16,7 @@ pub(crate) fn agreement(arm: &ArmResult, reference: &ArmResult, options: &RunOpt
     compare_arms(arm, reference, options)
 }
 
-/// The same for any two arms, be they of different results.
+/// The same for any two arms.
 pub(crate) fn compare_arms(arm: &ArmResult, reference: &ArmResult, options: &RunOptions) -> Agreed {
     if options.outputs == Agreement::Unchecked {
         return not_compared("the suite does not compare results");
@@ -35,7 +35,7 @@ pub(crate) fn compare_arms(arm: &ArmResult, reference: &ArmResult, options: &Run
         .unwrap_or_else(|| not_compared("one of the two arms has no result"))
 }
 
-/// Whether an arm's own results differ from process to process.
+/// Whether an arm's own results are the same in all processes.
 fn stable(arm: &ArmResult, options: &RunOptions) -> Option<Agreed> {
     arm.regimes.iter().find_map(|regime| {
         let first = outputs(&regime.samples).next()?;
@@ -54,7 +54,7 @@ fn not_compared(why: &str) -> Agreed {
     Agreed::NotCompared { why: why.to_owned() }
 }
 
-/// The order in which answers outweigh each other.
+/// The severity of an outcome; the most severe one counts.
 fn badness(agreed: &Agreed) -> f64 {
     match agreed {
         Agreed::Reference => -2.0,
@@ -135,7 +135,7 @@ fn compare(found: &Output, expected: &Output, options: &RunOptions) -> Agreed {
     Agreed::Close { difference: largest }
 }
 
-/// How two results are built differently, if they are.
+/// The difference in the structure of two results, if there is one.
 fn other_structure(found: &Output, expected: &Output) -> Option<String> {
     let count = |output: &Output| output.leaves.len() as u64 + output.unread;
     let (a, b) = (count(found), count(expected));
@@ -148,7 +148,7 @@ fn other_structure(found: &Output, expected: &Output) -> Option<String> {
     Some(format!("the result has {ours} where the reference's has {theirs}"))
 }
 
-/// A result of another floating-point type than the suite asks for.
+/// A result whose floating-point type is not the one that the suite requests.
 pub(crate) fn asked_precision(arm: &ArmResult, options: &RunOptions) -> Option<Reason> {
     let asked = options.precision.as_ref()?;
     let found = floating_types(arm)?;
@@ -157,7 +157,7 @@ pub(crate) fn asked_precision(arm: &ArmResult, options: &RunOptions) -> Option<R
     Some(Reason::new(Finding::PrecisionDiffers, text))
 }
 
-/// A result of another floating-point type than the reference has.
+/// A result whose floating-point type is not that of the reference.
 pub(crate) fn other_precision(arm: &ArmResult, reference: &ArmResult) -> Option<Reason> {
     let (found, expected) = (floating_types(arm)?, floating_types(reference)?);
     (found != expected && !found.is_empty() && !expected.is_empty()).then(|| {
@@ -171,8 +171,8 @@ pub(crate) fn other_precision(arm: &ArmResult, reference: &ArmResult) -> Option<
     })
 }
 
-/// The floating-point types of an arm's result, of complex numbers that of their parts. A number of
-/// Python's own does not show with which type it was computed.
+/// The floating-point types of an arm's result; for complex numbers the type of their parts. A Python number
+/// does not show the type of its computation.
 fn floating_types(arm: &ArmResult) -> Option<Vec<String>> {
     let output = arm.regimes.iter().find_map(|regime| outputs(&regime.samples).next())?;
     let mut types: Vec<String> = output

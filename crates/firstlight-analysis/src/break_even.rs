@@ -1,10 +1,10 @@
 //! The number of calls after which one arm is faster in total than another, start-up included.
 //!
-//! After n calls an arm has cost C + (n − 1) W: the time to its first result, and what every further
-//! call takes. Round by round the difference of two arms is `dᵢ(n) = ΔCᵢ + (n − 1) ΔWᵢ`. For each n
-//! its sign is judged by the signed-rank interval over the rounds; the numbers of calls for which that
-//! interval contains zero are the interval of the break-even. (Inverting a test: Hollander, Wolfe
-//! and Chicken, 3.3; for a ratio of means this is Fieller's.)
+//! After n calls an arm has cost C + (n − 1) W: the time to its first result, and the time of every further
+//! call. Round by round the difference of two arms is `dᵢ(n) = ΔCᵢ + (n − 1) ΔWᵢ`. For each n its sign is
+//! judged by the signed-rank interval over the rounds; the numbers of calls for which that interval contains
+//! zero are the interval of the break-even. (Inverting a test: Hollander, Wolfe and Chicken, 3.3; for a ratio
+//! of means this is Fieller's.)
 //!
 //! The curves come from the same rounds and the same estimator: the other arm's total is the
 //! Hodges-Lehmann estimate of its totals, and the arm's total lies above it by the estimate of the
@@ -21,16 +21,17 @@ use crate::compare::values;
 use crate::stats::limits::FEWEST_FOR_INTERVAL;
 use crate::stats::paired_difference;
 
-/// More calls than this are for ever.
+/// Larger numbers of calls are treated as infinite.
 const FOR_EVER: f64 = 1e12;
-/// Points of a curve in each power of ten.
+/// The number of points of a curve in each power of ten.
 const STEPS: u32 = 8;
 
-/// The crossing of two total times; none unless both arms have both regimes.
+/// The crossing of two total times; `None` unless both arms have both regimes.
 pub(crate) fn break_even(cold: Regime, arm: &ArmResult, against: &ArmResult) -> Option<BreakEven> {
-    let of = |arm: &ArmResult, regime| regime_of(arm, regime).map(|r| values(&r.samples, regime));
-    let first = (of(against, cold)?, of(arm, cold)?);
-    let later = (of(against, Regime::Warm)?, of(arm, Regime::Warm)?);
+    let select =
+        |arm: &ArmResult, regime| regime_of(arm, regime).map(|r| values(&r.samples, regime));
+    let first = (select(against, cold)?, select(arm, cold)?);
+    let later = (select(against, Regime::Warm)?, select(arm, Regime::Warm)?);
     let rounds: Vec<Round> = first
         .0
         .iter()
@@ -57,7 +58,7 @@ fn regime_of(arm: &ArmResult, regime: Regime) -> Option<&RegimeResult> {
     arm.regimes.iter().find(|known| known.regime == regime)
 }
 
-/// What one round says: how much more the arm takes to start, and for every call.
+/// One round: the differences of the start and of every call.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     start: f64,
@@ -72,7 +73,7 @@ impl Round {
     }
 }
 
-/// The sign of the difference at a number of calls: of the interval, if it has one, and of the point.
+/// The sign of the difference at a number of calls: of the interval, if there is one, and of the point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sign {
     /// −1: the arm is cheaper; +1: the other one is; 0: the interval contains zero.
@@ -105,11 +106,11 @@ fn crossing(rounds: &[Round]) -> Option<(Pays, Option<Crossing>)> {
     if first.sure == last.sure && first.sure != 0 {
         return Some((if first.sure < 0 { Pays::FromTheFirstCall } else { Pays::Never }, None));
     }
-    // Where the points do not cross, the one that is cheaper in the end is so from the start.
+    // If the points do not cross, the arm that is cheaper in the end is cheaper from the start.
     let crosses = (first.point < 0.0) != (last.point < 0.0);
     let point =
         if crosses { smallest(|n| Some(at(rounds, n)?.point * last.point > 0.0)) } else { 1.0 };
-    // Up to here the first one is cheaper for sure, from there on the last one.
+    // Up to here the first arm is certainly cheaper, from there on the last one.
     let low = (first.sure != 0)
         .then(|| smallest(|n| Some(at(rounds, n)?.sure != first.sure)))
         .map(|n| (n - 1.0).max(1.0));
@@ -124,7 +125,7 @@ fn crossing(rounds: &[Round]) -> Option<(Pays, Option<Crossing>)> {
     Some((pays, Some(Crossing { point, low, high, pairs })))
 }
 
-/// The smallest whole number for which the condition holds, if it then goes on to hold.
+/// The smallest integer from which the condition holds permanently.
 fn smallest(holds: impl Fn(f64) -> Option<bool>) -> f64 {
     let holds = |n: f64| holds(n).unwrap_or(false);
     let mut high = 1.0;
@@ -185,8 +186,8 @@ mod tests {
     }
 
     #[test]
-    fn costs_that_cross_do_so_at_the_first_whole_call_after_it() {
-        // 1000 more at the start, 10 less for every call: even at 101 calls.
+    fn costs_cross_at_the_first_whole_call_after_the_crossing() {
+        // 1000 more at the start, 10 less for every call: equal at 101 calls.
         let (pays, calls) = crossing(&rounds(1_000.0, -10.0, 0.0)).unwrap();
         let calls = calls.unwrap();
         assert_eq!(pays, Pays::Later);
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_makes_an_interval_around_the_crossing() {
+    fn noise_gives_the_crossing_an_interval() {
         let (pays, calls) = crossing(&rounds(1_000.0, -10.0, 100.0)).unwrap();
         let calls = calls.unwrap();
         let (low, high) = (calls.low.unwrap(), calls.high.unwrap());
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_speeds_leave_it_open() {
+    fn equal_speeds_leave_it_undecided() {
         let open: Vec<Round> = (0..10)
             .map(|i| Round { start: 1_000.0, call: f64::from(i % 2) * 2.0 - 1.0, against: AGAINST })
             .collect();
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_that_cannot_be_told_is_not_said_to_be_cheaper() {
+    fn an_uncertain_start_is_not_called_cheaper() {
         let open: Vec<Round> = (0..10)
             .map(|i| Round {
                 start: f64::from(i % 3 - 1) * 100.0 + 5.0,
@@ -250,7 +251,7 @@ mod tests {
         assert!((calls.point - 102.0).abs() <= 1.0);
     }
 
-    /// Rounds whose medians and means cross elsewhere than their differences do.
+    /// Rounds whose medians and means cross at another number of calls than their differences.
     fn skewed() -> Vec<Round> {
         (0..12)
             .map(|i| {

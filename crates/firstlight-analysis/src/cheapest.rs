@@ -1,8 +1,8 @@
-//! Which arm for how many calls: the lower envelope of all arms' total costs.
+//! The cheapest arm for each number of calls: the lower envelope of all arms' total costs.
 //!
 //! After n calls an arm has cost C + (n − 1) W. C and W are Hodges-Lehmann estimates over the rounds that
-//! have both, as in the break-even of two arms. Where the cheapest arm changes, that break-even has the
-//! number of calls and its interval.
+//! have both, as in the break-even of two arms. Where the cheapest arm changes, the number of calls and its
+//! interval are those of that break-even.
 
 use firstlight_schema::comparison::{BreakEven, Pays};
 use firstlight_schema::run::{ArmResult, CaseResult};
@@ -17,15 +17,15 @@ pub struct Stretch {
     pub arm: String,
     /// The first number of calls.
     pub from: f64,
-    /// The last one; absent for ever.
+    /// The last one; absent if unlimited.
     pub to: Option<f64>,
-    /// The 95 % interval of the change from the last arm to this one.
+    /// The 95 % interval of the change from the previous arm to this one.
     pub change: Option<(Option<f64>, Option<f64>)>,
     /// Arms that may be as fast at `from`.
     pub also: Vec<String>,
 }
 
-/// What so many calls cost, for one arm.
+/// The parts of an arm's total cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     pub first_ns: f64,
@@ -38,7 +38,7 @@ impl Cost {
     }
 }
 
-/// The total time of an arm with this cold regime; none unless both regimes were measured.
+/// The total time of an arm with this cold regime; `None` unless both regimes were measured.
 pub fn cost(arm: &ArmResult, cold: Regime) -> Option<Cost> {
     let found = |regime| {
         let known = arm.regimes.iter().find(|known| known.regime == regime)?;
@@ -53,8 +53,8 @@ pub fn cost(arm: &ArmResult, cold: Regime) -> Option<Cost> {
     })
 }
 
-/// The cheapest arm from one call to any number of them; empty unless two arms have both regimes.
-/// Skips arms whose results differ from the reference's.
+/// The cheapest arm for every number of calls; empty unless two arms have both regimes. Skips arms whose
+/// results differ from the reference's.
 pub fn cheapest(case: &CaseResult, cold: Regime) -> Vec<Stretch> {
     let differs =
         |arm: &ArmResult| matches!(arm.agreement, firstlight_schema::run::Agreed::Differs { .. });
@@ -75,7 +75,7 @@ pub fn cheapest(case: &CaseResult, cold: Regime) -> Vec<Stretch> {
     };
     let mut next = arms.iter().min_by(cheaper).map(|&(arm, cost)| (1.0, arm, cost));
     while let Some((from, arm, best)) = next {
-        // Each arm in turn has cheaper calls than the one before, so this ends.
+        // Each arm has cheaper calls than the previous one, so this loop ends.
         next = arms
             .iter()
             .filter(|(_, other)| other.call_ns < best.call_ns)
@@ -97,15 +97,16 @@ pub fn cheapest(case: &CaseResult, cold: Regime) -> Vec<Stretch> {
     stretches
 }
 
-/// The first whole number of calls for which the one with the cheaper calls is cheaper.
+/// The first integer number of calls for which the arm with the cheaper calls is cheaper.
 fn crossing(now: Cost, later: Cost) -> f64 {
     let even = 1.0 + (later.first_ns - now.first_ns) / (now.call_ns - later.call_ns);
     even.floor() + 1.0
 }
 
 fn between<'a>(case: &'a CaseResult, cold: Regime, a: &str, b: &str) -> Option<&'a BreakEven> {
-    case.break_evens.iter().find(|of| {
-        of.cold == cold && ((of.arm == a && of.against == b) || (of.arm == b && of.against == a))
+    case.break_evens.iter().find(|even| {
+        even.cold == cold
+            && ((even.arm == a && even.against == b) || (even.arm == b && even.against == a))
     })
 }
 
@@ -129,24 +130,24 @@ fn undecided(
     let others = arms.iter().map(|(arm, _)| *arm).filter(|arm| *arm != best);
     others
         .filter(|other| {
-            let found = between(case, cold, best, other).and_then(|of| cheaper(of, calls));
+            let found = between(case, cold, best, other).and_then(|one| cheaper(one, calls));
             found != Some(best)
         })
         .map(str::to_owned)
         .collect()
 }
 
-/// The arm of the two that is cheaper for sure at so many calls.
-fn cheaper(of: &BreakEven, calls: f64) -> Option<&str> {
+/// The arm of the two that is certainly cheaper at this number of calls.
+fn cheaper(even: &BreakEven, calls: f64) -> Option<&str> {
     let early = |low: Option<f64>| low.is_some_and(|low| calls <= low);
     let late = |high: Option<f64>| high.is_some_and(|high| calls >= high);
-    match (of.pays, of.calls) {
-        (Pays::FromTheFirstCall, _) => Some(&of.arm),
-        (Pays::Never, _) => Some(&of.against),
-        (Pays::Later, Some(at)) if early(at.low) => Some(&of.against),
-        (Pays::Later, Some(at)) if late(at.high) => Some(&of.arm),
-        (Pays::AtFirst, Some(at)) if early(at.low) => Some(&of.arm),
-        (Pays::AtFirst, Some(at)) if late(at.high) => Some(&of.against),
+    match (even.pays, even.calls) {
+        (Pays::FromTheFirstCall, _) => Some(&even.arm),
+        (Pays::Never, _) => Some(&even.against),
+        (Pays::Later, Some(at)) if early(at.low) => Some(&even.against),
+        (Pays::Later, Some(at)) if late(at.high) => Some(&even.arm),
+        (Pays::AtFirst, Some(at)) if early(at.low) => Some(&even.arm),
+        (Pays::AtFirst, Some(at)) if late(at.high) => Some(&even.against),
         (Pays::Later | Pays::AtFirst | Pays::Undecided | Pays::TooFewRounds, _) => None,
     }
 }

@@ -1,4 +1,4 @@
-//! The garbage collector inside measured calls, apart from the calls themselves.
+//! Time in the garbage collector inside measured calls.
 
 use firstlight_schema::message::{Collections, Event, Message, Part};
 use firstlight_schema::nanos::Moment;
@@ -8,8 +8,8 @@ use firstlight_schema::warm::Collector;
 use crate::stats::count;
 use crate::window::spans;
 
-/// Garbage collections inside the window; none if the runner does not record them.
-/// `from` is the first call of the steady part.
+/// Garbage collections inside the window; `None` if the runner does not record them. `from` is the first call
+/// of the steady part.
 pub(crate) fn collector(raw: &RawSample, from: Option<usize>) -> Option<Collector> {
     let found = recorded(raw)?;
     let mut collections = [0_u32; 3];
@@ -26,11 +26,11 @@ pub(crate) fn collector(raw: &RawSample, from: Option<usize>) -> Option<Collecto
     })
 }
 
-/// The collector's time per call, less its time per call of the baseline.
+/// The collector's time per call minus its time per call of the baseline.
 pub(crate) fn beyond_baseline(raw: &RawSample, from: usize) -> Option<f64> {
     let found = recorded(raw)?;
-    let of = |part| overlaps(found, raw, part, from).per_call();
-    Some(of(Part::Window) - of(Part::Baseline))
+    let select = |part| overlaps(found, raw, part, from).per_call();
+    Some(select(Part::Window) - select(Part::Baseline))
 }
 
 fn recorded(raw: &RawSample) -> Option<&Collections> {
@@ -57,7 +57,7 @@ impl Inside {
     }
 }
 
-/// Calls and collections both come in the order of time, and neither overlaps its own kind.
+/// Calls and collections are both sorted by time, and neither overlaps its own kind.
 fn overlaps(found: &Collections, raw: &RawSample, part: Part, from: usize) -> Inside {
     let mut inside = Inside::default();
     let mut collections = found.spans.iter().peekable();

@@ -1,4 +1,4 @@
-//! Verdicts: one arm against another in one regime, against a margin.
+//! Verdicts: one arm against another in one regime, at a margin.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use firstlight_schema::suite::Regime;
 use crate::stats::limits::{FEWEST_FOR_VERDICT, SIGNIFICANT, rarity};
 use crate::stats::{ByNode, Ratio, holm, log_ratios, robust, short};
 
-/// More processes than this are not worth proposing.
+/// Larger numbers of processes are not proposed.
 const MOST_PROPOSED: f64 = 1e4;
 
 /// The value of one sample: its time per call, to first result, or as a whole.
@@ -26,7 +26,7 @@ pub fn headline(sample: &Sample, regime: Regime) -> Option<f64> {
     }
 }
 
-/// The rounds and times of the samples that count.
+/// The rounds and times of the valid samples.
 pub fn values(samples: &[Sample], regime: Regime) -> Vec<(u32, f64)> {
     samples
         .iter()
@@ -37,20 +37,20 @@ pub fn values(samples: &[Sample], regime: Regime) -> Vec<(u32, f64)> {
         .collect()
 }
 
-/// Times of two arms that were taken in the same round: of `against`, then of `arm`.
+/// Times of two arms from the same round: of `against`, then of `arm`.
 pub fn pairs(against: &[(u32, f64)], arm: &[(u32, f64)]) -> Vec<(f64, f64)> {
-    // The first value of a round counts, so later ones are put in first.
+    // The first value of a round counts, so later ones are inserted first.
     let arm: BTreeMap<u32, f64> = arm.iter().rev().copied().collect();
     let pair = |&(round, first): &(u32, f64)| Some((first, *arm.get(&round)?));
     against.iter().filter_map(pair).collect()
 }
 
-/// Who is compared with whom, and where.
+/// The names of the compared arms, case and regime.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
     /// The numbers of the processes with which the run was resumed.
     pub segments: &'a [u32],
-    /// Of a merged result: the node of each segment, the first one included.
+    /// For a merged result: the node of each segment, including the first.
     pub nodes: &'a [usize],
     pub case: &'a str,
     pub regime: Regime,
@@ -58,7 +58,7 @@ pub struct Names<'a> {
     pub against: &'a str,
 }
 
-/// Compares arms that took turns.
+/// Compares interleaved arms.
 pub fn paired(
     names: Names<'_>,
     arm: &RegimeResult,
@@ -83,7 +83,7 @@ pub fn paired(
     comparison
 }
 
-/// The pairs of two arms, and the segment and the node of each. Two processes of one round that were
+/// The pairs of two arms, with the segment and the node of each. Two processes of one round that were
 /// measured on different nodes are not a pair.
 fn in_blocks(
     names: Names<'_>,
@@ -103,7 +103,7 @@ fn in_blocks(
     let mut found = (Vec::new(), Vec::new(), Vec::new());
     for &(round, first) in against {
         let Some(&second) = second.get(&round) else { continue };
-        let segment = |of: &BTreeMap<u32, usize>| of.get(&round).copied().unwrap_or(0);
+        let segment = |result: &BTreeMap<u32, usize>| result.get(&round).copied().unwrap_or(0);
         let (here, there) = (segment(&of_against), segment(&of_arm));
         if node(here) == node(there) {
             found.0.push((first, second));
@@ -114,7 +114,7 @@ fn in_blocks(
     found
 }
 
-/// Compares what another tool measured, in turn or not.
+/// Compares measurements of another tool, interleaved or not.
 pub fn unproved(
     names: Names<'_>,
     arm: &RegimeResult,
@@ -124,12 +124,12 @@ pub fn unproved(
     unpaired(names, &times(arm), &times(against), margin)
 }
 
-/// The times of the samples that count.
-pub fn times(of: &RegimeResult) -> Vec<f64> {
-    values(&of.samples, of.regime).into_iter().map(|(_, time)| time).collect()
+/// The times of the valid samples.
+pub fn times(regime_result: &RegimeResult) -> Vec<f64> {
+    values(&regime_result.samples, regime_result.regime).into_iter().map(|(_, time)| time).collect()
 }
 
-/// Says of a verdict that it rests on another tool's word.
+/// Notes that a verdict depends on another tool's data.
 pub fn mark_unproved(comparison: &mut Comparison) {
     const WORDS: &str = "imported: unpaired, and no condition was proved";
     comparison.why = Some(match &comparison.why {
@@ -138,7 +138,7 @@ pub fn mark_unproved(comparison: &mut Comparison) {
     });
 }
 
-/// Compares results that were not taken side by side.
+/// Compares results that were not interleaved.
 pub fn unpaired(names: Names<'_>, arm: &[f64], against: &[f64], margin: f64) -> Comparison {
     judge(names, Ratio::unpaired(against, arm), None, arm.len().min(against.len()), margin)
 }
@@ -232,7 +232,7 @@ fn supports(robust: &Estimate, claimed: Verdict, margin: f64) -> bool {
     }
 }
 
-/// Takes back the claims that do not survive being one of many.
+/// Withdraws the claims that are not significant after the correction for several comparisons.
 pub fn correct(comparisons: &mut [&mut Comparison]) {
     let p: Vec<f64> = comparisons.iter().map(|comparison| comparison.p.unwrap_or(1.0)).collect();
     let total = comparisons.len();

@@ -1,4 +1,4 @@
-//! The price of the hooks, from pairs of hooked and unhooked processes.
+//! The cost of the hooks, from pairs of hooked and unhooked processes.
 
 use firstlight_schema::reading::{Outcome, RawSample};
 use firstlight_schema::sample::Sample;
@@ -6,8 +6,8 @@ use firstlight_schema::summary::HookPrice;
 
 use crate::stats::{median, paired_difference};
 
-/// Compares each measured process with the unhooked one of its round. A pair with an invalid side does
-/// not count, nor does an unhooked process that had to be started again.
+/// Compares each measured process with the unhooked one of its round. Skips pairs with an invalid side and
+/// unhooked processes that had to be started again.
 pub fn price(measured: &[Sample], controls: Vec<(u32, RawSample)>) -> HookPrice {
     let completed = |raw: &RawSample| raw.outcome == Outcome::Completed;
     let pairs: Vec<(&RawSample, &RawSample)> = measured

@@ -1,7 +1,7 @@
-//! What dominates a cold start, in one to four lines: each a finding with its number and its share.
+//! The largest parts of a cold start, in one to four lines: each a finding with its number and its share.
 //!
-//! All numbers are means over the processes, of the same ledger that is shown above the lines: up to
-//! the first result where every process marks one, of the whole process otherwise.
+//! All numbers are means over the processes, from the ledger shown above the lines: up to the first result if
+//! every process marks one, otherwise of the whole process.
 
 use std::collections::BTreeMap;
 
@@ -20,19 +20,19 @@ use crate::stats::count;
 use crate::timeline::Timeline;
 
 const MOST_LINES: usize = 4;
-/// What takes a smaller share is not worth a line.
+/// Parts with a smaller share get no line.
 const WORTH_A_LINE: f64 = 0.05;
-/// Starting devices and exiting are worth one from here on: nothing can be done about either cheaply.
+/// Device start-up and exit get a line from this share on, because neither is easily changed.
 const WORTH_A_LINE_ALONE: f64 = 0.1;
-/// Fewer operations compiled one by one are not worth a line.
+/// Fewer operations compiled one by one get no line.
 const FEWEST_OPERATIONS: usize = 3;
 /// A phase needs no line if other lines explain this share of it.
 const EXPLAINED: f64 = 0.5;
-/// Packages without which nothing could be measured.
+/// Packages that the measurement cannot do without.
 const FRAMEWORKS: [&str; 7] =
     ["jax", "jaxlib", "torch", "numba", "llvmlite", "numpy", "standard library"];
 
-/// The lines about these samples, the most expensive first; none where nothing completed.
+/// The lines about these samples, the most expensive first; empty if no process completed.
 pub fn diagnose(samples: &[Sample]) -> Vec<Diagnosis> {
     let Some(start) = Start::new(samples) else { return Vec::new() };
     let mut lines: Vec<Diagnosis> = start.recompiled();
@@ -55,12 +55,12 @@ pub fn diagnose(samples: &[Sample]) -> Vec<Diagnosis> {
 
 /// The saving of a primed cache, if both regimes were measured and their intervals do not overlap.
 fn primed_saves(arm: &ArmResult) -> Option<Diagnosis> {
-    let of = |regime: Regime| {
+    let select = |regime: Regime| {
         let found = arm.regimes.iter().find(|known| known.regime == regime)?;
         let summary = found.summary.as_ref()?;
         Some(summary.first_result.unwrap_or(summary.wall))
     };
-    let (clean, primed) = (of(Regime::ColdClean)?, of(Regime::ColdPrimed)?);
+    let (clean, primed) = (select(Regime::ColdClean)?, select(Regime::ColdPrimed)?);
     let (saved, apart) = (clean.point - primed.point, clean.interval?.low > primed.interval?.high);
     let share = saved / clean.point;
     (apart && share >= WORTH_A_LINE).then(|| Diagnosis {
@@ -73,11 +73,11 @@ fn primed_saves(arm: &ArmResult) -> Option<Diagnosis> {
     })
 }
 
-/// Puts what a primed cache saves in front of an arm's cold start, in the place of what it could save.
+/// Puts the saving of a primed cache first in an arm's cold start, replacing the estimated saving.
 pub fn compare_regimes(arm: &mut ArmResult) {
     let Some(line) = primed_saves(arm) else { return };
     let clean = arm.regimes.iter_mut().find(|known| known.regime == Regime::ColdClean);
-    let lines = &mut clean.expect("it was compared").diagnosis;
+    let lines = &mut clean.expect("the regimes were compared").diagnosis;
     lines.retain(|line| line.finding != Finding::CompilationCacheUnused);
     lines.truncate(MOST_LINES - 1);
     lines.insert(0, line);
@@ -87,7 +87,7 @@ fn advice(finding: Finding) -> Option<String> {
     finding.advice().map(str::to_owned)
 }
 
-/// Several starts of one command, up to where their ledgers end.
+/// Several starts of one command, up to the end of their ledgers.
 struct Start<'a> {
     samples: Vec<&'a Sample>,
     /// Programs that were compiled before the end, sample by sample.
@@ -109,7 +109,7 @@ impl<'a> Start<'a> {
         (whole > 0.0).then_some(Self { samples, programs, whole })
     }
 
-    /// A line with this mean cost, if it is worth one.
+    /// A line with this mean cost, if its share is large enough.
     fn line(&self, finding: Finding, what: String, cost_ns: f64, least: f64) -> Option<Diagnosis> {
         let share = cost_ns / self.whole;
         (share >= least).then_some(Diagnosis {
@@ -140,13 +140,13 @@ impl<'a> Start<'a> {
         Some((name.to_owned(), sum / count(self.samples.len())))
     }
 
-    /// The mean over the samples of what some of their programs took, and how many those are.
+    /// The mean time over the samples of the chosen programs, and their number.
     fn compiling(&self, chosen: impl Fn(&Compile) -> bool) -> (f64, f64) {
-        let of = |programs: &Vec<Compile>| -> (f64, f64) {
+        let select = |programs: &Vec<Compile>| -> (f64, f64) {
             let chosen = programs.iter().filter(|program| chosen(program));
             chosen.fold((0.0, 0.0), |(ns, n), program| (ns + cost(program), n + 1.0))
         };
-        let found: Vec<(f64, f64)> = self.programs.iter().map(of).collect();
+        let found: Vec<(f64, f64)> = self.programs.iter().map(select).collect();
         let means = |value: fn(&(f64, f64)) -> f64| mean(found.iter().map(value)).unwrap_or(0.0);
         (means(|one| one.0), means(|one| one.1))
     }
@@ -218,11 +218,11 @@ impl<'a> Start<'a> {
         chosen: impl Fn(&Compile) -> bool,
         stage: impl Fn(&Compile) -> Option<Nanos>,
     ) -> f64 {
-        let of = |programs: &Vec<Compile>| -> f64 {
+        let select = |programs: &Vec<Compile>| -> f64 {
             let chosen = programs.iter().filter(|program| chosen(program));
             chosen.filter_map(&stage).map(Nanos::as_f64).sum()
         };
-        mean(self.programs.iter().map(of)).unwrap_or(0.0)
+        mean(self.programs.iter().map(select)).unwrap_or(0.0)
     }
 
     /// Packages that the program imports itself, without the frameworks that they import in turn.
@@ -387,7 +387,7 @@ fn cost(program: &Compile) -> f64 {
     stages.into_iter().flatten().map(Nanos::as_f64).sum()
 }
 
-/// What each package took that the program imports itself: its segments without those of frameworks.
+/// The time of each package that the program itself imports: its segments without those of frameworks.
 fn imported(sample: &Sample) -> Vec<(String, f64)> {
     let until = end(sample);
     let mut found: Vec<(String, f64)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Whether a sample's evidence bears out the cache states that were declared for it.
+//! Whether a sample's evidence confirms the declared cache states.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use firstlight_schema::message::{CacheAnswer, CacheConfig, Event, Message};
 use firstlight_schema::reading::RawSample;
 use firstlight_schema::sample::Compile;
 
-/// A process that started without its files in memory ends with many times what was left of them.
+/// A process that started without its files in memory ends with many times as much in memory as at its start.
 const MOSTLY_READ: u64 = 4;
 
-/// How often a cache was asked, and served.
+/// The number of requests to a cache, and of hits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     requests: u64,
     hits: u64,
 }
 
-/// Inventories and counts, layer by layer, for every layer that says anything.
+/// Inventories and counts, layer by layer, for every layer with evidence.
 pub(crate) fn layers(
     raw: &RawSample,
     policy: CachePolicy,
@@ -122,12 +122,13 @@ pub(crate) fn contradictions(
 ) -> Vec<Reason> {
     let mut reasons: Vec<Reason> =
         layers.iter().filter_map(|layer| contradiction(layer, compiles)).collect();
-    let policy = |name: Layer| layers.iter().find(|known| known.layer == name).map(|of| of.policy);
+    let policy =
+        |name: Layer| layers.iter().find(|known| known.layer == name).map(|one| one.policy);
     reasons.extend(cache_configs(raw).filter_map(|config| elsewhere(config, raw, policy)));
     reasons
 }
 
-/// A contradiction that every process of the command will show: the program handles a cache itself.
+/// A contradiction that every process of the command will have: the program configures a cache itself.
 pub(crate) fn structural(raw: &RawSample, policy: CachePolicy) -> Option<Reason> {
     cache_configs(raw)
         .find_map(|config| elsewhere(config, raw, |layer| Some(policy.for_layer(layer))))
@@ -167,8 +168,8 @@ fn contradiction(layer: &LayerEvidence, compiles: &[Compile]) -> Option<Reason> 
                 n => format!("{n} modules were compiled from source though byte code was primed"),
             },
         ),
-        // An entry of this cache is written when a backward is compiled, so without one it cannot be
-        // served: what Inductor compiles is counted by the layer of its graphs.
+        // An entry of this cache is written when a backward pass is compiled; without one it has no hits. The
+        // layer of Inductor's graphs counts the rest of Inductor's compilations.
         Policy::Primed if name == Layer::InductorAotAutograd && !has_backward(compiles) => None,
         Policy::Primed if name != Layer::Bytecode && hits < requests => reason(
             Finding::CacheNeverHit,
@@ -190,7 +191,7 @@ fn has_backward(compiles: &[Compile]) -> bool {
     compiles.iter().any(|compile| compile.function.ends_with(" (backward)"))
 }
 
-/// Names the first few programs that were not served.
+/// Names the first few programs that missed the cache.
 fn missed(layer: Layer, compiles: &[Compile]) -> String {
     const SHOWN: usize = 3;
     let names: Vec<&str> = compiles
@@ -216,7 +217,7 @@ fn cache_configs(raw: &RawSample) -> impl Iterator<Item = &CacheConfig> {
     })
 }
 
-/// A program may set its own cache directory; then nothing that was declared holds.
+/// A program may set its own cache directory; then the declared states do not apply.
 fn elsewhere(
     config: &CacheConfig,
     raw: &RawSample,

@@ -1,4 +1,4 @@
-//! Makes a sample of a process's raw readings: ledger, programs, memory, validity.
+//! Computes a sample from a process's raw readings: ledger, programs, memory, validity.
 
 use firstlight_schema::cache::{CachePolicy, Layer, LayerEvidence};
 use firstlight_schema::conversation::is_exec;
@@ -16,7 +16,7 @@ use crate::{evidence, memory, programs, window};
 /// Below this, the kernel's ticks are too coarse to measure the load of the machine.
 const LONG_ENOUGH_FOR_CONTENTION: Nanos = Nanos(200_000_000);
 
-/// Shorter waits for children are not worth a word.
+/// Shorter waits for children are not reported.
 const WORTH_A_WORD: Nanos = Nanos(10_000_000);
 
 /// The declared conditions of a sample.
@@ -28,10 +28,10 @@ pub struct Conditions {
     pub job: Job,
 }
 
-/// The task of a process.
+/// The requirements on a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// Anything.
+    /// An unchanged command, without requirements.
     Command,
     /// A runner that must report a first result.
     FirstCall,
@@ -150,7 +150,7 @@ fn channel_closed(raw: &RawSample) -> Option<Reason> {
     silent.then(|| Reason::new(Finding::ChannelClosed, "the process ended without sending `bye`"))
 }
 
-/// The last line that a failed process wrote to its error stream.
+/// The last line of stderr of a failed process.
 fn last_line(raw: &RawSample) -> String {
     match raw.streams.stderr_tail.lines().rev().find(|line| !line.trim().is_empty()) {
         Some(line) => format!("; last line of stderr: {}", line.trim()),
@@ -158,7 +158,7 @@ fn last_line(raw: &RawSample) -> String {
     }
 }
 
-/// The phase in which the main thread was when the process was killed.
+/// The phase of the main thread when the process was killed.
 fn open_phase(raw: &RawSample) -> String {
     use firstlight_schema::message::Edge;
     let mut open = Vec::new();
@@ -210,7 +210,7 @@ fn notices(raw: &RawSample, timeline: &Timeline) -> Vec<Reason> {
     notices
 }
 
-/// The time in which the program waited for children, and for which ones.
+/// The time that the program waited for children, and their commands.
 fn unseen_children(timeline: &Timeline) -> Option<Reason> {
     let mut commands: Vec<&str> = Vec::new();
     let mut waits: Vec<&Span> = Vec::new();
@@ -291,7 +291,7 @@ fn background(timeline: &Timeline) -> Vec<BackgroundTime> {
     rows
 }
 
-/// Cores that others kept busy: all CPU time of the machine, less this process's own.
+/// Cores used by other processes: the CPU time of the machine minus this process's own.
 fn contention(raw: &RawSample) -> Option<f64> {
     let wall = raw.wall();
     if wall < LONG_ENOUGH_FOR_CONTENTION {

@@ -1,8 +1,8 @@
 //! The main thread of a process as nested frames, for flame graphs and waterfalls.
 //!
-//! The interpreter reports imports as stretches that exclude each other: a package's own code stops
-//! where a package that it imports begins, and goes on where that one ends. Nesting follows from the
-//! order: a package that comes back closes whatever came between.
+//! The interpreter reports imports as exclusive intervals: a package's own code stops where an imported
+//! package begins, and continues where that one ends. Nesting follows from the order: when a package returns,
+//! it closes all intervals in between.
 
 use firstlight_schema::nanos::{Moment, Nanos};
 use firstlight_schema::phase::Phase;
@@ -11,7 +11,7 @@ use firstlight_schema::reading::RawSample;
 use crate::ledger::Span;
 use crate::timeline::Timeline;
 
-/// Imports closer than this follow each other; a longer gap is the program's own code.
+/// Imports closer than this are consecutive; a longer gap is the program's own code.
 const ADJACENT_NS: u64 = 20_000;
 
 /// A phase from its begin to its end, inside the frames of lower depth.
@@ -47,7 +47,7 @@ pub fn import_frames(raw: &RawSample) -> Vec<Frame> {
     nest(raw.spawn, nested_imports(imports.collect()))
 }
 
-/// From stretches that exclude each other to whole packages with what they import inside.
+/// Converts exclusive intervals to whole packages that contain their imports.
 fn nested_imports(mut stretches: Vec<Span>) -> Vec<Span> {
     stretches.sort_by_key(|span| span.begin);
     let mut open: Vec<Span> = Vec::new();
@@ -70,7 +70,7 @@ fn nested_imports(mut stretches: Vec<Span>) -> Vec<Span> {
     closed
 }
 
-/// Orders spans and gives each its depth; one that outlasts its parent is cut at the parent's end.
+/// Sorts spans and assigns depths; a span that outlasts its parent is cut at the parent's end.
 fn nest(spawn: Moment, mut spans: Vec<Span>) -> Vec<Frame> {
     spans.retain(|span| span.end > span.begin);
     spans.sort_by(|a, b| a.begin.cmp(&b.begin).then(b.end.cmp(&a.end)));

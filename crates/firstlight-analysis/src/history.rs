@@ -1,5 +1,5 @@
-//! Snapshots in the order of time: what is kept of each, and each against the one before it on the
-//! same machine. They were not measured in turn, so the comparison is the unpaired one.
+//! Snapshots sorted by time: the figures of each, compared with those of the previous snapshot on the same
+//! machine. They were not interleaved, so the comparison is unpaired.
 
 use std::collections::HashMap;
 
@@ -23,28 +23,28 @@ pub fn figures(document: &RunDocument) -> Vec<CaseFigures> {
         headline: String::new(),
         arrays: Vec::new(),
         figures: all(case)
-            .map(|(arm, of)| figure(document, arm, of, &failed, case.margin))
+            .map(|(arm, one)| figure(document, arm, one, &failed, case.margin))
             .collect(),
     };
     document.cases.iter().map(of_case).collect()
 }
 
 fn all(case: &CaseResult) -> impl Iterator<Item = (&ArmResult, &RegimeResult)> {
-    case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |of| (arm, of)))
+    case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |result| (arm, result)))
 }
 
 fn figure(
     document: &RunDocument,
     arm: &ArmResult,
-    of: &RegimeResult,
+    regime_result: &RegimeResult,
     failed: &[Regime],
     margin: f64,
 ) -> Figure {
-    let estimate = match &of.warm {
+    let estimate = match &regime_result.warm {
         Some(warm) => Some(warm.per_call),
-        None => of.summary.as_ref().and_then(|summary| summary.first_result),
+        None => regime_result.summary.as_ref().and_then(|summary| summary.first_result),
     };
-    let terms = Terms { regime: of.regime, failed, options: &document.options, margin };
+    let terms = Terms { regime: regime_result.regime, failed, options: &document.options, margin };
     let differs = match &arm.agreement {
         Agreed::Differs { how } => Some(how.clone()),
         Agreed::Reference
@@ -55,15 +55,18 @@ fn figure(
     };
     Figure {
         arm: arm.name.clone(),
-        regime: of.regime,
+        regime: regime_result.regime,
         estimate,
-        times: values(&of.samples, of.regime).into_iter().map(|(_, time)| time).collect(),
+        times: values(&regime_result.samples, regime_result.regime)
+            .into_iter()
+            .map(|(_, time)| time)
+            .collect(),
         unfit: differs.or_else(|| why_not(arm, arm, terms)),
     }
 }
 
-/// Every figure that has one before it, newer snapshots after older ones. The snapshots must be in
-/// the order of time.
+/// Every figure that has a predecessor, newer snapshots after older ones. The snapshots must be sorted by
+/// time.
 pub fn steps(history: &[Published]) -> Vec<Step> {
     type On<'a> = (Option<&'a str>, Option<u32>, Option<&'a str>, Option<&'a str>);
     type Place<'a> = (&'a str, &'a str, On<'a>);
@@ -149,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_is_held_against_the_one_before_it_on_its_own_machine() {
+    fn a_snapshot_is_compared_with_the_previous_one_on_its_own_machine() {
         let history = [
             snapshot(0.0, "6.1", 100.0),
             snapshot(1.0, "6.2", 900.0),
@@ -162,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unfit_gets_no_verdict() {
+    fn an_unfit_figure_gets_no_verdict() {
         let mut history = [snapshot(0.0, "6.1", 100.0), snapshot(1.0, "6.1", 150.0)];
         history[0].cases[0].figures[0].unfit = Some("the control failed".into());
         assert_eq!(steps(&history)[0].comparison.verdict, Verdict::Invalid);

@@ -1,5 +1,5 @@
-//! Everything that is concluded from a run's regimes: agreement, verdicts, break-evens, sweeps.
-//! All of it follows from the document itself, so it can be recomputed.
+//! All conclusions from a run's regimes: agreement, verdicts, break-evens, sweeps. They follow from the
+//! document itself, so they can be recomputed.
 
 use firstlight_schema::comparison::{AgainResult, BreakEven, Comparison, Verdict};
 use firstlight_schema::finding::{Finding, Reason};
@@ -51,8 +51,8 @@ fn judge_planted(cases: &mut [CaseResult]) {
     let found: Vec<_> = cases
         .iter()
         .map(|case| {
-            let of = case.planted.as_ref().map(|planted| planted.of.as_str());
-            planted(case, cases.iter().find(|right| Some(right.name.as_str()) == of))
+            let one = case.planted.as_ref().map(|planted| planted.of.as_str());
+            planted(case, cases.iter().find(|right| Some(right.name.as_str()) == one))
         })
         .collect();
     for (case, found) in cases.iter_mut().zip(found) {
@@ -60,7 +60,7 @@ fn judge_planted(cases: &mut [CaseResult]) {
     }
 }
 
-/// The reference arm against itself.
+/// The A/A control: the reference arm against itself.
 fn control(case: &CaseResult, segments: &[u32], nodes: &[usize]) -> Option<AgainResult> {
     let how = Comparing { segments, nodes, how: paired };
     let again = case.again.as_ref()?;
@@ -96,10 +96,10 @@ fn regimes<'a>(
     })
 }
 
-/// Pair by pair or not.
+/// Paired or unpaired comparison.
 type How = fn(Names<'_>, &RegimeResult, &RegimeResult, f64) -> Comparison;
 
-/// How arms are compared, and where the run was resumed.
+/// The comparison of arms, and the resumptions of the run.
 #[derive(Clone, Copy)]
 struct Comparing<'a> {
     segments: &'a [u32],
@@ -129,7 +129,7 @@ fn compare(
 /// The node of each segment of a merged result, in the order of the segments.
 pub(crate) fn nodes_of_segments(nodes: &[NodeRecord]) -> Vec<usize> {
     let parts = nodes.iter().enumerate();
-    let parts = parts.flat_map(|(node, of)| of.parts.iter().map(move |part| (part.first, node)));
+    let parts = parts.flat_map(|(node, one)| one.parts.iter().map(move |part| (part.first, node)));
     let mut parts: Vec<(u32, usize)> = parts.collect();
     parts.sort_unstable();
     parts.into_iter().map(|(_, node)| node).collect()
@@ -173,7 +173,7 @@ fn has_valid_sample(arm: &ArmResult) -> bool {
     arm.regimes.iter().flat_map(|regime| &regime.samples).any(|sample| sample.valid)
 }
 
-/// A failed control is a finding about the arm that was measured twice.
+/// Adds a failed control as a finding about the arm that was measured twice.
 fn blame(case: &mut CaseResult, control: Option<&AgainResult>) {
     let Some(control) = control.filter(|control| control.case == case.name) else {
         return;

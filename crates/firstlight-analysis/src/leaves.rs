@@ -1,23 +1,23 @@
-//! How far two arrays of results lie apart: by all elements of small ones, by sketches of larger ones.
+//! The distance between two arrays of results: by all elements of small ones, by sketches of larger ones.
 //!
-//! A sketch's sums differ by Δₖ. Where all elements differ a little, by ε at random, each Δₖ is about
-//! ε √m with m elements in a block, and the largest of n differences about ε √(2 ln n). Where single
-//! elements differ, their blocks stand out: a block further than six typical deviations away holds a
-//! difference as large as its own Δₖ. The deviation is 1.4826 times the median of |Δₖ|, which a few
-//! such blocks do not move.
+//! A sketch's sums differ by Δₖ. Where all elements differ a little, by ε at random, each Δₖ is about ε √m
+//! with m elements in a block, and the largest of n differences about ε √(2 ln n). Where single elements
+//! differ, their blocks stand out: a block further than six typical deviations away holds a difference as
+//! large as its own Δₖ. The deviation is 1.4826 times the median of |Δₖ|, which is robust against a few such
+//! blocks.
 
 use firstlight_schema::message::{Leaf, NotFinite, Sketch};
 
-/// Blocks further away than this many deviations hold an element of their own.
+/// Blocks further away than this many deviations contain an element that stands out.
 const STANDS_OUT: f64 = 6.0;
-/// What makes the median absolute deviation of normal values their deviation.
+/// The ratio of the deviation to the median absolute deviation for normal values.
 const NORMAL: f64 = 1.4826;
 
 /// The largest difference, relative to the arrays' size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Distance {
     pub(crate) relative: f64,
-    /// Whether all elements were looked at, and not only some.
+    /// Whether all elements were compared, and not only some.
     pub(crate) from_all: bool,
 }
 
@@ -47,7 +47,7 @@ fn shape(lengths: &[u64]) -> String {
     format!("[{}]", lengths.join(", "))
 }
 
-/// How far apart two arrays are; how they differ where no number says so.
+/// The distance of two arrays; the difference as text if no number describes it.
 pub(crate) fn distance(a: &Leaf, b: &Leaf) -> Result<Distance, String> {
     if a.shape != b.shape {
         let (ours, theirs) = (shape(&a.shape), shape(&b.shape));
@@ -66,8 +66,8 @@ pub(crate) fn distance(a: &Leaf, b: &Leaf) -> Result<Distance, String> {
     }
 }
 
-/// Numbers that count or name something are the same or they are not. Of another width they have another
-/// digest, but the same sums.
+/// Integers and other exact values are either equal or not. With another width they have another digest, but
+/// the same sums.
 fn exact(a: &Leaf, b: &Leaf) -> Result<Distance, String> {
     let known = a.dtype != b.dtype && (a.sketch.is_some() || !a.values.is_empty());
     if known && a.sketch == b.sketch && a.values == b.values {
@@ -80,10 +80,10 @@ fn same_not_finite(a: Option<&NotFinite>, b: Option<&NotFinite>) -> Result<(), S
     if a == b {
         return Ok(());
     }
-    let told = |of: Option<&NotFinite>| {
-        of.map_or_else(
+    let told = |one: Option<&NotFinite>| {
+        one.map_or_else(
             || "none".to_owned(),
-            |of| format!("{} NaN, {} +inf, {} -inf", of.nan, of.positive, of.negative),
+            |one| format!("{} NaN, {} +inf, {} -inf", one.nan, one.positive, one.negative),
         )
     };
     let (ours, theirs) = (told(a), told(b));
@@ -99,7 +99,7 @@ fn is_complete(leaf: &Leaf) -> bool {
     leaf.sketch.is_some() || leaf.values.len() as u64 == elements(leaf)
 }
 
-/// How many numbers an array has; a complex one has two for each element.
+/// The number of numbers in an array; complex elements count twice.
 fn elements(leaf: &Leaf) -> u64 {
     let parts = if kind(&leaf.dtype) == Kind::Complex { 2 } else { 1 };
     leaf.shape.iter().product::<u64>() * parts
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn one_element_that_differs_shows_with_its_own_difference() {
+    fn one_element_that_differs_shows_its_own_difference() {
         let sums: Vec<f64> = (0..64).map(|k| f64::from(k * k % 17)).collect();
         let mut other = sums.clone();
         other[40] += 1e-3;
@@ -179,9 +179,9 @@ mod tests {
     }
 
     #[test]
-    fn differences_everywhere_are_not_taken_for_a_large_one() {
+    fn small_differences_everywhere_are_not_reported_as_a_large_one() {
         let sums: Vec<f64> = (0..64).map(|k| f64::from(k * k % 17)).collect();
-        // A million differences of 1e-6 make sums that differ by 1.2e-4.
+        // A million differences of 1e-6 give sums that differ by 1.2e-4.
         let wave = |k: usize| 1.25e-4 * [1.0, -0.5, 0.8, -1.3, 0.2, -0.9, 1.1, -0.3][k % 8];
         let other: Vec<f64> = sums.iter().enumerate().map(|(k, sum)| sum + wave(k)).collect();
         let found = relative(&large(sums.clone()), &large(other.clone()));

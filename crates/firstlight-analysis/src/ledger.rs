@@ -1,7 +1,7 @@
 //! The ledger: each nanosecond of a window belongs to exactly one phase.
 //!
-//! At any instant the span that began last is the innermost one, and takes it. What no span covers
-//! is `unattributed`. The rows therefore always sum to the window.
+//! At any instant the span that began last is the innermost one, and the instant is attributed to it. Time
+//! outside all spans is `unattributed`. The rows therefore always sum to the window.
 
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -9,7 +9,7 @@ use firstlight_schema::nanos::{Moment, Nanos};
 use firstlight_schema::phase::Phase;
 use firstlight_schema::sample::{PartTime, PhaseTime};
 
-/// A stretch of time that something claims. Spans may nest, overlap and leave the window.
+/// An interval with a phase. Spans may nest, overlap and exceed the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     pub phase: Phase,
@@ -18,7 +18,7 @@ pub struct Span {
     pub end: Moment,
 }
 
-/// Books the window from `begin` to `end`; of spans that begin together the later one is inner.
+/// Attributes the window from `begin` to `end` to spans; of spans that begin together the later one is inner.
 pub fn book(begin: Moment, end: Moment, spans: &[Span]) -> Vec<PhaseTime> {
     let mut rows: BTreeMap<Phase, Row<'_>> = BTreeMap::new();
     for (owner, length) in pieces(begin, end, spans) {
@@ -55,7 +55,7 @@ impl Row<'_> {
     }
 }
 
-/// How long each span is the innermost one, by its place in the list.
+/// The time in which each span is the innermost one, by its index in the list.
 pub(crate) fn owners(spans: &[Span]) -> impl Iterator<Item = (usize, Nanos)> {
     let begin = spans.iter().map(|span| span.begin).min().unwrap_or_default();
     let end = spans.iter().map(|span| span.end).max().unwrap_or_default();
@@ -67,7 +67,7 @@ fn pieces(begin: Moment, end: Moment, spans: &[Span]) -> Vec<(Option<&Span>, Nan
     found.into_iter().map(|(owner, length)| (owner.map(|i| &spans[i]), length)).collect()
 }
 
-/// Cuts the window at every edge of a span and finds each piece's innermost span.
+/// Splits the window at every edge of a span and finds the innermost span of each piece.
 fn indexed(begin: Moment, end: Moment, spans: &[Span]) -> Vec<(Option<usize>, Nanos)> {
     let mut order: Vec<usize> =
         (0..spans.len()).filter(|&i| spans[i].begin < spans[i].end).collect();
@@ -157,7 +157,7 @@ mod tests {
         )
     }
 
-    /// The definition, instant by instant.
+    /// The definition, evaluated instant by instant.
     fn slow(begin: u64, end: u64, spans: &[Span]) -> BTreeMap<Phase, u64> {
         let mut rows = BTreeMap::new();
         for instant in begin..end {

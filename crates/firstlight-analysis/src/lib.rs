@@ -1,4 +1,4 @@
-//! Raw readings in, results out. Pure: no file, no process, no clock, no randomness of its own.
+//! Raw readings in, results out. Pure: no file, no process, no clock, no randomness except from given seeds.
 
 mod agreement;
 mod break_even;

@@ -1,4 +1,4 @@
-//! Memory per phase, from the readings that a process took of itself.
+//! Memory per phase, from a process's readings of itself.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub(crate) fn by_phase(raw: &RawSample) -> Vec<PhaseMemory> {
     phases.into_values().collect()
 }
 
-/// The largest of the kernel's figure and the process's own: the process resets the former when a
-/// phase ends, so neither alone is the peak.
+/// The maximum of the kernel's figure and the process's own: the process resets the former at the end of a
+/// phase, so neither alone is the peak.
 pub(crate) fn peak(raw: &RawSample, phases: &[PhaseMemory]) -> u64 {
     let told = phases.iter().map(|memory| memory.peak_rss_bytes).max();
     told.unwrap_or(0).max(raw.usage.max_rss_bytes)

@@ -11,10 +11,10 @@ use firstlight_schema::warm::{Spread, WarmSummary};
 
 use crate::stats::limits::{FEWEST_FOR_INTERVAL, FEWEST_FOR_VERDICT, HIGH_VARIANCE, NOISY_CORES};
 
-/// Less time than this for compiling modules from source is not worth a word.
+/// Shorter times for compiling modules from source are not reported.
 const WORTH_A_WORD: Nanos = Nanos(10_000_000);
 
-/// Findings about the whole set: once each, with the number behind them.
+/// Findings about the whole set, each reported once with its number.
 pub fn notices(samples: &[Sample]) -> Vec<Reason> {
     let mut notices = Vec::new();
     notices.extend(too_few(samples));
@@ -31,7 +31,7 @@ pub fn notices(samples: &[Sample]) -> Vec<Reason> {
     notices
 }
 
-/// The same for warm processes, which an interval takes fewer of.
+/// The same for warm processes, of which an interval needs fewer.
 pub(crate) fn warm_notices(samples: &[Sample], summary: Option<&WarmSummary>) -> Vec<Reason> {
     let mut notices = Vec::new();
     let too_few = summary.and_then(|summary| match summary.per_call.method {
@@ -57,7 +57,7 @@ pub(crate) fn warm_notices(samples: &[Sample], summary: Option<&WarmSummary>) ->
     notices
 }
 
-/// Values that differ so much that their mean describes none of them.
+/// Values that differ so much that no process is close to their mean.
 pub(crate) fn high_variance(spread: &Spread, regime: Regime) -> Option<Reason> {
     let share = spread.sd_ns? / spread.mean_ns;
     let enough = usize::try_from(spread.n).is_ok_and(|n| n >= FEWEST_FOR_VERDICT);
@@ -96,7 +96,7 @@ fn noisy(samples: &[Sample]) -> Option<Reason> {
     })
 }
 
-/// Modules compiled from source, process by process, where byte code was not declared to be there.
+/// Modules compiled from source, process by process, if byte code was not declared as present.
 fn from_source(samples: &[Sample]) -> Option<Reason> {
     let undeclared = |sample: &&Sample| {
         !sample
@@ -135,7 +135,7 @@ fn from_source(samples: &[Sample]) -> Option<Reason> {
     })
 }
 
-/// How many modules a process compiled from source, and the time that took.
+/// The number of modules that a process compiled from source, with their time.
 pub(crate) fn sources(sample: &Sample) -> (u64, Nanos) {
     let mut found = (0, Nanos::ZERO);
     for message in &sample.raw.messages {

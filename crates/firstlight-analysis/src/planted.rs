@@ -1,5 +1,5 @@
-//! A case with a known mistake beside the same case without it: what would have been published, what
-//! is right, and the factor between the two.
+//! A case with a known mistake compared with the same case without it: the value that would have been
+//! published, the correct one, and the ratio of the two.
 
 use firstlight_schema::comparison::{Mistaken, PlantedResult, PlantedRow};
 use firstlight_schema::message::{Iterations, Message, Part};
@@ -38,7 +38,7 @@ pub(crate) fn planted(case: &CaseResult, right: Option<&CaseResult>) -> Option<P
     Some(PlantedResult { of: known.of.clone(), takes, refused, rows })
 }
 
-/// One arm's warm processes with the mistake, whether they count or not, and without it.
+/// One arm's warm processes with the mistake, valid or not, and without it.
 struct Both {
     wrong: Rounds,
     right: Rounds,
@@ -48,8 +48,9 @@ struct Both {
 
 impl Both {
     fn new(case: &CaseResult, right: Option<&CaseResult>, arm: &str, takes: Takes) -> Self {
-        let wrong = warm(case, arm).map_or(&[][..], |of| &of.samples);
-        let right = right.and_then(|case| warm(case, arm)).map_or(&[][..], |of| &of.samples);
+        let wrong = warm(case, arm).map_or(&[][..], |result| &result.samples);
+        let right =
+            right.and_then(|case| warm(case, arm)).map_or(&[][..], |result| &result.samples);
         Self {
             wrong: all(wrong, |sample| taken(sample, takes)),
             right: values(right, Regime::Warm),
@@ -66,7 +67,7 @@ impl Both {
         }
     }
 
-    /// How many times as fast as another arm, round by round.
+    /// The speed-up over another arm, round by round.
     fn against(&self, other: &Self) -> Mistaken {
         let (wrong, right) =
             (quotients(&self.wrong, &other.wrong), quotients(&self.right, &other.right));
@@ -91,15 +92,15 @@ impl Both {
 
 fn warm<'a>(case: &'a CaseResult, arm: &str) -> Option<&'a RegimeResult> {
     let arm = case.arms.iter().find(|known| known.name == arm)?;
-    arm.regimes.iter().find(|of| of.regime == Regime::Warm)
+    arm.regimes.iter().find(|result| result.regime == Regime::Warm)
 }
 
-fn all(samples: &[Sample], of: impl Fn(&Sample) -> Option<f64>) -> Rounds {
-    let value = |sample: &Sample| Some((sample.round.unwrap_or(sample.number), of(sample)?));
+fn all(samples: &[Sample], given: impl Fn(&Sample) -> Option<f64>) -> Rounds {
+    let value = |sample: &Sample| Some((sample.round.unwrap_or(sample.number), given(sample)?));
     samples.iter().filter_map(value).collect()
 }
 
-/// What would have been taken for this process's result.
+/// The value that the mistake would have published for this process.
 fn taken(sample: &Sample, takes: Takes) -> Option<f64> {
     let calls: Vec<f64> = sample
         .raw
@@ -137,11 +138,11 @@ fn quotients(first: &Rounds, second: &Rounds) -> Rounds {
         .collect()
 }
 
-/// Why the arm's warm samples do not count.
+/// The reasons why the arm's warm samples are invalid.
 fn findings(arm: &ArmResult) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    let warm = arm.regimes.iter().filter(|of| of.regime == Regime::Warm);
-    for reason in warm.flat_map(|of| &of.samples).flat_map(|sample| &sample.reasons) {
+    let warm = arm.regimes.iter().filter(|result| result.regime == Regime::Warm);
+    for reason in warm.flat_map(|result| &result.samples).flat_map(|sample| &sample.reasons) {
         let name = reason.finding.name().to_owned();
         if !names.contains(&name) {
             names.push(name);

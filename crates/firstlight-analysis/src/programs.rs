@@ -1,4 +1,4 @@
-//! Which programs were compiled, and how long each stage of each took.
+//! The compiled programs, and the time of each of their stages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,10 +25,10 @@ pub(crate) struct TimedProgram {
 
 /// All programs in the order in which their compilation ended.
 ///
-/// Stages are exclusive: each instant of a thread belongs to the innermost stretch on it, and counts for
-/// the program whose stage that stretch is. A stretch of compiling that is no program's own stage, such
-/// as the trace of a function inside another one, counts for the program around it; any other phase,
-/// such as starting a device, counts for none.
+/// Stages are exclusive: each instant of a thread belongs to the innermost interval on it, and counts for the
+/// program with that stage. An interval of compiling that is not a stage of another program, such as the
+/// trace of a function inside another one, counts for the program around it. Other phases, such as starting a
+/// device, count for no program.
 pub(crate) fn programs(timeline: &Timeline) -> Vec<TimedProgram> {
     let stretches = &timeline.stretches;
     let mut owner: Vec<Option<Stage>> = vec![None; stretches.len()];
@@ -82,14 +82,14 @@ fn timed_program(stretch: &Stretch, time: impl Fn(Phase) -> Option<Nanos>) -> Op
     })
 }
 
-/// A stage of the program with this place among the stretches.
+/// A stage of the program with this index among the intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stage {
     program: usize,
     phase: Phase,
 }
 
-/// How long each stage of each program was the innermost thing on its thread.
+/// The time for which each stage of each program was the innermost interval on its thread.
 fn exclusive(stretches: &[Stretch], owner: &[Option<Stage>]) -> BTreeMap<Stage, Nanos> {
     let mut times = BTreeMap::new();
     let threads: BTreeSet<u32> = stretches.iter().map(|stretch| stretch.thread).collect();
@@ -97,7 +97,7 @@ fn exclusive(stretches: &[Stretch], owner: &[Option<Stage>]) -> BTreeMap<Stage, 
         let places: Vec<usize> =
             (0..stretches.len()).filter(|&i| stretches[i].thread == thread).collect();
         let spans: Vec<Span> = places.iter().map(|&i| stretches[i].span.clone()).collect();
-        // The spans of programs so far: others are looked through for the program around them.
+        // The spans of programs so far; other spans are skipped when searching for the surrounding program.
         let mut programs: Vec<(&Span, Stage)> = Vec::new();
         let mut stages: Vec<Option<Stage>> = Vec::with_capacity(places.len());
         for (span, &place) in spans.iter().zip(&places) {
@@ -113,7 +113,7 @@ fn exclusive(stretches: &[Stretch], owner: &[Option<Stage>]) -> BTreeMap<Stage, 
     times
 }
 
-/// What a stretch of compiling without a program of its own is to the program around it.
+/// The stage of the surrounding program to which an interval of compiling without its own program belongs.
 fn inherited(inner: &Span, programs: &[(&Span, Stage)]) -> Option<Stage> {
     if !inner.phase.is_compilation() {
         return None;
@@ -161,14 +161,14 @@ fn framework(stretch: &Stretch) -> Option<&str> {
     stretch.detail.as_ref()?.framework.as_deref()
 }
 
-/// A framework that traces, lowers and compiles one function after the other, such as JAX: the
-/// compile stretch is the program.
+/// A framework that traces, lowers and compiles one function after the other, such as JAX: the compile
+/// interval is the program.
 fn is_program(stretch: &Stretch) -> bool {
     let compiles = matches!(stretch.span.phase, Phase::Compile | Phase::CacheRead);
     compiles && stretch.detail.is_some() && stretch.span.label.is_some()
 }
 
-/// Its nearest earlier trace or lowering.
+/// The nearest earlier trace or lowering of the program.
 fn stage_of(earlier: &[Stretch], compile: &Stretch, phase: Phase) -> Option<usize> {
     let label = compile.span.label.as_deref()?;
     earlier
@@ -178,7 +178,7 @@ fn stage_of(earlier: &[Stretch], compile: &Stretch, phase: Phase) -> Option<usiz
         .filter(|(_, stretch)| {
             stretch.thread == compile.thread && stretch.span.end <= compile.span.begin
         })
-        // An earlier program of the same name has its own stages before it.
+        // An earlier program of the same name has its stages before it.
         .take_while(|(_, stretch)| !is_program_of(stretch, label))
         .find(|(_, stretch)| stretch.span.phase == phase && is_about(stretch, label))
         .map(|(index, _)| index)
@@ -208,7 +208,7 @@ mod tests {
     use super::inner_name;
 
     #[test]
-    fn a_wrapper_is_taken_off_a_name_but_a_name_with_parentheses_stays() {
+    fn a_wrapper_is_removed_from_a_name_but_a_name_with_parentheses_stays() {
         assert_eq!(inner_name("jit(step)"), "step");
         assert_eq!(inner_name("pmap(step)"), "step");
         assert_eq!(inner_name("step"), "step");

@@ -1,5 +1,5 @@
-//! From raw records to results. A run and whoever checks one go through here, so that what is
-//! published is what follows from the raw readings, and nothing else.
+//! Computes results from raw records. Runs and verifications both use this code, so published results follow
+//! from the raw readings alone.
 
 use std::collections::BTreeSet;
 use std::num::NonZero;
@@ -27,11 +27,11 @@ use crate::judge::judge;
 use crate::regime::regime_result;
 use crate::stopping::{GiveUp, Terms};
 
-/// Grows whenever the same raw readings give other numbers or verdicts. A stored result says which
-/// revision computed it.
+/// Increases whenever the same raw readings give other numbers or verdicts. A stored result names the
+/// revision that computed it.
 pub const REVISION: u32 = 2;
 
-/// The whole document of a run: from how it began, its suite as it was chosen, and its records.
+/// The whole document of a run: from its start, its suite as selected, and its records.
 pub fn rebuild(
     origin: &Origin,
     suite: &SuiteFile,
@@ -45,8 +45,8 @@ pub fn rebuild(
     document
 }
 
-/// Every case from its records. `shards` are the numbers of their first processes: an arm that fails in
-/// one shard has a fresh start in the next.
+/// Every case from its records. `shards` are the numbers of their first processes: an arm that fails in one
+/// shard starts afresh in the next.
 pub(crate) fn add_cases(
     document: &mut RunDocument,
     suite: &SuiteFile,
@@ -88,7 +88,7 @@ pub fn begin(origin: &Origin, suite: &SuiteFile) -> RunDocument {
     }
 }
 
-/// Draws all conclusions from the cases that are there.
+/// Draws all conclusions from the present cases.
 pub fn conclude(document: &mut RunDocument, suite: &SuiteFile) {
     judge(document);
     document.complete = is_complete(document, suite);
@@ -125,7 +125,7 @@ fn is_of(record: &RawRecord, case: &CaseFile) -> bool {
     record.subject.as_ref().is_some_and(|subject| subject.case == *case.name.get_ref())
 }
 
-/// What is made of a case's records, in order; none without any. Comparisons come with
+/// The result of a case from its records, in order; `None` without records. Comparisons are added by
 /// [`conclude`].
 pub fn case_result(
     suite: &SuiteFile,
@@ -187,7 +187,7 @@ fn case_of_shards(
     })
 }
 
-/// Why the arm was abandoned, if it was, in the first shard that abandoned it.
+/// The reason why the arm was abandoned, if it was, in the first shard that abandoned it.
 fn stopped(suite: &SuiteFile, arm: &str, records: &[RawRecord], shards: &[u32]) -> Option<Reason> {
     let mut give_up = GiveUp::default();
     let mut shard = 0;
@@ -212,10 +212,10 @@ fn arm_result(
         records.into_iter().partition(|record| record.sample.role == SampleRole::Priming);
     let mut regimes = Vec::new();
     for regime in suite.regimes_of(case) {
-        let of = |record: &RawRecord| {
+        let select = |record: &RawRecord| {
             record.subject.as_ref().and_then(|subject| subject.regime) == Some(regime)
         };
-        let (mine, others): (Vec<_>, Vec<_>) = left.into_iter().partition(of);
+        let (mine, others): (Vec<_>, Vec<_>) = left.into_iter().partition(select);
         left = others;
         let policy = recorded(&mine, suite.policy(name, regime));
         let (unhooked, mine): (Vec<_>, Vec<_>) =
@@ -258,8 +258,8 @@ fn recorded(records: &[RawRecord], declared: CachePolicy) -> CachePolicy {
     CachePolicy { compilers, ..declared }
 }
 
-/// The samples of a regime. Merged results have thousands, and each is examined without regard to the
-/// others, so all cores share them.
+/// The samples of a regime. Merged results have thousands, and each is examined independently, so all cores
+/// share the work.
 fn samples(records: Vec<RawRecord>, regime: Regime, suite: &SuiteFile) -> Vec<Sample> {
     const FEW: usize = 200;
     let examined = |records: Vec<RawRecord>| -> Vec<Sample> {
@@ -306,11 +306,11 @@ fn is_complete(document: &RunDocument, suite: &SuiteFile) -> bool {
     let parts = document.nodes.iter().flat_map(|node| &node.parts);
     let shards = parts.map(|part| &part.shard).collect::<BTreeSet<_>>().len().max(1);
     let enough = |arm: &ArmResult| {
-        let of = |regime: &firstlight_schema::run::RegimeResult| {
+        let select = |regime: &firstlight_schema::run::RegimeResult| {
             let least = usize::try_from(suite.least(regime.regime)).unwrap_or(0);
             regime.samples.len() >= least * shards
         };
-        arm.stopped.is_some() || arm.regimes.iter().all(of)
+        arm.stopped.is_some() || arm.regimes.iter().all(select)
     };
     let samples = arms().flat_map(|arm| &arm.regimes).flat_map(|regime| &regime.samples);
     let mut processes =

@@ -1,4 +1,4 @@
-//! One arm in one regime: everything that is claimed of its samples.
+//! One arm in one regime: all conclusions from its samples.
 
 use firstlight_schema::cache::CachePolicy;
 use firstlight_schema::finding::{Finding, Reason};
@@ -13,7 +13,7 @@ use crate::stats::quantile_bound;
 use crate::summary::{summarise, summarise_invalid};
 use crate::warm::{spread, summarise_warm};
 
-/// Makes the regime's result of its samples.
+/// Computes the regime's result from its samples.
 pub fn regime_result(
     regime: Regime,
     policy: CachePolicy,

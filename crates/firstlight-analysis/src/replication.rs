@@ -26,10 +26,10 @@ pub fn replicate(
             continue;
         };
         for arm in case.arms.iter().filter(|arm| arm.name != case.reference) {
-            for of in arm.regimes.iter().filter(|of| wanted(regimes, of.regime)) {
+            for result in arm.regimes.iter().filter(|result| wanted(regimes, result.regime)) {
                 let (Some(now), Some(then)) = (
-                    ratios(second, case, &arm.name, of.regime),
-                    ratios(first, before, &arm.name, of.regime),
+                    ratios(second, case, &arm.name, result.regime),
+                    ratios(first, before, &arm.name, result.regime),
                 ) else {
                     continue;
                 };
@@ -37,7 +37,7 @@ pub fn replicate(
                     segments: &[],
                     nodes: &[],
                     case: &case.name,
-                    regime: of.regime,
+                    regime: result.regime,
                     arm: &arm.name,
                     against: &case.reference,
                 };
@@ -60,11 +60,11 @@ fn ratios(
     arm: &str,
     regime: Regime,
 ) -> Option<Vec<f64>> {
-    let of = |name: &str| {
+    let select = |name: &str| {
         let arm = case.arms.iter().find(|arm| arm.name == name)?;
-        arm.regimes.iter().find(|of| of.regime == regime)
+        arm.regimes.iter().find(|result| result.regime == regime)
     };
-    let (reference, arm) = (of(&case.reference)?, of(arm)?);
+    let (reference, arm) = (select(&case.reference)?, select(arm)?);
     if let Some(merged) = ratios_of_nodes(document, arm, reference) {
         return Some(merged);
     }
@@ -72,7 +72,7 @@ fn ratios(
     Some(pairs(&reference, &arm).into_iter().map(|(reference, arm)| arm / reference).collect())
 }
 
-/// Why one run is not a valid rerun of the other.
+/// The reason why one run is not a valid rerun of the other.
 fn why_not(
     first: &RunDocument,
     second: &RunDocument,

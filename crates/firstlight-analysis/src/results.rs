@@ -1,4 +1,4 @@
-//! Comparing stored results: two arms of one, or the same arms of two.
+//! Comparisons of stored results: two arms of one, or the same arms of two.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::judge::{failed_regimes, nodes_of_segments};
 use crate::shards::times_of_nodes;
 use crate::withhold::{Terms, withhold};
 
-/// Margins that were typed: one for all cases, and some for single ones.
+/// Margins from the command line: one for all cases, and some for single ones.
 #[derive(Clone, Debug, Default)]
 pub struct Margins {
     pub all: Option<f64>,
@@ -26,7 +26,7 @@ impl Margins {
         self.cases.get(&case.name).or(swept).copied().or(self.all).unwrap_or(case.margin)
     }
 
-    /// A case that was named and is in none of the documents.
+    /// A case with a margin that is in none of the documents.
     pub fn unknown(&self, documents: &[&RunDocument]) -> Option<&str> {
         let known = |name: &String| {
             documents.iter().flat_map(|document| &document.cases).any(|case| {
@@ -37,7 +37,7 @@ impl Margins {
     }
 }
 
-/// Which regimes are compared; none means all.
+/// Whether a regime is compared; an empty list means all.
 pub(crate) fn wanted(regimes: &[Regime], regime: Regime) -> bool {
     regimes.is_empty() || regimes.contains(&regime)
 }
@@ -96,8 +96,8 @@ pub fn compare_with_reference(
     compare_arms(document, &pairs, margins, regimes)
 }
 
-/// Every arm of the second result against the same arm of the first. They were not measured in
-/// turn, so what changed between the two runs is part of the difference.
+/// Every arm of the second result against the same arm of the first. They were not interleaved, so changes
+/// between the two runs are part of the difference.
 pub fn compare_results(
     first: &RunDocument,
     second: &RunDocument,
@@ -120,8 +120,8 @@ pub fn compare_results(
             };
             for (a, b) in common(arm, against, regimes) {
                 let names = names(case, a.regime, &arm.name, &arm.name);
-                let values = |document: &RunDocument, of: &RegimeResult| {
-                    times_of_nodes(document, of).unwrap_or_else(|| times(of))
+                let values = |document: &RunDocument, one: &RegimeResult| {
+                    times_of_nodes(document, one).unwrap_or_else(|| times(one))
                 };
                 let (now, then) = (values(second, a), values(first, b));
                 let mut comparison = unpaired(names, &now, &then, margins.for_case(case));
@@ -150,8 +150,8 @@ pub fn missing(first: &RunDocument, second: &RunDocument) -> Vec<String> {
         let mut places = Vec::new();
         for case in &document.cases {
             for arm in &case.arms {
-                for of in &arm.regimes {
-                    places.push(format!("{}, {}, {}", case.name, arm.name, of.regime));
+                for result in &arm.regimes {
+                    places.push(format!("{}, {}, {}", case.name, arm.name, result.regime));
                 }
             }
         }
@@ -183,12 +183,12 @@ fn common<'a>(
     against: &'a ArmResult,
     regimes: &'a [Regime],
 ) -> impl Iterator<Item = (&'a RegimeResult, &'a RegimeResult)> {
-    arm.regimes.iter().filter(|of| wanted(regimes, of.regime)).filter_map(|of| {
-        Some((of, against.regimes.iter().find(|known| known.regime == of.regime)?))
+    arm.regimes.iter().filter(|result| wanted(regimes, result.regime)).filter_map(|result| {
+        Some((result, against.regimes.iter().find(|known| known.regime == result.regime)?))
     })
 }
 
-/// The tool behind the numbers.
+/// The tool that measured.
 fn measured_by(document: &RunDocument) -> String {
     let Some(imported) = &document.imported else { return "firstlight".to_owned() };
     let version = imported.version.as_deref().unwrap_or("of unknown version");
@@ -204,7 +204,7 @@ pub fn differences(first: &RunDocument, second: &RunDocument) -> Vec<String> {
             found.push(format!("{what}: {}, then {}", told(a), told(b)));
         }
     };
-    let of = |document: &RunDocument| {
+    let select = |document: &RunDocument| {
         let machine = &document.machine;
         [
             ("processor", machine.cpu.clone()),
@@ -219,7 +219,7 @@ pub fn differences(first: &RunDocument, second: &RunDocument) -> Vec<String> {
             ("measured by", Some(measured_by(document))),
         ]
     };
-    for ((what, a), (_, b)) in of(first).into_iter().zip(of(second)) {
+    for ((what, a), (_, b)) in select(first).into_iter().zip(select(second)) {
         differ(what, a, b);
     }
     let (a, b) = (&first.environment.packages, &second.environment.packages);
@@ -242,7 +242,7 @@ fn devices(document: &RunDocument) -> Option<String> {
     (!gpus.is_empty()).then(|| told.collect::<Vec<_>>().join(", "))
 }
 
-/// Whether nothing is slower, and everything is known not to be. What is missing is not known, and a
+/// Whether nothing is slower, and everything is known not to be. Missing comparisons are unknown, and a
 /// doubtful measurement neither fails a build nor passes it.
 pub fn gate(comparisons: &[Comparison], missing: &[String], doubts: &[String]) -> Gate {
     let any = |wanted: &[Verdict]| comparisons.iter().any(|one| wanted.contains(&one.verdict));
@@ -258,8 +258,8 @@ pub fn gate(comparisons: &[Comparison], missing: &[String], doubts: &[String]) -
     }
 }
 
-/// What speaks against trusting a result's comparisons: a machine that was busy or changed, and two
-/// copies of the reference that differ. `which` names the result.
+/// Reasons to doubt a result's comparisons: a machine that was busy or changed, and two copies of the
+/// reference that differ. `which` names the result.
 pub fn doubts(document: &RunDocument, regimes: &[Regime], which: &str) -> Vec<String> {
     let mut found = Vec::new();
     let noisy = |reason: &&Reason| reason.finding == Finding::NoisyMachine;

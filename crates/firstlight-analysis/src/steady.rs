@@ -1,16 +1,16 @@
-//! Whether and at which iteration a process settled.
+//! Whether a process reached a steady state, and at which iteration.
 //!
-//! The series is cut where its level changes. The steady part is the longest run of segments at
-//! its end whose means agree with the last one's: within one per cent, or within three standard
-//! errors of the difference, each error widened by the autocorrelation time. (After Barrett et al.,
-//! Virtual machine warmup blows hot and cold, OOPSLA 2017.)
+//! The series is cut at changes of level. The steady part is the longest run of segments at its end whose
+//! means agree with the last one's: within one per cent, or within three standard errors of the difference,
+//! each error widened by the autocorrelation time. (After Barrett et al., Virtual machine warmup blows hot
+//! and cold, OOPSLA 2017.)
 //!
-//! Levels are compared without outliers and with them, and must agree both ways: without, a
-//! garbage collection would hide a plateau; with, a part that collects more often would not show.
-//! What is reported are the values as they were measured.
+//! Levels must agree both with and without outliers. Without outliers, a garbage collection does not hide a
+//! plateau; with them, a part with more frequent collections is detected. The reported values include
+//! outliers.
 //!
-//! A part that climbs or falls throughout is not a level, however few change points it has. Nor is a
-//! level that returns after another one: it oscillates, and its mean depends on where the window ends.
+//! A part that rises or falls throughout is not a level, even without change points. Nor is a level that
+//! returns after another one: it oscillates, and its mean depends on the end of the window.
 
 use std::ops::Range;
 
@@ -25,16 +25,16 @@ use crate::stats::{
 const TOLERANCE: f64 = 0.01;
 /// Means closer than this many standard errors agree.
 const ERRORS: f64 = 3.0;
-/// The steady part must be at least one in so many of all values.
+/// The steady part must be at least this fraction of all values.
 const PART: usize = 4;
 
-/// A slope that leaves less than this share of the variance is one.
+/// A part is a slope if a line leaves less than this share of the variance.
 const STRAIGHT: f64 = 0.5;
-/// It matters if it moves the level by more than this share of it.
+/// A slope matters if it changes the level by more than this share.
 const STEEP: f64 = 0.1;
 
-/// The segments of a series, in order and without gaps, and where its steady part begins. A series
-/// too short to be cut has no segments.
+/// The segments of a series, in order and without gaps, and the start of its steady part. A series too short
+/// to be cut has no segments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steady {
     pub state: SteadyState,
@@ -42,7 +42,7 @@ pub struct Steady {
     pub from: Option<usize>,
 }
 
-/// Cuts the durations of a process's iterations into segments and looks for a steady end.
+/// Cuts the durations of a process's iterations into segments and searches for a steady end.
 pub fn steady(values: &[f64]) -> Steady {
     if values.len() < MIN_SEGMENT || !values.iter().all(|value| value.is_finite()) {
         return Steady { state: SteadyState::None, segments: Vec::new(), from: None };
@@ -53,7 +53,7 @@ pub fn steady(values: &[f64]) -> Steady {
     let mut first = levels.first_steady();
     let before = first;
     let mut state = levels.state(first);
-    // Slow values at the very start are outliers to the filter, but more likely a short warm-up.
+    // Slow values at the very start are outliers to the filter, but are probably a short warm-up.
     if first == 0 && clipped.slow_start > 0 {
         let begin = clipped.slow_start;
         cuts.retain(|cut| cut.end > begin);
@@ -76,13 +76,13 @@ pub fn steady(values: &[f64]) -> Steady {
     }
 }
 
-/// Whether a part is more of a slope than of a level: most of its variance is a line over time,
-/// and that line moves it by a good share. A gentle drift within the noise is not meant.
+/// Whether a part is a slope rather than a level: a line over time explains most of its variance and moves it
+/// by a considerable share. A gentle drift within the noise does not count.
 fn runs_away(values: &[f64]) -> bool {
     let (Some(all), Some(left)) = (variance(values), variance(&straightened(values))) else {
         return false;
     };
-    // The variance of an even slope is a twelfth of the square of its height.
+    // The variance of a uniform slope is a twelfth of the square of its height.
     let height = (12.0 * (all - left).max(0.0)).sqrt();
     left < all * STRAIGHT && height > STEEP * mean(values).abs()
 }
@@ -110,7 +110,7 @@ struct Levels {
 
 impl Levels {
     fn new(values: &[f64], clipped: &[f64], cuts: &[Range<usize>]) -> Self {
-        // A short segment does not show how correlated its values are.
+        // A short segment does not show the correlation of its values.
         let longest = cuts.iter().max_by_key(|cut| cut.len()).cloned().unwrap_or_default();
         let time = time_around_a_line(&clipped[longest]);
         let levels = |values: &[f64]| {
@@ -128,7 +128,7 @@ impl Levels {
         (0..=last).rev().take_while(agree).last().unwrap_or(last)
     }
 
-    /// Whether the last level was there before, with another one in between.
+    /// Whether the last level occurred before, with another one in between.
     fn returns(&self, first: usize) -> bool {
         let last = self.raw.len() - 1;
         (0..first.saturating_sub(1)).any(|i| {
@@ -155,19 +155,19 @@ impl Levels {
 struct Level {
     mean: f64,
     variance: f64,
-    /// How many independent values the segment is worth.
+    /// The number of independent values in the segment.
     n: f64,
 }
 
 impl Level {
     fn new(values: &[f64], time: f64) -> Self {
-        // A decay is not noise: it would make its own segment agree with anything.
+        // A decay is not noise: it would make its own segment agree with any other.
         let variance = variance(&straightened(values)).unwrap_or(0.0);
         Self { mean: mean(values), variance, n: count(values.len()) / time }
     }
 
     fn agrees(self, other: Self) -> bool {
-        // Values that happen to lie close together must not be their own yardstick.
+        // Values that happen to be close together must not define their own tolerance.
         let variance = self.variance.max(other.variance);
         let error = (variance / self.n + variance / other.n).sqrt();
         (self.mean - other.mean).abs() <= (TOLERANCE * other.mean.abs()).max(ERRORS * error)
@@ -190,7 +190,7 @@ mod tests {
         values
     }
 
-    /// How many of a hundred seeds say so.
+    /// The number of a hundred seeds for which this holds.
     fn often(parts: &[(usize, f64)], says: impl Fn(&Steady) -> bool) -> usize {
         (0..100).filter(|seed| says(&steady(&levels(*seed, parts)))).count()
     }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_that_come_back_are_one_steady_part() {
+    fn levels_that_return_are_one_steady_part() {
         let found = often(&[(60, 2e6), (100, 1.004e6), (140, 1e6)], |found| {
             found.state == SteadyState::WarmUp && found.from == Some(60)
         });
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decay_is_a_warm_up_until_it_is_over() {
+    fn a_decay_is_a_warm_up_until_it_ends() {
         let settled = (0..100).filter(|seed| {
             let mut values = levels(*seed, &[(300, 1e6)]);
             let decay = (0..).map(|i| 1.0 + 0.5 * (-f64::from(i) / 10.0).exp());
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_that_grows_all_through_has_no_steady_state() {
+    fn a_series_that_grows_throughout_has_no_steady_state() {
         for growth in [1.1_f64, 1.03, 0.97] {
             let values: Vec<f64> = (0..60).map(|i| growth.powi(i)).collect();
             assert_eq!(steady(&values).state, SteadyState::None, "{growth}");
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_iterations_here_and_there_stay_in_the_means() {
+    fn occasional_slow_iterations_stay_in_the_means() {
         let mut values = levels(3, &[(200, 1e6)]);
         values[50] = 41e6;
         let found = steady(&values);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_start_that_reaches_into_the_next_segment_is_no_trouble() {
+    fn a_slow_start_that_reaches_into_the_next_segment_is_handled() {
         let mut values = vec![8.0; 7];
         values.push(52.0);
         values.extend([1.0; 5]);

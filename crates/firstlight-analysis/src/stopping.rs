@@ -1,7 +1,7 @@
-//! Stopping rules: an arm that always fails is abandoned, a case with narrow intervals is done.
+//! Stopping rules: an arm that always fails is abandoned, and a case with narrow intervals is complete.
 //!
-//! Whether a case is done follows from widths only, never from a p value: stopping when something is
-//! significant would find a difference between identical arms in one run of four.
+//! Completeness depends on widths only, never on a p value: stopping on significance would find a difference
+//! between identical arms in one run of four.
 
 use std::collections::BTreeMap;
 
@@ -25,16 +25,16 @@ const FAILURES_IN_A_ROW: u32 = 2;
 /// Errors that the next process would raise again.
 const ALWAYS_RAISED: [&str; 2] = ["ModuleNotFoundError", "ImportError"];
 
-/// Intervals of runs that stop by width cover a little less than they say, so they are made a
-/// little narrower than was asked.
+/// Intervals of runs that stop by width have slightly less than their nominal coverage, so they are made
+/// slightly narrower than requested.
 const TIGHTER: f64 = 0.95;
 
-/// Looks at an arm's processes as they come, and says when there is no point in going on. A run
-/// follows it, and a stored run is checked against it.
+/// Follows the processes of an arm and decides when to abandon it. A run applies this rule, and a stored run
+/// is checked against it.
 #[derive(Clone, Debug, Default)]
 pub struct GiveUp {
-    /// In a row, by regime and whether the process is a control: one that always fails is not excused by
-    /// another that works.
+    /// Consecutive failures by regime and by whether the process is a control, so that a process that always
+    /// fails is not excused by another that works.
     failures: BTreeMap<(Option<Regime>, bool), u32>,
 }
 
@@ -42,8 +42,8 @@ pub struct GiveUp {
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     policy: CachePolicy,
-    /// An unchanged command: it is not started again if it fails the first time,
-    /// and goes on if it fails later.
+    /// An unchanged command: it is not started again if it fails the first time, and continues if it fails
+    /// later.
     is_process: bool,
     any_exit_code: bool,
 }
@@ -64,7 +64,7 @@ impl Terms {
 }
 
 impl GiveUp {
-    /// Why the arm is abandoned after this process, if it is.
+    /// The reason for abandoning the arm after this process, if it is abandoned.
     pub fn after(
         &mut self,
         sample: &RawSample,
@@ -100,7 +100,7 @@ impl GiveUp {
     }
 }
 
-/// The exception of a process with its line, or its exit; none if it succeeded.
+/// The exception of a process with its line, or its exit; `None` if it succeeded.
 fn failure(sample: &RawSample) -> Option<String> {
     let raised = sample.messages.iter().find_map(|message| match message {
         Message::Failed(failed) => Some(failed),
@@ -130,7 +130,7 @@ fn line(traceback: &str) -> Option<String> {
     Some(format!("{}:{number}", file.rsplit('/').next().unwrap_or(file)))
 }
 
-/// Whether the interval of every ratio to the reference, the first arm, is as narrow as asked.
+/// Whether the interval of every ratio to the reference, the first arm, is as narrow as requested.
 pub fn is_narrow_enough<T: AsRef<[Sample]>>(arms: &[T], target: f64) -> bool {
     let times: Vec<Vec<(u32, f64)>> =
         arms.iter().map(|samples| values(samples.as_ref(), Regime::Warm)).collect();
@@ -153,7 +153,7 @@ fn is_narrow(estimate: &Estimate, target: f64) -> bool {
     })
 }
 
-/// How many calls the next processes of an arm are to make, from how calls and processes differ.
+/// The number of calls for the next processes of an arm, computed from the variances of calls and processes.
 pub fn calls(samples: &[Sample]) -> Option<u32> {
     let summary = summarise_warm(samples, None, 0)?;
     let settling =
@@ -166,7 +166,7 @@ mod tests {
     use super::line;
 
     #[test]
-    fn the_line_of_a_traceback_is_the_innermost_one_of_the_users_own() {
+    fn the_line_of_a_traceback_is_the_innermost_one_in_user_code() {
         let text = "Traceback (most recent call last):\n  File \"/x/firstlight/runner.py\", line 41, in serve\n\
                     \x20   session.answer(request)\n  File \"/suite/in_jax.py\", line 3, in setup\n    import jax\n\
                     \x20 File \"/venv/lib/python3.11/site-packages/jax/__init__.py\", line 9, in <module>\n";

@@ -13,7 +13,7 @@ use firstlight_schema::summary::{
 
 use crate::stats::{median, middle};
 
-/// Summarises the valid samples; none when there is none.
+/// Summarises the valid samples; `None` if there are none.
 pub fn summarise(samples: &[Sample]) -> Option<Summary> {
     let valid: Vec<&Sample> = samples.iter().filter(|sample| sample.valid).collect();
     summary(&valid, samples.len())

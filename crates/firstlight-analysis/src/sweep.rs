@@ -11,7 +11,7 @@ use crate::compare::values;
 use crate::stats::{line, line_by_rounds};
 use crate::warm::{Statistic, mean_of_rounds, overheads, overheads_beyond_reference};
 
-/// A line is rejected only if it is also this far off.
+/// A line is rejected only if its residuals are also this large.
 const WORTH_A_WORD: f64 = 0.05;
 const DOUBTFUL: f64 = 0.01;
 
@@ -80,25 +80,25 @@ fn sweep_line(points: &[&CaseResult], parameter: &str, arm: &str, regime: Regime
     }
 }
 
-/// A sweep whose overheads are those beyond the reference arm's, round by round.
+/// A sweep with overheads beyond those of the reference arm, round by round.
 ///
-/// What the baseline is called with is in every arm's overhead alike, and not in these.
-pub fn beyond_reference(cases: &[CaseResult], of: &SweepResult) -> SweepResult {
+/// The cost of calling the baseline is the same in every arm's overhead, and cancels here.
+pub fn beyond_reference(cases: &[CaseResult], sweep: &SweepResult) -> SweepResult {
     let points: Vec<&CaseResult> = cases
         .iter()
-        .filter(|case| case.sweep.as_ref().is_some_and(|place| place.case == of.case))
+        .filter(|case| case.sweep.as_ref().is_some_and(|place| place.case == sweep.case))
         .collect();
-    let arms = of.overheads.iter().map(|line| line.arm.as_str());
+    let arms = sweep.overheads.iter().map(|line| line.arm.as_str());
     let lines = arms.filter_map(|arm| {
-        overhead_line(&points, &of.parameter, arm, |case| {
+        overhead_line(&points, &sweep.parameter, arm, |case| {
             let rounds = overheads_beyond_reference(case, arm, Statistic::Mean);
             (mean_of_rounds(&rounds), rounds)
         })
     });
-    SweepResult { overheads: lines.collect(), ..of.clone() }
+    SweepResult { overheads: lines.collect(), ..sweep.clone() }
 }
 
-/// What calls take beyond the baseline, for the arms that have one.
+/// The time of calls beyond the baseline, for the arms that have one.
 fn overhead_lines(points: &[&CaseResult], parameter: &str) -> Vec<SweepLine> {
     let Some(first) = points.first() else { return Vec::new() };
     let arms = first.arms.iter().map(|arm| arm.name.as_str());
@@ -116,14 +116,14 @@ fn overhead_line(
     points: &[&CaseResult],
     parameter: &str,
     arm: &str,
-    of: impl Fn(&CaseResult) -> (Option<Estimate>, Vec<(u32, f64)>),
+    given: impl Fn(&CaseResult) -> (Option<Estimate>, Vec<(u32, f64)>),
 ) -> Option<SweepLine> {
     let mut rows = Vec::new();
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for case in points {
         let value = case.parameters.get(parameter);
         let number = value.and_then(firstlight_schema::suite::Scalar::number);
-        let (time, by_round) = of(case);
+        let (time, by_round) = given(case);
         if let Some(number) = number {
             for (round, overhead) in by_round {
                 rounds.entry(round).or_default().push((number, overhead));
@@ -133,8 +133,8 @@ fn overhead_line(
         rows.push(SweepRow { value, number, time });
     }
     rows.iter().any(|row| row.time.is_some()).then_some(())?;
-    // A round in which a value is missing has another line for that reason alone.
-    let rounds: Vec<_> = rounds.into_values().filter(|of| of.len() == points.len()).collect();
+    // A round with a missing value has another line for that reason alone.
+    let rounds: Vec<_> = rounds.into_values().filter(|given| given.len() == points.len()).collect();
     let fit = line_by_rounds(&rounds);
     Some(SweepLine {
         arm: arm.to_owned(),

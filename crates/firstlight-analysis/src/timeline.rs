@@ -1,7 +1,7 @@
 //! Converts messages to spans on one axis, for the main thread and for others.
 //!
-//! Around an interpreter lie the programs that start it: `launcher`. A process that becomes another
-//! program and is not heard of again is booked as `children`, under that program's command.
+//! The programs that start an interpreter are `launcher`. If a process becomes another program and sends
+//! nothing more, its time is attributed to `children`, under that program's command.
 
 use firstlight_schema::message::{CacheAnswer, Detail, Edge, Event, Hello, Message, PhaseEdge};
 use firstlight_schema::nanos::Moment;
@@ -26,7 +26,7 @@ pub(crate) struct Timeline {
     /// Every phase that the process itself reported, on any thread.
     pub(crate) stretches: Vec<Stretch>,
     pub(crate) hooked: bool,
-    /// Whether the process became another program and was not heard of again.
+    /// Whether the process became another program and sent nothing more.
     pub(crate) unseen: bool,
     marks: Vec<(String, Moment)>,
 }
@@ -54,12 +54,12 @@ impl Timeline {
 struct Builder {
     timeline: Timeline,
     open: Vec<PhaseEdge>,
-    /// When nothing of the process had been seen yet, or its predecessor had left.
+    /// The end of what was seen of the process so far, or of its predecessor.
     quiet_since: Moment,
     end: Moment,
-    /// Of interpreters that another program started.
+    /// Exits of interpreters that another program started.
     exits: Vec<ProcessExit>,
-    /// When the interpreter's file was opened.
+    /// Times at which the interpreter's file was opened.
     opened: Vec<Moment>,
     /// The current sender.
     pid: u32,
@@ -98,13 +98,15 @@ impl Builder {
         }
     }
 
-    /// The time before hello: a launcher's, if another program started the process, then its own.
+    /// Attributes the time before `hello`: first to a launcher, if another program started the process, then
+    /// to the interpreter.
     fn greet(&mut self, hello: &Hello) {
         self.leave();
         self.timeline.hooked = true;
         self.pid = hello.pid;
         let known = hello.started.map(|at| at.clamp(self.quiet_since, hello.at));
-        // A script that becomes the interpreter keeps its process; that the file is opened tells when.
+        // A script that becomes the interpreter keeps its process; the opening of the interpreter's file
+        // gives the time.
         let opened = self.opened.iter().rev().copied();
         let opened = opened.into_iter().find(|at| (self.quiet_since..=hello.at).contains(at));
         let started = opened.max(known).unwrap_or(self.quiet_since);
@@ -164,8 +166,8 @@ impl Builder {
             self.span(Phase::Launcher, None, from, end);
         }
         self.close_all(self.end);
-        // Spans were kept as they closed, inner ones first; of spans that begin together the outer
-        // one has to stand first.
+        // Spans were stored as they closed, inner ones first; of spans that begin together the outer one has
+        // to come first.
         self.timeline.main.sort_by(|a, b| a.begin.cmp(&b.begin).then_with(|| b.end.cmp(&a.end)));
         self.timeline.stretches.sort_by(|a, b| {
             a.span.begin.cmp(&b.span.begin).then_with(|| b.span.end.cmp(&a.span.end))

@@ -19,7 +19,7 @@ use crate::stats::{
 };
 use crate::sweep::regime_of;
 
-/// Summarises the valid processes with a steady state; none unless most of them have one.
+/// Summarises the valid processes with a steady state; `None` unless most of them have one.
 pub fn summarise_warm(samples: &[Sample], work: Option<&Work>, seed: u64) -> Option<WarmSummary> {
     let valid: Vec<(&Sample, &Window)> = samples
         .iter()
@@ -82,7 +82,7 @@ pub enum Statistic {
     Median,
 }
 
-/// The rounds of the samples that count, with what their calls took beyond the baseline.
+/// The rounds of the valid samples, with the time of their calls beyond the baseline.
 pub(crate) fn overheads(samples: &[Sample], statistic: Statistic) -> Vec<(u32, f64)> {
     samples
         .iter()
@@ -100,7 +100,7 @@ pub(crate) fn overheads(samples: &[Sample], statistic: Statistic) -> Vec<(u32, f
 
 /// An arm's overhead beyond the reference arm's, in the rounds that have both; empty for the reference.
 ///
-/// How the baseline was called is in both overheads, and cancels.
+/// The cost of calling the baseline is part of both overheads, and cancels.
 pub fn overheads_beyond_reference(
     case: &CaseResult,
     arm: &str,
@@ -109,12 +109,12 @@ pub fn overheads_beyond_reference(
     if arm == case.reference {
         return Vec::new();
     }
-    let of = |arm| {
+    let select = |arm| {
         let found = regime_of(&case.arms, arm, Regime::Warm);
         found.map_or_else(Vec::new, |found| overheads(&found.samples, statistic))
     };
-    let reference: BTreeMap<u32, f64> = of(&case.reference).into_iter().collect();
-    let pairs = of(arm).into_iter();
+    let reference: BTreeMap<u32, f64> = select(&case.reference).into_iter().collect();
+    let pairs = select(arm).into_iter();
     pairs.filter_map(|(round, ns)| Some((round, ns - reference.get(&round)?))).collect()
 }
 
@@ -123,17 +123,17 @@ pub fn mean_of_rounds(rounds: &[(u32, f64)]) -> Option<Estimate> {
     plain_mean(&rounds.iter().map(|&(_, ns)| ns).collect::<Vec<_>>())
 }
 
-/// How the calls of an arm's valid processes settled.
+/// Counts of an arm's valid processes by how their calls settled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settling {
     pub valid: usize,
     /// With a steady part: these carry the arm's numbers.
     pub steady: usize,
-    /// With a steady part that does not move by more than the margin.
+    /// With a steady part that changes by at most the margin.
     pub settled: usize,
 }
 
-/// Counts them against a margin.
+/// Counts the processes, with changes compared with a margin.
 pub fn settling(samples: &[Sample], margin: f64) -> Settling {
     let windows = samples.iter().filter(|sample| sample.valid).filter_map(|s| s.window.as_ref());
     let mut found = Settling::default();
@@ -147,11 +147,10 @@ pub fn settling(samples: &[Sample], margin: f64) -> Settling {
     found
 }
 
-/// By how much calls would change over a whole window at the pace of its steady part: the mean over the
-/// processes. Each process has cut its own drift to a part that is nearly level, so the change within
-/// that part says too little.
+/// The change of calls over a whole window at the rate of the steady part: the mean over the processes. The
+/// steady part was selected to be nearly level, so the change within it is too small.
 pub fn drift_of_arm(samples: &[Sample]) -> Option<Estimate> {
-    // The middles of the first and the last third lie two thirds apart.
+    // The middles of the first and the last third are two thirds apart.
     const THIRDS: f64 = 1.5;
     let windows = samples.iter().filter(|sample| sample.valid).filter_map(|s| s.window.as_ref());
     let pace = |window: &Window| {
@@ -241,7 +240,7 @@ fn memory(valid: &[(&Sample, &Window)]) -> Option<WindowMemory> {
     })
 }
 
-/// Mean, deviation and range of some values; none for none.
+/// Mean, deviation and range of values; `None` for none.
 pub fn spread(values: &[f64]) -> Option<Spread> {
     Some(Spread {
         n: u32::try_from(values.len()).unwrap_or(u32::MAX),

@@ -1,4 +1,4 @@
-//! The window of one warm process: its steady part, and what must not have happened in it.
+//! The window of one warm process: its steady part, and violations of its conditions.
 
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::message::{Event, Iterations, Message, Part, Settled};
@@ -14,15 +14,15 @@ use crate::stats::{autocorrelation_time, drift, mean, middle};
 use crate::steady::steady;
 use crate::timeline::Timeline;
 
-/// A larger share of work still running after a call is a missing synchronisation.
+/// A larger share of work still running after a call indicates a missing synchronisation.
 const UNFINISHED_SHARE: f64 = 0.1;
 const UNFINISHED_NS: f64 = 20_000.0;
-/// Bytes read in a window that look like loading data.
+/// A larger number of bytes read in a window looks like loading data.
 const MUCH_READ: u64 = 1 << 20;
 const SHOWN_SHAPES: usize = 20;
 const SHOWN_FUNCTIONS: usize = 3;
 
-/// The summary of the measured calls; none without calls.
+/// The summary of the measured calls; `None` without calls.
 pub(crate) fn window(raw: &RawSample) -> Option<Window> {
     let durations: Vec<f64> = blocks(raw, Part::Window).flat_map(Iterations::per_call).collect();
     if durations.is_empty() {
@@ -55,8 +55,8 @@ pub(crate) fn window(raw: &RawSample) -> Option<Window> {
     })
 }
 
-/// What the calls of the steady part took beyond the baseline: the mean, which a loop pays, and the
-/// median, which leaves out what disturbs single calls, such as the garbage collector.
+/// The time of the steady part's calls beyond the baseline: the mean, which a loop pays, and the median,
+/// which excludes disturbances of single calls, such as the garbage collector.
 fn overhead(raw: &RawSample, durations: &[f64], from: usize) -> Option<Overhead> {
     let baseline: Vec<f64> = blocks(raw, Part::Baseline).flat_map(Iterations::per_call).collect();
     let mut differences: Vec<f64> =
@@ -116,7 +116,7 @@ fn unfinished(settled: &Settled) -> Option<(f64, f64)> {
         .spans
         .iter()
         .map(|(begin, end, settled, again)| {
-            // Waiting costs something even where there is nothing to wait for.
+            // Waiting has a cost even if there is nothing to wait for.
             let waiting = again.since(*settled).as_f64();
             let left = (settled.since(*end).as_f64() - waiting).max(0.0);
             let work = end.since(*begin).as_f64() + left;
@@ -127,7 +127,7 @@ fn unfinished(settled: &Settled) -> Option<(f64, f64)> {
     shares.get(shares.len() / 2).copied()
 }
 
-/// What makes the window worthless.
+/// Violations that invalidate the window.
 pub(crate) fn violations(
     raw: &RawSample,
     timeline: &Timeline,
@@ -189,10 +189,10 @@ fn compilations(
     reasons
 }
 
-/// The shapes that a function met in the window and not in the warm-up; none for a function that the
-/// warm-up did not call at all, or that was compiled again for shapes it knew.
+/// The shapes that a function met in the window but not in the warm-up; `None` for a function that the
+/// warm-up did not call at all, or that was recompiled for known shapes.
 fn uncovered(name: &str, early: &[&TimedProgram], late: &[&TimedProgram]) -> Option<Reason> {
-    let of = |programs: &[&TimedProgram]| -> Vec<(String, String)> {
+    let select = |programs: &[&TimedProgram]| -> Vec<(String, String)> {
         let mut seen: Vec<(String, String)> = Vec::new();
         for program in programs.iter().filter(|program| program.compile.function == name) {
             let shown = shapes(program);
@@ -204,7 +204,7 @@ fn uncovered(name: &str, early: &[&TimedProgram], late: &[&TimedProgram]) -> Opt
         }
         seen
     };
-    let (known, mut new) = (of(early), of(late));
+    let (known, mut new) = (select(early), select(late));
     new.retain(|(key, _)| !known.iter().any(|(other, _)| other == key));
     if known.is_empty() || new.is_empty() {
         return None;
@@ -219,7 +219,7 @@ fn uncovered(name: &str, early: &[&TimedProgram], late: &[&TimedProgram]) -> Opt
     Some(Reason::new(Finding::WarmupShorterThanTest, text))
 }
 
-/// How long the stretches last together; they may nest and overlap.
+/// The total duration of intervals, which may nest and overlap.
 fn covered(mut parts: Vec<(Moment, Moment)>) -> Nanos {
     parts.sort_unstable();
     let mut until = Moment::default();

@@ -1,5 +1,5 @@
-//! Why a verdict is withheld though both arms have numbers: different results, a failed control, calls
-//! that stand for no level.
+//! Reasons to withhold a verdict although both arms have numbers: different results, a failed control, calls
+//! without a steady level.
 
 use firstlight_schema::comparison::{Comparison, Verdict};
 use firstlight_schema::run::{Agreed, ArmResult, RegimeResult, RunOptions};
@@ -11,7 +11,7 @@ use crate::stats::count;
 use crate::stats::limits::MOST_UNSETTLED;
 use crate::warm::{Settling, drift_of_arm, settling};
 
-/// What two arms are compared under.
+/// The conditions of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<'a> {
     pub(crate) regime: Regime,
@@ -42,14 +42,14 @@ pub(crate) fn withhold(
     }
 }
 
-/// Why two arms cannot be compared in a regime though both have numbers.
+/// The reason why two arms cannot be compared in a regime although both have numbers.
 pub(crate) fn why_not(arm: &ArmResult, against: &ArmResult, terms: Terms<'_>) -> Option<String> {
     differs(arm, against, terms)
         .or_else(|| unsettled(arm, terms))
         .or_else(|| unsettled(against, terms))
 }
 
-/// Different results, or a control that shows that differences mean nothing.
+/// Different results, or a failed control, which makes differences meaningless.
 fn differs(arm: &ArmResult, against: &ArmResult, terms: Terms<'_>) -> Option<String> {
     let Terms { regime, failed, options, .. } = terms;
     let wrong_type = |arm: &ArmResult| {
@@ -74,11 +74,12 @@ fn differs(arm: &ArmResult, against: &ArmResult, terms: Terms<'_>) -> Option<Str
 /// Whether times of a cold regime end at the first result, and not at the exit.
 fn marks_first_result(arm: &ArmResult, regime: Regime) -> bool {
     let found = arm.regimes.iter().find(|known| known.regime == regime);
-    let mut valid = found.iter().flat_map(|of| &of.samples).filter(|sample| sample.valid);
+    let mut valid = found.iter().flat_map(|result| &result.samples).filter(|sample| sample.valid);
     valid.any(|sample| sample.first_result.is_some())
 }
 
-/// Why an arm's warm processes stand for no level: too many never settle, or they drift all alike.
+/// The reason why an arm's warm processes have no common level: too many never settle, or all drift in the
+/// same way.
 fn unsettled(arm: &ArmResult, terms: Terms<'_>) -> Option<String> {
     let found = warm(arm).filter(|_| terms.regime == Regime::Warm)?;
     let Settling { valid, settled, .. } = settling(&found.samples, terms.margin);
@@ -96,7 +97,7 @@ fn unsettled(arm: &ArmResult, terms: Terms<'_>) -> Option<String> {
     })
 }
 
-/// Whether a claim is true of the slowest stretch of the one arm and the fastest of the other, of all
+/// Whether a claim also holds between the slowest level of one arm and the fastest of the other, over all
 /// their processes: then it does not matter at which level they would settle.
 fn holds_at_every_level(comparison: &Comparison, arm: &ArmResult, against: &ArmResult) -> bool {
     let (Some(arm), Some(against)) = (levels(arm), levels(against)) else { return false };

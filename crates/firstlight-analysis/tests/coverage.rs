@@ -10,16 +10,16 @@ use std::thread;
 use fake_runner::{Expected, Tally};
 
 const RUNS: u32 = 30;
-/// Of thirty runs that cover in 93 %, fewer than this are met once in a thousand.
+/// Out of thirty runs with a coverage of 93 %, fewer than this are covered once in a thousand times.
 const FEWEST_COVERED: u32 = 22;
 
 #[test]
-fn intervals_cover_what_they_claim_and_what_never_settles_has_no_verdict() {
+fn intervals_have_their_nominal_coverage_and_unsettled_arms_have_no_verdict() {
     let scenarios = scenarios::scenarios();
     let tallies: Vec<Tally> = thread::scope(|scope| {
         let threads: Vec<_> =
             scenarios.iter().map(|one| scope.spawn(move || Tally::new(one, RUNS))).collect();
-        threads.into_iter().map(|one| one.join().expect("a scenario runs")).collect()
+        threads.into_iter().map(|one| one.join().expect("the scenario runs")).collect()
     });
     for (scenario, tally) in scenarios.iter().zip(tallies) {
         let name = scenario.name;

@@ -1,5 +1,5 @@
-//! Every advice of a diagnosis, planted: each is given with its number where its cause is there, and
-//! stays away where it is not.
+//! Plants the cause of every line of a diagnosis: the line appears with its number if the cause is present,
+//! and does not appear otherwise.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use made::options;
 
 const MS: u64 = 1_000_000;
-/// The wall time of every process here.
+/// The wall time of every process in these tests.
 const WALL: u64 = 10_000 * MS;
 
 fn sample(number: u32, messages: &[Value]) -> Sample {
@@ -59,7 +59,7 @@ fn sample(number: u32, messages: &[Value]) -> Sample {
     examine(raw, Conditions { policy, any_exit_code: false, job: Job::Command })
 }
 
-/// A phase from one millisecond to another, with what is known of the program.
+/// A phase from one millisecond to another, with details of the program.
 fn phase(name: &str, label: &str, from: u64, to: u64, detail: &Value) -> Vec<Value> {
     let edge = |edge: &str, at: u64| {
         json!({"type": "phase", "edge": edge, "name": name, "label": label, "at": at * MS,
@@ -144,7 +144,7 @@ fn operations_compiled_one_by_one_are_counted_among_all_programs() {
 }
 
 #[test]
-fn two_operations_are_no_habit() {
+fn two_operations_are_not_reported() {
     assert_eq!(line(&operations(2), Finding::OpByOp), None);
 }
 
@@ -156,13 +156,13 @@ fn a_cache_that_is_off_is_named_with_the_setting_that_switches_it_on() {
 }
 
 #[test]
-fn a_cache_that_was_asked_is_not_called_unused() {
+fn a_cache_that_was_queried_is_not_called_unused() {
     let messages = compiled("jit(step)", 1_000, 7_000, &json!({"cache": "miss"}));
     assert_eq!(line(&messages, Finding::CompilationCacheUnused), None);
 }
 
 #[test]
-fn a_slow_import_counts_without_the_framework_that_it_imports() {
+fn a_slow_import_excludes_the_framework_that_it_imports() {
     let segments = [("plots", 1_000, 2_000), ("numpy", 2_000, 3_500), ("plots", 3_500, 4_000)];
     let mut messages = phase("import", "plots", 1_000, 4_000, &Value::Null);
     messages.insert(1, imported("plots", &segments, (0, 0)));
@@ -181,7 +181,7 @@ fn frameworks_and_quick_imports_are_no_advice() {
 }
 
 #[test]
-fn modules_compiled_from_source_are_told_with_the_reason_for_it() {
+fn modules_compiled_from_source_are_reported_with_the_reason() {
     let mut messages = phase("import", "big", 1_000, 4_000, &Value::Null);
     messages.insert(1, imported("big", &[("big", 1_000, 4_000)], (2_342, 2_500)));
     let why = "PYTHONDONTWRITEBYTECODE is set";
@@ -194,7 +194,7 @@ fn modules_compiled_from_source_are_told_with_the_reason_for_it() {
 }
 
 #[test]
-fn a_first_process_that_alone_compiled_modules_is_said_to_be_alone() {
+fn a_first_process_that_alone_compiled_modules_is_reported_as_the_only_one() {
     let with = |sources: (u64, u64)| {
         let mut messages = phase("import", "big", 1_000, 4_000, &Value::Null);
         messages.insert(1, imported("big", &[("big", 1_000, 4_000)], sources));
@@ -213,7 +213,7 @@ fn a_first_process_that_alone_compiled_modules_is_said_to_be_alone() {
 }
 
 #[test]
-fn waiting_for_a_child_is_told_with_its_command() {
+fn waiting_for_a_child_is_reported_with_its_command() {
     let messages = phase("children", "python train.py", 1_000, 9_000, &Value::Null);
     let line = line(&messages, Finding::ChildrenNotSeen).unwrap();
     assert_eq!(line.what, "waiting for `python train.py`");
@@ -222,7 +222,7 @@ fn waiting_for_a_child_is_told_with_its_command() {
 }
 
 #[test]
-fn a_slow_start_of_the_devices_and_a_slow_exit_are_told() {
+fn a_slow_start_of_the_devices_and_a_slow_exit_are_reported() {
     let mut messages = phase("device-init", "jax", 1_000, 3_000, &Value::Null);
     messages.push(json!({"type": "phase", "edge": "end", "name": "run", "label": null,
         "at": 6_000 * MS, "thread": 0}));
@@ -241,7 +241,7 @@ fn a_slow_start_of_the_devices_and_a_slow_exit_are_told() {
 }
 
 #[test]
-fn programs_around_the_interpreter_are_told() {
+fn programs_around_the_interpreter_are_reported() {
     let mut slow = sample(1, &[]);
     let mut raw = slow.raw.clone();
     raw.opened = vec![Moment(15 * MS)];
@@ -259,7 +259,7 @@ fn programs_around_the_interpreter_are_told() {
 }
 
 #[test]
-fn a_start_without_anything_to_change_has_one_line_about_its_largest_phase() {
+fn a_start_without_a_remedy_has_one_line_about_its_largest_phase() {
     let found = lines(&[]);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].finding, Finding::LargestPhase);
@@ -296,7 +296,7 @@ fn starts(ms: u64) -> Vec<Sample> {
 }
 
 #[test]
-fn what_a_primed_cache_saves_takes_the_place_of_what_it_could_save() {
+fn the_saving_of_a_primed_cache_replaces_its_estimate() {
     let arm = |primed: u64| {
         let regime = |regime: Regime, ms: u64| {
             let policy = regime.compilers();

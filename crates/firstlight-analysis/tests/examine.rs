@@ -65,20 +65,20 @@ fn keeps_its_cache_in(directory: Option<&str>, enabled: bool) -> Value {
         "directory": directory, "enabled": enabled, "min-compile-seconds": 0.0, "min-entry-bytes": -1}})
 }
 
-/// A process that compiled two programs and was answered so by its cache.
-fn program(of: Policy, files_before: u64, answers: [&str; 2], config: Value) -> Sample {
+/// A process that compiled two programs and got these answers from its cache.
+fn program(compilers: Policy, files_before: u64, answers: [&str; 2], config: Value) -> Sample {
     let mut messages = vec![hello(), config];
     messages.extend(compiled("jit(init)", answers[0], 10_000, 20_000));
     messages.extend(compiled("jit(step)", answers[1], 30_000, 90_000));
     let mut raw = raw(&messages);
     raw.caches.push(LayerReading {
         layer: Layer::Jax,
-        policy: of,
+        policy: compilers,
         directory: Some(CACHE.to_owned()),
         before: Inventory { entries: files_before, bytes: 10 * files_before },
         after: Inventory { entries: 2, bytes: 20 },
     });
-    examine(raw, Conditions { policy: policy(of), any_exit_code: false, job: Job::Command })
+    examine(raw, Conditions { policy: policy(compilers), any_exit_code: false, job: Job::Command })
 }
 
 fn own_cache() -> Value {
@@ -112,7 +112,7 @@ fn a_clean_cache_that_was_empty_and_missed_is_clean() {
 }
 
 #[test]
-fn a_cache_left_in_place_is_refused_as_clean() {
+fn a_cache_left_in_place_is_rejected_as_clean() {
     let sample = program(Policy::Clean, 3, ["hit", "hit"], own_cache());
     assert_eq!(
         only_reason(&sample),
@@ -121,11 +121,11 @@ fn a_cache_left_in_place_is_refused_as_clean() {
 }
 
 #[test]
-fn a_program_that_brings_its_own_cache_is_refused_as_clean_and_as_primed() {
-    for of in [Policy::Clean, Policy::Primed] {
+fn a_program_that_brings_its_own_cache_is_rejected_as_clean_and_as_primed() {
+    for compilers in [Policy::Clean, Policy::Primed] {
         let elsewhere = keeps_its_cache_in(Some("/home/me/left-over"), true);
-        let files = if of == Policy::Primed { 2 } else { 0 };
-        let sample = program(of, files, ["hit", "hit"], elsewhere);
+        let files = if compilers == Policy::Primed { 2 } else { 0 };
+        let sample = program(compilers, files, ["hit", "hit"], elsewhere);
         assert_eq!(
             only_reason(&sample),
             "cache-not-clean: the program keeps its jax cache in `/home/me/left-over`, not in \
@@ -135,7 +135,7 @@ fn a_program_that_brings_its_own_cache_is_refused_as_clean_and_as_primed() {
 }
 
 #[test]
-fn a_program_that_switches_its_cache_off_is_refused_as_primed() {
+fn a_program_that_switches_its_cache_off_is_rejected_as_primed() {
     let sample = program(Policy::Primed, 2, ["off", "off"], keeps_its_cache_in(None, false));
     assert!(
         only_reason(&sample).starts_with("cache-never-hit: the program switched the jax cache off")
@@ -164,13 +164,13 @@ fn a_disabled_cache_must_not_serve_or_be_switched_on() {
 }
 
 #[test]
-fn as_found_claims_nothing() {
+fn as_found_makes_no_claim() {
     let elsewhere = keeps_its_cache_in(Some("/anywhere"), true);
     assert!(program(Policy::AsFound, 7, ["hit", "miss"], elsewhere).valid);
 }
 
 #[test]
-fn a_program_served_from_the_cache_is_booked_as_cache_read() {
+fn a_program_served_from_the_cache_counts_as_cache_read() {
     let sample = program(Policy::Primed, 2, ["hit", "hit"], own_cache());
     let ns = |phase| sample.phases.iter().find(|row| row.name == phase).map_or(0, |row| row.ns.0);
     assert_eq!(ns(Phase::CacheRead), 70_000);
@@ -179,7 +179,7 @@ fn a_program_served_from_the_cache_is_booked_as_cache_read() {
 }
 
 #[test]
-fn the_stages_of_one_program_find_each_other_and_those_of_another_stay_apart() {
+fn the_stages_of_one_program_are_joined_and_those_of_another_stay_separate() {
     let mut messages = vec![hello()];
     for (start, name) in [(10_000, "step"), (20_000, "loss"), (30_000, "step")] {
         messages.push(phase("begin", "trace", name, start));
@@ -189,7 +189,7 @@ fn the_stages_of_one_program_find_each_other_and_those_of_another_stay_apart() {
         messages.push(phase("end", "lower", &jitted, start + 2_500));
         messages.extend(compiled(&jitted, "miss", start + 3_000, start + 7_000));
     }
-    // Traced before, so only lowered and compiled again.
+    // It was traced before, so it is only lowered and compiled again.
     messages.push(phase("begin", "lower", "jit(step)", 50_000));
     messages.push(phase("end", "lower", "jit(step)", 50_300));
     messages.extend(compiled("jit(step)", "miss", 51_000, 52_000));
@@ -239,7 +239,7 @@ fn the_stages_of_torch_compile_nest_and_each_instant_counts_once() {
 }
 
 #[test]
-fn a_runner_owes_a_first_result() {
+fn a_runner_must_report_a_first_result() {
     let conditions =
         Conditions { policy: policy(Policy::AsFound), any_exit_code: false, job: Job::FirstCall };
     let silent = examine(raw(&[hello()]), conditions);
@@ -252,7 +252,7 @@ fn a_runner_owes_a_first_result() {
 }
 
 #[test]
-fn foreign_load_is_what_is_left_of_the_machine_s_time() {
+fn foreign_load_is_the_remaining_time_of_the_machine() {
     let mut busy = raw(&[hello()]);
     busy.machine_busy_ns = Some(Nanos(1_700_000_000));
     busy.usage.user_ns = Nanos(700_000_000);
@@ -297,7 +297,7 @@ fn the_means_of_the_phases_sum_to_the_mean_wall_time() {
 }
 
 #[test]
-fn a_pair_with_an_invalid_side_has_no_price() {
+fn a_pair_with_an_invalid_side_has_no_cost() {
     let good = program(Policy::Clean, 0, ["miss", "miss"], own_cache());
     let bad = program(Policy::Clean, 3, ["hit", "hit"], own_cache());
     let mut control = raw(&[]);
@@ -314,7 +314,7 @@ fn a_pair_with_an_invalid_side_has_no_price() {
 }
 
 #[test]
-fn every_message_that_is_kept_can_be_read_back() {
+fn every_stored_message_can_be_read_again() {
     let sample = program(Policy::Clean, 0, ["miss", "miss"], own_cache());
     let json = serde_json::to_string(&sample).unwrap();
     let back: Sample = serde_json::from_str(&json).unwrap();

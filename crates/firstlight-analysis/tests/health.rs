@@ -1,4 +1,4 @@
-//! A quiet machine passes, and each problem planted on it is found under its own name.
+//! A quiet machine passes, and each planted problem is reported under its own name.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -107,7 +107,7 @@ fn a_busy_or_shared_processor_is_found() {
 }
 
 #[test]
-fn a_clock_that_does_not_stand_still_is_found() {
+fn an_unstable_clock_is_found() {
     only(
         |state| {
             state.governors.insert("powersave".to_owned(), 1);
@@ -168,7 +168,7 @@ fn a_device_that_is_slowed_down_or_set_up_anew_is_found() {
 }
 
 #[test]
-fn a_machine_that_tells_nothing_has_only_unknowns() {
+fn a_machine_that_reports_nothing_has_only_unknowns() {
     let found = checks(&MachineState::default());
     assert_eq!(found.len(), CheckName::ALL.len());
     assert!(found.iter().all(|check| check.status == CheckStatus::Unknown), "{found:?}");
@@ -188,14 +188,14 @@ fn change(plant: impl FnOnce(&mut MachineState)) -> String {
 }
 
 #[test]
-fn a_machine_that_stayed_quiet_changed_nothing() {
+fn a_quiet_machine_has_no_changes() {
     assert_eq!(changes(&quiet(), &quiet()), []);
     assert_eq!(changes(&MachineState::default(), &quiet()), [], "what is unknown is no change");
     assert_eq!(changes(&quiet(), &MachineState::default()), []);
 }
 
 #[test]
-fn a_processor_that_was_slowed_down_or_taken_away_meanwhile_is_told_with_the_number() {
+fn a_processor_that_was_throttled_or_stolen_is_reported_with_the_number() {
     let text = change(|state| state.throttled = Some(ThrottleCounts { core: 3, package: 1 }));
     assert!(text.ends_with("3 times more by core, 1 by package"), "{text}");
     let text = change(|state| {
@@ -205,7 +205,7 @@ fn a_processor_that_was_slowed_down_or_taken_away_meanwhile_is_told_with_the_num
 }
 
 #[test]
-fn settings_that_changed_meanwhile_are_told_with_both_values() {
+fn changed_settings_are_reported_with_both_values() {
     let text = change(|state| state.governors = governors("powersave", 8));
     assert_eq!(text, "the governor changed: performance before, powersave after");
     let text =
@@ -216,7 +216,7 @@ fn settings_that_changed_meanwhile_are_told_with_both_values() {
 }
 
 #[test]
-fn swap_counts_from_a_certain_growth_on() {
+fn swap_counts_from_a_minimum_growth_on() {
     let text = change(|state| state.swap_used_bytes = Some(62_000_000));
     assert_eq!(text, "60 MB were moved to swap");
     let little = planted(|state| state.swap_used_bytes = Some(52_000_000));
@@ -224,7 +224,7 @@ fn swap_counts_from_a_certain_growth_on() {
 }
 
 #[test]
-fn a_device_that_got_hot_or_other_work_meanwhile_is_told_with_its_number() {
+fn a_device_that_got_hot_or_other_work_is_reported_with_its_number() {
     let text = change(|state| {
         second(state).clock_limits = Some(vec![ClockLimit::GpuIdle, ClockLimit::SwThermalSlowdown]);
     });

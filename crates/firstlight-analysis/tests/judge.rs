@@ -1,4 +1,4 @@
-//! Verdicts over made-up runs: what is claimed, and what is not.
+//! Verdicts over generated runs: permitted claims and withheld ones.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -138,7 +138,7 @@ fn a_difference_at_the_edge_of_the_margin_is_inconclusive() {
 }
 
 #[test]
-fn a_failed_control_takes_all_verdicts_back_and_a_passed_one_none() {
+fn a_failed_control_withdraws_all_verdicts_and_a_passed_one_none() {
     let arms = || vec![contender("a", 1.0, 10), contender("b", 1.2, 20)];
     let failed = judged(arms(), Some(contender("a", 1.1, 30)));
     assert_eq!(failed.control.as_ref().unwrap().passed, Some(false));
@@ -153,9 +153,9 @@ fn a_failed_control_takes_all_verdicts_back_and_a_passed_one_none() {
 
 #[test]
 fn fewer_than_five_pairs_make_no_claim() {
-    let of =
+    let select =
         |level, seed| arm(if seed == 1 { "a" } else { "b" }, regime(samples(level, 4, seed, &[])));
-    let document = judged(vec![of(1.0, 1), of(2.0, 2)], None);
+    let document = judged(vec![select(1.0, 1), select(2.0, 2)], None);
     let comparison = verdict(&document);
     assert_eq!(comparison.verdict, Verdict::TooFew);
     assert_eq!(comparison.needed, Some(5));
@@ -189,7 +189,7 @@ fn results_are_equal_close_or_different_and_only_different_ones_have_no_verdict(
 }
 
 #[test]
-fn an_arm_that_returns_another_result_later_is_found_out() {
+fn an_arm_that_later_returns_another_result_is_detected() {
     let changing = |name: &str| {
         let samples = (1..=6).map(|round| {
             let last = if round == 6 { 9.0 } else { 3.0 };
@@ -206,15 +206,15 @@ fn an_arm_that_returns_another_result_later_is_found_out() {
 }
 
 #[test]
-fn whole_numbers_are_equal_or_not() {
-    let of = |name, last| with_output(name, "int32", &[1e5, 2e5, last]);
-    let document = judged(vec![of("a", 3.0), of("b", 4.0)], None);
+fn integers_are_equal_or_not() {
+    let select = |name, last| with_output(name, "int32", &[1e5, 2e5, last]);
+    let document = judged(vec![select("a", 3.0), select("b", 4.0)], None);
     let Agreed::Differs { how } = &document.cases[0].arms[1].agreement else { panic!() };
     assert!(how.starts_with("array 0 holds other values (int32, int32)"), "{how}");
 }
 
 #[test]
-fn equal_means_to_the_last_bit_where_the_suite_wants_that() {
+fn equal_means_to_the_last_bit_if_the_suite_requires_it() {
     let close = vec![
         with_output("a", "float32", &[1.0, 2.0, 3.0]),
         with_output("b", "float32", &[1.0, 2.0, 3.000_01]),
@@ -226,7 +226,7 @@ fn equal_means_to_the_last_bit_where_the_suite_wants_that() {
 }
 
 #[test]
-fn another_type_than_was_asked_for_or_than_the_reference_has_is_a_finding() {
+fn a_type_other_than_the_requested_or_the_reference_one_is_a_finding() {
     let wide = with_output("a", "float64", &[1.0, 2.0, 3.0]);
     let narrow = with_output("b", "float32", &[1.0, 2.0, 3.0]);
     let document = judged(vec![wide.clone(), narrow], None);
@@ -239,8 +239,8 @@ fn another_type_than_was_asked_for_or_than_the_reference_has_is_a_finding() {
 }
 
 #[test]
-fn many_comparisons_are_corrected_for() {
-    // One arm barely beyond its margin: a claim by itself, none among many that claim nothing.
+fn several_comparisons_are_corrected_for() {
+    // One arm barely beyond its margin: significant alone, but not among many comparisons.
     let edge = || vec![contender("a", 1.0, 10), contender("b", 1.035, 26)];
     let mut alone = document(vec![case("edge", edge(), None)]);
     judge(&mut alone);
@@ -258,7 +258,7 @@ fn many_comparisons_are_corrected_for() {
 }
 
 #[test]
-fn stopping_looks_at_widths_and_at_nothing_else() {
+fn stopping_depends_only_on_widths() {
     let equal = [samples(1.0, 10, 1, &[]), samples(1.0, 10, 2, &[])];
     let apart = [samples(1.0, 10, 1, &[]), samples(2.0, 10, 2, &[])];
     assert!(is_narrow_enough(&equal, 0.02) && is_narrow_enough(&apart, 0.02));
@@ -306,7 +306,7 @@ fn two_results_are_compared_unpaired_and_only_on_one_machine() {
     assert_eq!(differences(&before, &after), ["cores: 2, then 64"]);
 }
 
-/// Two arms with a ratio between them, on a machine of some speed.
+/// Two arms with a given ratio, on a machine of a given speed.
 fn rerun(level: f64, ratio: f64, seed: u64) -> RunDocument {
     judged(
         vec![contender("reference", level, seed), contender("other", level * ratio, seed + 100)],
@@ -334,7 +334,7 @@ fn a_rerun_with_another_ratio_does_not_replicate() {
 }
 
 #[test]
-fn a_rerun_of_another_suite_is_refused() {
+fn a_rerun_of_another_suite_is_rejected() {
     let mut second = rerun(1.0, 1.5, 50);
     second.suite_digest = "01".to_owned();
     let found = replicate(&rerun(1.0, 1.5, 20), &second, &Margins::default(), &[]);

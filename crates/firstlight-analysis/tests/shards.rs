@@ -1,4 +1,4 @@
-//! Merged results: nodes as a level of the statistics, and nodes that disagree.
+//! Merged results: nodes as a level of the statistics, and outlying nodes.
 
 #[expect(dead_code, reason = "the tally belongs to the coverage table")]
 mod fake_runner;
@@ -24,7 +24,7 @@ fn outliers(document: &RunDocument) -> Vec<&str> {
 }
 
 #[test]
-fn a_node_that_disagrees_is_a_finding_with_its_state() {
+fn an_outlying_node_is_a_finding_with_its_state() {
     let document = merged(&scenario(), Nodes { busy: Some(5), ..QUIET }, 3);
     let found = outliers(&document);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -34,7 +34,7 @@ fn a_node_that_disagrees_is_a_finding_with_its_state() {
 }
 
 #[test]
-fn nodes_that_differ_by_chance_are_no_finding() {
+fn nodes_that_differ_by_chance_are_not_reported() {
     let alarms = (0..60_u64).filter(|&seed| {
         !outliers(&merged(&scenario(), Nodes { level: 0.05, ..QUIET }, seed)).is_empty()
     });
@@ -42,7 +42,7 @@ fn nodes_that_differ_by_chance_are_no_finding() {
 }
 
 #[test]
-fn what_differs_between_nodes_is_a_component_of_its_own() {
+fn differences_between_nodes_are_a_separate_component() {
     let apart = Nodes { count: 60, rounds: 3, level: 0.04, ratio: 0.03, ..QUIET };
     let document = merged(&scenario(), apart, 8);
     let case = &document.cases[0];
@@ -63,7 +63,7 @@ fn what_differs_between_nodes_is_a_component_of_its_own() {
 }
 
 #[test]
-fn samples_that_all_cores_share_stay_in_order() {
+fn samples_examined_on_all_cores_stay_in_order() {
     let document = merged(&scenario(), Nodes { count: 80, rounds: 3, ..QUIET }, 1);
     for arm in &document.cases[0].arms {
         let samples = &arm.regimes[0].samples;

@@ -1,5 +1,5 @@
-//! The statistics against truths that are known: how often nominal 95 % intervals cover, and how
-//! often identical arms are called different.
+//! Compares the statistics with known truths: how often nominal 95 % intervals cover, and how often identical
+//! arms are called different.
 
 mod noise;
 
@@ -9,14 +9,14 @@ use firstlight_schema::estimate::Estimate;
 
 use noise::Noise;
 
-/// What intervals that say 95 % must cover at least.
+/// The minimum coverage of nominal 95 % intervals.
 const COVERAGE: f64 = 0.93;
 
 fn count(n: usize) -> f64 {
     f64::from(u32::try_from(n).expect("simulations are small"))
 }
 
-/// How often something holds; every round has its own seed.
+/// How often a condition holds; every round has its own seed.
 fn rate(rounds: u32, mut holds: impl FnMut(&mut Noise) -> bool) -> f64 {
     let held = (0..rounds).filter(|round| holds(&mut Noise::new(u64::from(*round)))).count();
     count(held) / f64::from(rounds)
@@ -27,12 +27,12 @@ fn covers(estimate: &Estimate, truth: f64) -> bool {
 }
 
 #[test]
-fn the_cold_median_covers_under_contamination() {
+fn the_cold_median_has_its_coverage_under_contamination() {
     for n in [10, 20] {
         let found = rate(4_000, |noise| {
             let mut values: Vec<f64> =
                 (0..n).map(|_| 1e9 * (0.05 * noise.normal()).exp()).collect();
-            // Slow runs are slower than the median either way, so that the median stays known.
+            // Slow runs are slower than the median in any case, so that the median stays known.
             for value in values.iter_mut().filter(|value| **value > 1e9) {
                 if noise.uniform() < 0.2 {
                     *value *= 1.5;
@@ -53,7 +53,7 @@ struct Slow {
 }
 
 impl Slow {
-    /// What the slow iterations do to the expected mean.
+    /// The factor by which slow iterations increase the expected mean.
     fn inflation(self) -> f64 {
         1.0 + self.share * (f64::midpoint(2.0, self.most) - 1.0)
     }
@@ -69,14 +69,14 @@ fn process(noise: &mut Noise, n: usize, slow: Slow) -> Vec<f64> {
     values
 }
 
-/// The mean of the steady part, as the warm regime takes it.
+/// The mean of the steady part, as in the warm regime.
 fn steady_mean(values: &[f64]) -> Option<f64> {
     let part = &values[steady(values).from?..];
     Some(part.iter().sum::<f64>() / count(part.len()))
 }
 
 #[test]
-fn the_mean_of_warm_processes_covers() {
+fn the_mean_of_warm_processes_has_its_coverage() {
     for slow in [Slow { share: 0.02, most: 4.0 }, Slow { share: 0.04, most: 20.0 }] {
         for processes in [5, 10] {
             let found = rate(1_000, |noise| {
@@ -93,10 +93,10 @@ fn the_mean_of_warm_processes_covers() {
 }
 
 #[test]
-fn one_process_alone_does_not_know_the_program() {
+fn one_process_alone_does_not_determine_the_mean_of_the_program() {
     // The bootstrap covers the mean of its own process in about nine of ten cases, because the
-    // autocorrelation time of a short series is underestimated. With a process effect of one per
-    // cent it covers the mean of the program in fewer than half: hence the label it comes with.
+    // autocorrelation time of a short series is underestimated. With a process effect of one per cent it
+    // covers the mean of the program in fewer than half, hence its label.
     let bootstrap = |process_effect: f64| {
         rate(1_000, |noise| {
             let level = 1e6 * (1.0 + process_effect * noise.normal());
@@ -110,7 +110,7 @@ fn one_process_alone_does_not_know_the_program() {
     assert!(program < 0.6, "{program}");
 }
 
-/// What the machine does while pairs are measured.
+/// The behaviour of the machine while pairs are measured.
 #[derive(Clone, Copy, Debug)]
 enum Drift {
     None,
@@ -122,7 +122,7 @@ enum Drift {
 impl Drift {
     const ALL: [Self; 4] = [Self::None, Self::Linear, Self::Walk, Self::Step];
 
-    /// The machine's slowness at each of so many processes in turn.
+    /// The machine's slowness at each of a number of consecutive processes.
     fn path(self, noise: &mut Noise, n: u32) -> Vec<f64> {
         let step = noise.uniform() * f64::from(n);
         let mut walk = 0.0;
@@ -154,7 +154,7 @@ fn pairs(noise: &mut Noise, drift: Drift, n: u32, ratio: f64) -> Vec<(f64, f64)>
 }
 
 #[test]
-fn the_paired_ratio_covers_under_every_drift() {
+fn the_paired_ratio_has_its_coverage_under_every_drift() {
     for drift in Drift::ALL {
         for (n, truth) in [(10, 1.0), (20, 1.0), (10, 1.05), (20, 1.05)] {
             let found = rate(4_000, |noise| {
@@ -168,7 +168,7 @@ fn the_paired_ratio_covers_under_every_drift() {
 }
 
 #[test]
-fn the_unpaired_ratio_covers_without_drift() {
+fn the_unpaired_ratio_has_its_coverage_without_drift() {
     for (n, truth) in [(5, 1.0), (10, 1.05), (20, 1.05)] {
         let found = rate(4_000, |noise| {
             let pairs = pairs(noise, Drift::None, n, truth);

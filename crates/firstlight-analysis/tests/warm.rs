@@ -31,9 +31,9 @@ fn text(reasons: &[Reason], finding: Finding) -> &str {
     &reasons.iter().find(|reason| reason.finding == finding).unwrap().text
 }
 
-/// A quiet process: the checks below must find nothing in it.
+/// A quiet process, in which the checks below must find nothing.
 #[test]
-fn a_process_without_a_mistake_counts_and_has_nothing_to_say() {
+fn a_process_without_a_mistake_counts_and_has_no_findings() {
     let sample = warm(1, &flat(1), &[settled(&[1_000; 3])]);
     assert_eq!((sample.reasons.as_slice(), sample.notices.as_slice()), (&[][..], &[][..]));
     let window = sample.window.unwrap();
@@ -74,7 +74,7 @@ fn stages_that_nest_are_not_counted_twice() {
 }
 
 #[test]
-fn a_program_compiled_before_the_window_or_after_it_is_no_mistake() {
+fn a_program_compiled_outside_the_window_is_not_a_mistake() {
     let far = OPEN + 10_000 * MS;
     for at in [OPEN - 100 * MS, far] {
         let sample = warm(1, &flat(2), &compiled("jit(f)", "f32[9]", at));
@@ -95,7 +95,7 @@ fn shapes_that_the_warm_up_did_not_have_are_named() {
 }
 
 #[test]
-fn imports_in_the_window_make_it_invalid_and_those_before_do_not() {
+fn imports_in_the_window_make_it_invalid_and_earlier_ones_do_not() {
     let import = |at: u64| {
         json!({"type": "imports", "thread": 0, "segments": [["scipy", at, at + 3 * MS]],
             "cumulative": {"scipy": 3 * MS}, "sources": 0, "sources-ns": 0})
@@ -113,7 +113,7 @@ fn event(event: &Value) -> Value {
 }
 
 #[test]
-fn much_that_is_read_in_the_window_is_worth_a_word_and_little_is_not() {
+fn many_bytes_read_in_the_window_are_reported_and_few_are_not() {
     let reads =
         |bytes: u64| warm(1, &flat(3), &[event(&json!({"kind": "window-reads", "bytes": bytes}))]);
     let sample = reads(50_000_000);
@@ -137,7 +137,7 @@ fn changed_settings_and_tracers_make_the_window_invalid() {
     assert_eq!(sample.reasons[0].text, "gc was on, then off");
 }
 
-/// Calls of a millisecond, with so much left running after each.
+/// Calls of a millisecond, with this much work left running after each.
 fn settled(left: &[u64]) -> Value {
     let span = |(at, left): (u64, &u64)| vec![at, at + MS, at + MS + left, at + MS + left + 500];
     let starts = (0..).map(|call| OPEN + (5_000 + 9 * call) * MS);
@@ -145,7 +145,7 @@ fn settled(left: &[u64]) -> Value {
 }
 
 #[test]
-fn work_that_is_left_running_is_told_with_its_share() {
+fn work_left_running_is_reported_with_its_share() {
     let sample = warm(1, &flat(5), &[settled(&[3 * MS; 3])]);
     assert_eq!(found(&sample.reasons), [Finding::AsyncNotSynchronised]);
     let text = &sample.reasons[0].text;
@@ -154,7 +154,7 @@ fn work_that_is_left_running_is_told_with_its_share() {
 }
 
 #[test]
-fn less_than_half_of_the_calls_disturbed_is_no_work_left_running() {
+fn less_than_half_of_the_calls_disturbed_does_not_count_as_work_left_running() {
     let disturbed = |calls: usize| {
         let mut left = [600; 15];
         left[..calls].fill(3 * MS);
@@ -179,14 +179,14 @@ fn a_step_like_a_staircase_has_no_steady_state_and_a_settled_one_has() {
 }
 
 #[test]
-fn a_slow_drift_is_told_and_noise_is_not() {
+fn a_slow_drift_is_reported_and_noise_is_not() {
     let drifting = |seed| -> Vec<f64> {
         let values = Noise::new(seed).series(300, CALL, 0.03, 0.0);
         let grown =
             values.into_iter().zip(0..).map(|(v, i)| v * (1.0 + 0.05 * f64::from(i) / 300.0));
         grown.collect()
     };
-    // A drift may also show as stretches of different level; then the steady part has less of it.
+    // A drift may also appear as segments of different level; then the steady part has less of it.
     let told = (0..20)
         .filter(|&seed| found(&warm(1, &drifting(seed), &[]).notices).contains(&Finding::Drift));
     assert!(told.count() >= 10);
@@ -205,7 +205,7 @@ fn processes(levels: &[f64]) -> Vec<Sample> {
 }
 
 #[test]
-fn processes_that_differ_much_are_called_so() {
+fn large_differences_between_processes_are_reported() {
     let wild = regime(processes(&[1.0, 1.1, 1.9, 0.9, 1.0, 1.6]));
     assert_eq!(found(&wild.notices), [Finding::HighVariance]);
     let calm = regime(processes(&[1.0, 1.01, 1.02, 0.99, 1.0, 1.01]));
@@ -216,7 +216,7 @@ fn processes_that_differ_much_are_called_so() {
 }
 
 #[test]
-fn a_quantile_that_so_few_processes_cannot_bound_is_refused() {
+fn a_quantile_that_too_few_processes_cannot_bound_is_rejected() {
     use firstlight_analysis::regime::regime_result;
     use firstlight_schema::sample::FirstResult;
     use firstlight_schema::suite::Regime;
@@ -241,7 +241,7 @@ fn a_quantile_that_so_few_processes_cannot_bound_is_refused() {
 }
 
 #[test]
-fn few_processes_are_called_too_few() {
+fn few_processes_are_reported_as_too_few() {
     let one = regime(processes(&[1.0]));
     assert_eq!(
         text(&one.notices, Finding::TooFewSamples),

@@ -1,5 +1,5 @@
-//! Scales with round ticks, colours that colour-blind people can distinguish, and SVG documents that
-//! need nothing else. Pure: numbers in, text out.
+//! Scales with round ticks, colours for all kinds of colour vision, and self-contained SVG documents. Pure:
+//! numbers in, text out.
 
 pub mod palette;
 pub mod scale;

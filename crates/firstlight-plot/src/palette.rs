@@ -1,14 +1,19 @@
 //! Colours, dashes and markers of series, by name. No two looks are confused by readers who cannot
-//! distinguish red from green or blue from yellow; dashes and markers differ as well, so that a picture
-//! can be read without colours.
+//! distinguish red from green or blue from yellow. Dashes and markers differ as well, so that a picture can
+//! be read without colours.
 
 use std::collections::BTreeMap;
 
 pub const INK: &str = "#1f2933";
 pub const FAINT: &str = "#9aa5b1";
 pub const GRID: &str = "#e4e7eb";
+pub(crate) const PAGE: &str = "#ffffff";
 
-/// How one series is drawn wherever it appears.
+/// The colours that replace these on a dark page.
+pub(crate) const ON_DARK: [(&str, &str); 4] =
+    [(INK, "#e6edf3"), (FAINT, "#7d8894"), (GRID, "#2c353e"), (PAGE, "#0f1318")];
+
+/// The look of one series wherever it appears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// On a white page.
@@ -68,8 +73,8 @@ pub const LOOKS: [Look; 12] = [
     look("#4a595e", "#98a3af", "10 3 2 3", Marker::Wedge),
 ];
 
-/// Chosen so that no two arms of one of firstlight's own suites prefer the same look: they keep theirs
-/// on every page, whichever arms a run selected.
+/// Chosen so that no two arms of one of firstlight's own suites prefer the same look: they keep theirs on
+/// every page, whichever arms a run selected.
 const SEED: u64 = 18_807_950;
 
 /// The looks of names that appear together.
@@ -77,8 +82,8 @@ const SEED: u64 = 18_807_950;
 pub struct Cast(BTreeMap<String, usize>);
 
 impl Cast {
-    /// A name gets the look that it prefers. Where two prefer the same, the one that sorts later gets
-    /// the next look that nobody has; more names than looks share them.
+    /// A name gets its preferred look. If two prefer the same, the one that sorts later gets the next free
+    /// look; if there are more names than looks, some share one.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut looks: BTreeMap<String, usize> =
             names.into_iter().map(|name| (name.to_owned(), preferred(name))).collect();

@@ -1,9 +1,9 @@
 //! Maps values to places between 0 and 1, and chooses round ticks: 1, 2 or 5 times a power of ten.
 
-/// Beyond this ratio of the largest value to the smallest, equal ratios get equal room.
+/// If the ratio of the largest value to the smallest is larger, the scale is logarithmic.
 const WIDE: f64 = 4.0;
 const LOGARITHMIC_STEPS: [f64; 3] = [1.0, 2.0, 5.0];
-/// Two ticks do not show that an axis is logarithmic.
+/// Fewer ticks do not show that an axis is logarithmic.
 const FEWEST_TICKS: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Over all values, with a little room at both ends; nothing where there are none.
+    /// Over all values, with a small margin at both ends; `None` if there are none.
     pub fn over(values: impl Iterator<Item = f64>) -> Option<Self> {
         let (low, high) = range(values)?;
         if low > 0.0 && high / low > WIDE {
@@ -28,7 +28,7 @@ impl Scale {
         Some(Self { low, high: high + room, logarithmic: false })
     }
 
-    /// The same with equal room for equal ratios, whatever the range.
+    /// The same on a logarithmic scale, whatever the range.
     pub fn over_ratios(values: impl Iterator<Item = f64>) -> Option<Self> {
         let (low, high) = range(values.filter(|value| *value > 0.0))?;
         Some(Self::logarithmic(low, high))
@@ -39,7 +39,7 @@ impl Scale {
         Self { low: low / room, high: high * room, logarithmic: true }
     }
 
-    /// From zero to the largest value, with a little room above.
+    /// From zero to the largest value, with a small margin above.
     pub fn from_zero(values: impl Iterator<Item = f64>) -> Option<Self> {
         let (low, high) = range(values.chain(std::iter::once(0.0)))?;
         let room = if high > low { (high - low) * 0.04 } else { 1.0 };
@@ -75,7 +75,7 @@ impl Scale {
         }
     }
 
-    /// At most so many round values.
+    /// At most this many round values.
     pub fn ticks(&self, most: usize) -> Vec<f64> {
         if self.is_logarithmic() {
             for factors in [&LOGARITHMIC_STEPS[..1], &LOGARITHMIC_STEPS[..]] {
@@ -117,11 +117,11 @@ impl Scale {
         values
     }
 
-    /// Durations as ticks: no digit more than tells them apart.
+    /// Durations as ticks, with as few digits as distinguish them.
     pub fn durations(&self, most: usize) -> Vec<(f64, String)> {
         let ticks = self.ticks(most);
         let apart = ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
-        // Values that differ by factors need no digit to be told apart.
+        // Values that differ by factors need no further digits.
         let factors = ticks.windows(2).all(|pair| pair[1] >= 1.9 * pair[0]);
         let step = if factors { f64::INFINITY } else { apart };
         ticks.into_iter().map(|value| (value, tick(value, step))).collect()
@@ -178,7 +178,7 @@ fn grouped(value: &str) -> String {
     text + rest
 }
 
-/// A number without digits that say nothing.
+/// A number without unnecessary digits.
 pub fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 1e9 => format!("{}G", trimmed(value / 1e9)),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_one_value_make_no_trouble() {
+    fn nothing_and_one_value_are_handled() {
         assert_eq!(Scale::over(std::iter::empty()), None);
         let one = Scale::over(std::iter::once(5.0)).unwrap();
         assert!((one.at(5.0) - 0.5).abs() < 1e-9);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::palette;
 
-/// Where a text is held.
+/// The horizontal alignment of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
     Start,
@@ -22,7 +22,7 @@ impl Anchor {
     }
 }
 
-/// How a line is drawn.
+/// The style of a line.
 #[derive(Clone, Copy)]
 pub struct Stroke {
     pub colour: &'static str,
@@ -65,16 +65,25 @@ pub struct Svg {
     title: String,
     description: String,
     body: String,
+    /// Colours on a white page, with those that replace them on a dark one.
+    on_dark: Vec<(&'static str, &'static str)>,
 }
 
 impl Svg {
     pub fn new(width: f64, height: f64, title: &str, description: &str) -> Self {
         let (title, description) = (title.to_owned(), description.to_owned());
-        Self { width, height, title, description, body: String::new() }
+        let looks = palette::LOOKS.iter().map(|look| (look.light, look.dark));
+        let on_dark = palette::ON_DARK.into_iter().chain(looks).collect();
+        Self { width, height, title, description, body: String::new(), on_dark }
+    }
+
+    /// Sets the colour that replaces another one on a dark page.
+    pub fn set_on_dark(&mut self, light: &'static str, dark: &'static str) {
+        self.on_dark.push((light, dark));
     }
 
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
-        self.body.write_fmt(element).expect("a string takes everything");
+        self.body.write_fmt(element).expect("writing to a string");
         self.body.push('\n');
     }
 
@@ -91,7 +100,7 @@ impl Svg {
         ));
     }
 
-    /// A rectangle that is only an outline.
+    /// An unfilled rectangle.
     pub fn outline(&mut self, [x, y]: [f64; 2], [width, height]: [f64; 2], stroke: Stroke) {
         let [x, y, width, height] = [x, y, width.max(0.0), height.max(0.0)].map(short);
         let stroke = stroke.attributes();
@@ -105,7 +114,7 @@ impl Svg {
         self.add(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"3\" fill=\"{fill}\"/>"));
     }
 
-    /// One of a few shapes, which distinguish series where their colours do not.
+    /// A marker, which distinguishes series independently of their colours.
     pub fn marker(&mut self, [x, y]: [f64; 2], marker: palette::Marker, fill: &str) {
         let [x, y] = [x, y].map(short);
         let path = marker.path();
@@ -114,7 +123,7 @@ impl Svg {
         ));
     }
 
-    /// Text in a size and colour of its own.
+    /// Text with a given size and colour.
     pub fn styled(&mut self, [x, y]: [f64; 2], anchor: Anchor, style: &str, text: &str) {
         let ([x, y], anchor, text) = ([x, y].map(short), anchor.as_str(), escaped(text));
         self.add(format_args!(
@@ -137,7 +146,7 @@ impl Svg {
         self.add(format_args!("<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>"));
     }
 
-    /// Text that is read from below.
+    /// Vertical text, read from below.
     pub fn upright(&mut self, [x, y]: [f64; 2], text: &str) {
         let ([x, y], text) = ([x, y].map(short), escaped(text));
         self.add(format_args!(
@@ -146,16 +155,37 @@ impl Svg {
     }
 
     pub fn finish(self) -> String {
-        let Self { width, height, title, description, body } = self;
+        let Self { width, height, title, description, body, on_dark } = self;
         let (title, description) = (escaped(&title), escaped(&description));
-        let ink = palette::INK;
+        let (ink, page) = (palette::INK, palette::PAGE);
+        let drawing = format!(
+            "fill=\"{ink}\">\n<title>{title}</title>\n<desc>{description}</desc>\n\
+             <rect width=\"100%\" height=\"100%\" fill=\"{page}\"/>\n{body}</svg>\n"
+        );
+        let style = dark_rules(&drawing, &on_dark);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\" role=\"img\" font-family=\"system-ui, sans-serif\" \
-             font-size=\"12\" fill=\"{ink}\">\n<title>{title}</title>\n<desc>{description}</desc>\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{body}</svg>\n"
+             font-size=\"12\" class=\"plot\" {}",
+            drawing.replacen(">\n", &format!(">\n{style}\n"), 1)
         )
     }
+}
+
+/// A style that replaces the colours of a drawing on a dark page; unused colours are left out.
+fn dark_rules(drawing: &str, on_dark: &[(&str, &str)]) -> String {
+    let mut rules = String::new();
+    for (light, dark) in on_dark {
+        for property in ["fill", "stroke"] {
+            let attribute = format!("{property}=\"{light}\"");
+            if drawing.contains(&attribute) {
+                let this = if *light == palette::INK && property == "fill" { ".plot," } else { "" };
+                write!(rules, "{this}.plot [{attribute}]{{{property}:{dark}}}")
+                    .expect("writing to a string");
+            }
+        }
+    }
+    format!("<style>@media (prefers-color-scheme:dark){{{rules}}}</style>")
 }
 
 fn joined(points: &[[f64; 2]]) -> String {
@@ -169,7 +199,7 @@ fn short(value: f64) -> f64 {
     if short == 0.0 { 0.0 } else { short }
 }
 
-/// Names are written by others and are text wherever they stand.
+/// Foreign names are always escaped.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -187,7 +217,32 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Anchor, Svg};
+    use super::{Anchor, Stroke, Svg};
+    use crate::palette::{GRID, LOOKS};
+
+    #[test]
+    fn every_colour_of_a_drawing_is_replaced_on_a_dark_page() {
+        let mut svg = Svg::new(1.0, 1.0, "t", "d");
+        svg.set_on_dark("#abcdef", "#123456");
+        svg.line([0.0, 0.0], [1.0, 1.0], Stroke::thin(GRID));
+        svg.rectangle([0.0, 0.0], [1.0, 1.0], "#abcdef");
+        svg.dot([0.0, 0.0], LOOKS[0].light);
+        let text = svg.finish();
+        let (style, drawing) = text.split_once("</style>").unwrap();
+        assert!(style.contains("@media (prefers-color-scheme:dark)"), "{style}");
+        for (property, colour) in drawing
+            .split('"')
+            .zip(drawing.split('"').skip(1))
+            .filter(|(_, value)| value.starts_with('#'))
+        {
+            let property = property.trim().trim_end_matches('=');
+            assert!(
+                style.contains(&format!("[{property}=\"{colour}\"]{{{property}:#")),
+                "{colour}"
+            );
+        }
+        assert!(!style.contains(LOOKS[1].light), "unused colours need no rule");
+    }
 
     #[test]
     fn names_cannot_become_markup() {

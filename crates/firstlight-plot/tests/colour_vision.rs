@@ -1,4 +1,4 @@
-//! Whether the colours of two arms can be distinguished with three kinds of colour blindness.
+//! Checks that the colours of two arms can be distinguished with three kinds of colour blindness.
 //!
 //! Colours are simulated after Machado, Oliveira and Fernandes (2009) at full severity and compared by
 //! CIEDE2000 (Sharma, Wu and Dalal 2005).
@@ -115,7 +115,7 @@ fn relative_luminance(hex: &str) -> f64 {
 }
 
 #[test]
-fn the_difference_is_that_of_the_published_examples() {
+fn the_difference_matches_the_published_examples() {
     let examples = [
         ([50.0, 2.6772, -79.7751], [50.0, 0.0, -82.7485], 2.0425),
         ([50.0, -1.0, 2.0], [50.0, 0.0, 0.0], 2.3669),
@@ -129,8 +129,9 @@ fn the_difference_is_that_of_the_published_examples() {
 }
 
 #[test]
-fn any_two_arms_are_told_apart_with_every_kind_of_colour_vision() {
-    for (page, colours) in [("light", LOOKS.map(|of| of.light)), ("dark", LOOKS.map(|of| of.dark))]
+fn any_two_arms_are_distinguished_with_every_kind_of_colour_vision() {
+    for (page, colours) in
+        [("light", LOOKS.map(|look| look.light)), ("dark", LOOKS.map(|look| look.dark))]
     {
         for (vision, matrix) in &VISIONS {
             let seen = colours.map(|hex| lab(times(matrix, linear(hex))));
@@ -149,7 +150,7 @@ fn any_two_arms_are_told_apart_with_every_kind_of_colour_vision() {
 }
 
 #[test]
-fn every_colour_can_be_read_as_text_on_its_page() {
+fn every_colour_is_legible_as_text_on_its_page() {
     let contrast = |one: &str, other: &str| {
         let (one, other) = (relative_luminance(one), relative_luminance(other));
         (one.max(other) + 0.05) / (one.min(other) + 0.05)

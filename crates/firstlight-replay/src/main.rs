@@ -1,7 +1,7 @@
-//! A fake runner that does what its script says: speaks the protocol, breaks it, hangs, crashes.
+//! A fake runner that follows a script: speaks the protocol, breaks it, hangs, crashes.
 //!
-//! The script is a file of JSON lines, one action each; `"$now"` anywhere in a message becomes the
-//! clock's reading when it is said.
+//! The script is a file of JSON lines, one action each; `"$now"` anywhere in a message is replaced by the
+//! clock's reading when it is sent.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -33,7 +33,7 @@ enum Action {
     Stderr(String),
     /// Close the descriptor.
     Close,
-    /// Start a process in a session of its own that would outlive this one.
+    /// Start a process in a separate session that would outlive this one.
     Survivor,
     IgnoreTerm,
     Hang,
@@ -69,7 +69,7 @@ impl Stage {
 
     fn write(&mut self, text: &str) {
         if let Some(socket) = &mut self.socket {
-            // The parent may have hung up on us by now, and rightly so.
+            // The parent may have closed the connection by now, which is correct.
             let _ = socket.get_mut().write_all(text.as_bytes());
         }
     }
@@ -82,12 +82,14 @@ impl Stage {
             Action::Listen(count) => {
                 for _ in 0..count {
                     let socket = self.socket.as_mut().expect("there is a descriptor to listen on");
-                    socket.read_line(&mut String::new()).expect("the parent asks something");
+                    socket.read_line(&mut String::new()).expect("the parent sends a request");
                 }
             }
             Action::SleepMs(time) => std::thread::sleep(Duration::from_millis(time)),
             Action::Stdout(bytes) => fill(bytes),
-            Action::Stderr(text) => std::io::stderr().write_all(text.as_bytes()).expect("stderr"),
+            Action::Stderr(text) => {
+                std::io::stderr().write_all(text.as_bytes()).expect("stderr is open");
+            }
             Action::Close => self.socket = None,
             Action::Survivor => {
                 let mut survivor = Command::new("setsid");
@@ -102,7 +104,7 @@ impl Stage {
             Action::Hang => std::thread::sleep(Duration::from_hours(1)),
             Action::Signal(number) => {
                 let signal = Signal::from_named_raw(number).expect("a signal");
-                kill_process(getpid(), signal).expect("signalling oneself works");
+                kill_process(getpid(), signal).expect("a process can signal itself");
                 std::thread::sleep(Duration::from_secs(5));
             }
             Action::Exit(code) => return Some(ExitCode::from(code)),

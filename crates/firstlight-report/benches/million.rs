@@ -1,5 +1,5 @@
-//! How long a report of a million calls takes: `cargo xtask bench report`. With a path it leaves the
-//! document there.
+//! The time for a report of a million calls: `cargo xtask bench report`. With a path it writes the document
+//! there.
 
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
 #![expect(clippy::print_stdout, reason = "a bench prints what it found")]
@@ -23,7 +23,7 @@ use firstlight_schema::suite::Regime;
 
 const PROCESSES: usize = 5;
 const CALLS: usize = 100_000;
-/// Clocks have been running for a while: a reading has as many digits as real ones.
+/// Clocks started long ago, so that readings have a realistic number of digits.
 const SINCE_BOOT: u64 = 15_000_000_000_000;
 
 fn main() {
@@ -45,7 +45,7 @@ fn million() -> RunDocument {
     let mut document = made::run();
     let mut noise = 1_u64;
     for arm in document.cases[0].arms.iter_mut().take(2) {
-        for regime in arm.regimes.iter_mut().filter(|of| of.regime == Regime::Warm) {
+        for regime in arm.regimes.iter_mut().filter(|result| result.regime == Regime::Warm) {
             let conditions =
                 Conditions { policy: regime.policy, any_exit_code: false, job: Job::Window };
             regime.samples.truncate(PROCESSES);
@@ -60,7 +60,7 @@ fn million() -> RunDocument {
     document
 }
 
-/// Fills the window with calls of 1 ms and some noise, and a slow one now and then.
+/// Fills the window with calls of 1 ms and some noise, and occasional slow calls.
 fn lengthen(messages: &mut [Message], noise: &mut u64) {
     let mut at = SINCE_BOOT;
     for message in messages {

@@ -1,8 +1,8 @@
-//! Renders results as text, HTML and Markdown. Pure: documents in, strings out. Colours of a terminal are
-//! escape sequences, which the printer removes where nobody wants them. No meaning rests on colour
-//! alone.
+//! Renders results as text, HTML and Markdown. Pure: documents in, strings out. Terminal colours are escape
+//! sequences, which the printer removes when colours are off. Colour is never the only carrier of
+//! information.
 //!
-//! `model` chooses what is shown. `words` turns it into sentences and tables, `svg` into pictures.
+//! `model` selects what is shown. `words` turns it into sentences and tables, `svg` into pictures.
 //! `terminal`, `html`, `site` and `export` put these onto a screen, a page, many pages and files.
 
 pub mod export;

@@ -14,13 +14,13 @@ use firstlight_schema::suite::Regime;
 
 use made::{MS, run, swept};
 
-/// The pictures of a class, with all that is in them.
+/// The pictures of a class, with their whole content.
 fn charts<'a>(page: &'a str, class: &str) -> Vec<&'a str> {
     let start = format!("<svg class=\"chart {class}");
     page.match_indices(&start).map(|(from, _)| &page[from..from + length(&page[from..])]).collect()
 }
 
-/// How long a picture is that may hold others.
+/// The length of a picture that may contain others.
 fn length(picture: &str) -> usize {
     let mut depth = 0;
     let mut ends = picture.match_indices("svg").filter_map(|(at, _)| {
@@ -38,7 +38,7 @@ fn length(picture: &str) -> usize {
 /// The messages of the first warm process, and its measured calls.
 fn first_warm(document: &mut RunDocument) -> &mut Vec<Message> {
     let regimes = &mut document.cases[0].arms[0].regimes;
-    let warm = regimes.iter_mut().find(|of| of.regime == Regime::Warm).unwrap();
+    let warm = regimes.iter_mut().find(|result| result.regime == Regime::Warm).unwrap();
     &mut warm.samples[0].raw.messages
 }
 
@@ -56,8 +56,8 @@ fn every_process_is_a_point_and_the_invalid_ones_are_crosses() {
     let arms: Vec<_> = model.cases[0].points.iter().flat_map(|(_, arms)| arms).collect();
     let charts = charts(&page, "above points");
     assert_eq!(charts.len(), arms.len());
-    for (chart, of) in charts.iter().zip(arms) {
-        assert_eq!(of.points.len(), 7);
+    for (chart, result) in charts.iter().zip(arms) {
+        assert_eq!(result.points.len(), 7);
         assert_eq!(chart.matches("class=\"point\"").count(), 6);
         assert_eq!(chart.matches("class=\"cross\"").count(), 1);
     }
@@ -68,13 +68,13 @@ fn the_typical_process_and_those_that_stand_out_are_drawn() {
     let mut document = run();
     let typical = |document: &RunDocument| {
         let model = Model::new(document);
-        model.cases[0].warm[0].shown().typical.map(|of| of.sample.number)
+        model.cases[0].warm[0].shown().typical.map(|result| result.sample.number)
     };
     let first = typical(&document);
     assert!(first.is_some());
     let warm = |document: &mut RunDocument, place: usize, factor: f64| {
         let regimes = &mut document.cases[0].arms[0].regimes;
-        let warm = regimes.iter_mut().find(|of| of.regime == Regime::Warm).unwrap();
+        let warm = regimes.iter_mut().find(|result| result.regime == Regime::Warm).unwrap();
         let steady = warm.samples[place].window.as_mut().unwrap().steady.as_mut().unwrap();
         steady.mean_ns *= factor;
     };
@@ -97,8 +97,8 @@ fn every_call_of_a_short_series_is_drawn() {
     let processes: Vec<_> = arms.iter().filter_map(|arm| arm.shown().typical).collect();
     let charts = charts(&page, "beside series");
     assert_eq!(charts.len(), processes.len());
-    for (chart, of) in charts.iter().zip(processes) {
-        let Drawn::Calls(calls) = &of.drawn else { panic!("a short series") };
+    for (chart, one) in charts.iter().zip(processes) {
+        let Drawn::Calls(calls) = &one.drawn else { panic!("a short series") };
         assert_eq!(calls.len(), 120);
         assert_eq!(chart.matches("h0").count(), 120);
         assert!(chart.contains("data-points=\"120\""));
@@ -118,7 +118,7 @@ fn a_long_series_keeps_its_extremes() {
         }
     }
     let regimes = &mut document.cases[0].arms[0].regimes;
-    let warm = regimes.iter_mut().find(|of| of.regime == Regime::Warm).unwrap();
+    let warm = regimes.iter_mut().find(|result| result.regime == Regime::Warm).unwrap();
     warm.samples[0].valid = false;
     assert!(page(&document, Around::default()).contains("data-columns=\"200\""));
     let model = Model::new(&document);
@@ -173,8 +173,8 @@ fn the_phases_of_a_bar_reach_as_far_as_their_ledger() {
     let model = Model::new(&document);
     let bars = charts(&page, "ledger");
     assert_eq!(bars.len(), model.cases[0].ledgers.len());
-    for (bar, of) in bars.iter().zip(&model.cases[0].ledgers) {
-        assert_eq!(bar.matches("<rect").count(), of.phases.len());
+    for (bar, ledger) in bars.iter().zip(&model.cases[0].ledgers) {
+        assert_eq!(bar.matches("<rect").count(), ledger.phases.len());
     }
 }
 

@@ -91,7 +91,7 @@ fn guest() -> MachineState {
     }
 }
 
-/// Colours are escape sequences; the text without them must say it all.
+/// Colours are escape sequences; the text without them must be complete.
 fn plain(width: usize, state: MachineState) -> String {
     let mut escaped = false;
     Terminal::new(width)

@@ -1,4 +1,4 @@
-//! The page: what others wrote is text, nothing is fetched, every reference leads somewhere.
+//! The page: foreign text is escaped, nothing is loaded, every reference has a target.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -17,7 +17,7 @@ use firstlight_schema::suite::Scalar;
 use hostile::Free;
 use made::{run, swept};
 
-/// A run with an invalid process in every regime, and something written wherever it can be.
+/// A run with an invalid process in every regime, and text wherever possible.
 fn troubled() -> RunDocument {
     let mut document = run();
     document.machine = Machine {
@@ -68,7 +68,7 @@ fn end(tag: &str) -> usize {
 }
 
 #[test]
-fn whatever_others_write_stays_text() {
+fn foreign_text_stays_text() {
     let free = Free::new(troubled());
     let expected = tags(&page(&free.with("harmless"), Around::default()));
     assert!(expected.len() > 1_000);
@@ -93,13 +93,13 @@ fn whatever_others_write_stays_text() {
 }
 
 #[test]
-fn empty_names_make_a_page_too() {
+fn empty_names_give_a_valid_page() {
     let page = page(&Free::new(troubled()).with(""), Around::default());
     assert!(page.contains("<h1><bdi>(no name)</bdi></h1>"));
 }
 
 #[test]
-fn nothing_is_fetched_and_only_our_own_script_may_run() {
+fn nothing_is_loaded_and_only_our_own_script_may_run() {
     let page = page(&run(), Around::default());
     for outside in ["http:", "https:", "url(", "@import", " src=", "<link", "<img", "<iframe"] {
         assert!(!page.contains(outside), "{outside}");
@@ -112,7 +112,7 @@ fn nothing_is_fetched_and_only_our_own_script_may_run() {
 }
 
 #[test]
-fn every_name_that_is_referred_to_is_there_once() {
+fn every_referenced_name_exists_once() {
     for document in [troubled(), swept()] {
         let page = page(&document, Around::default());
         let values = |attribute: &str| -> Vec<String> {
@@ -132,7 +132,7 @@ fn every_name_that_is_referred_to_is_there_once() {
 }
 
 #[test]
-fn a_run_without_anything_is_a_page() {
+fn an_empty_run_has_a_page() {
     let mut document = run();
     document.cases.clear();
     document.complete = false;

@@ -1,4 +1,4 @@
-//! The Markdown: short, and nobody else's markup.
+//! The Markdown: short, without foreign markup.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

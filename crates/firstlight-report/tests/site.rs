@@ -1,4 +1,4 @@
-//! The site over very many snapshots: the first page stays small.
+//! A site of many snapshots: the first page stays small.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -86,7 +86,7 @@ fn compared() -> RunDocument {
     document
 }
 
-/// Colours are escape sequences; the text without them must say it all.
+/// Colours are escape sequences; the text without them must be complete.
 fn plain(text: &str) -> String {
     let mut escaped = false;
     text.chars()

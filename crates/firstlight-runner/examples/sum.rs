@@ -1,4 +1,5 @@
-//! A workload in Rust: sums as many numbers as its case says. `fail = true` makes its check refuse.
+//! A workload in Rust: sums as many numbers as its case requests. `fail = true` makes its check reject the
+//! result.
 
 use std::process::ExitCode;
 

@@ -24,7 +24,7 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// The descriptor that the measuring process left for us, if it started this one.
+    /// The inherited descriptor, if firstlight started this process.
     #[expect(unsafe_code, reason = "a descriptor's number is all that is inherited")]
     pub(crate) fn inherited() -> Option<Self> {
         let number = std::env::var(variables::FD).ok()?.parse().ok()?;
@@ -48,7 +48,7 @@ impl Channel {
         }));
     }
 
-    /// A parent that has gone hears nothing, and nothing is lost by that.
+    /// If the parent has exited, messages are dropped.
     pub(crate) fn send(&mut self, message: &Message) {
         if let Ok(mut line) = serde_json::to_vec(message) {
             line.push(b'\n');
@@ -56,7 +56,7 @@ impl Channel {
         }
     }
 
-    /// The next request; none when the parent has gone.
+    /// The next request; `None` if the parent has exited.
     pub(crate) fn next(&mut self) -> Result<Option<Request>, Failure> {
         let mut line = String::new();
         if self.reader.read_line(&mut line)? == 0 {
@@ -64,7 +64,7 @@ impl Channel {
         }
         match serde_json::from_str(&line) {
             Ok(request) => Ok(Some(request)),
-            // A newer parent's request: there is nothing to answer.
+            // A request of a newer parent needs no answer.
             Err(_) if is_tagged(&line) => self.next(),
             Err(error) => Err(error.into()),
         }

@@ -1,7 +1,7 @@
 //! The runner side of firstlight's protocol, for workloads in Rust.
 //!
-//! A suite's arm with `command = [...]` starts a program that calls [`serve`]. Everything it tells
-//! lies on the clock of the measuring process, so the ledger covers it like any other runner.
+//! A suite's arm with `command = [...]` starts a program that calls [`serve`]. All its times are on the clock
+//! of the measuring process, so the ledger covers it like any other runner.
 //!
 //! ```no_run
 //! use firstlight_runner::{Prepare, Workload, serve};
@@ -39,33 +39,33 @@ pub use firstlight_schema::suite::Scalar;
 
 use channel::{Channel, now};
 
-/// Calls whose readings travel together.
+/// The number of calls in one message.
 const BLOCK: usize = 4096;
 
-/// What went wrong, in words.
+/// An error with its message.
 pub type Failure = Box<dyn std::error::Error>;
 
-/// One job, ready to be called again and again.
+/// One task, ready to be called repeatedly.
 pub trait Workload {
     type Output;
 
-    /// Does the job once, to the end: nothing may be left running when it returns.
+    /// Completes the task once: nothing may be left running when it returns.
     fn call(&mut self) -> Self::Output;
 
-    /// Looks at a result after the clock has stopped; `None` when there is nothing to check.
+    /// Checks a result after the clock has stopped; `None` if there is nothing to check.
     fn check(&mut self, result: &Self::Output) -> Option<Result<(), Failure>> {
         let _ = result;
         None
     }
 
-    /// The numbers of a result that other arms must agree with; `None` when it has none.
+    /// The numbers of a result that must agree with other arms; `None` if it has none.
     fn values(&mut self, result: &Self::Output) -> Option<Vec<f64>> {
         let _ = result;
         None
     }
 }
 
-/// Answers the measuring process until it is done; `setup` makes the workload of the asked case.
+/// Answers the measuring process until it is done; `setup` creates the workload of the requested case.
 pub fn serve<W: Workload>(setup: impl Fn(&Prepare) -> Result<W, Failure>) -> ExitCode {
     let entered = now();
     let Some(mut channel) = Channel::inherited() else { return ExitCode::from(2) };
@@ -84,7 +84,7 @@ pub fn serve<W: Workload>(setup: impl Fn(&Prepare) -> Result<W, Failure>) -> Exi
     }
 }
 
-/// An error and what caused it, a line each.
+/// An error and its causes, one on each line.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut lines = vec![error.to_string()];
     let mut source = error.source();
@@ -95,7 +95,7 @@ fn causes(error: &dyn std::error::Error) -> String {
     lines.join("\n")
 }
 
-/// The beginning of a text: a line of the protocol is not endless.
+/// The beginning of a text, because lines of the protocol have a limited length.
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 8_000;
     text.chars().take(LONGEST).collect()
@@ -133,7 +133,7 @@ impl<W: Workload> Session<'_, W> {
                 }
                 Request::Settle(asked) => self.settle(&asked)?,
                 Request::Finish => break,
-                // For hooks; there is nothing to answer.
+                // For hooks; needs no answer.
                 Request::Watch => {}
             }
         }
@@ -176,7 +176,7 @@ impl<W: Workload> Session<'_, W> {
         self.channel.send(&Message::Iterations(Iterations::single(part, last, spans)));
     }
 
-    /// Calls the workload; readings leave in blocks, between two calls. Returns the last result.
+    /// Calls the workload; readings are sent in blocks, between two calls. Returns the last result.
     fn calls(
         &mut self,
         phase: Phase,
@@ -188,7 +188,7 @@ impl<W: Workload> Session<'_, W> {
         let mut spans = Vec::with_capacity(BLOCK);
         let mut result = None;
         for left in (0..asked.count).rev() {
-            // The last result goes before the clock starts, not while it runs.
+            // The last result is freed before the clock starts, not while it runs.
             drop(result.take());
             let (output, begin, end) = self.call()?;
             result = Some(output);
@@ -205,7 +205,7 @@ impl<W: Workload> Session<'_, W> {
         Ok(result)
     }
 
-    /// A call in Rust is over when it returns, so there is nothing to wait for.
+    /// A call in Rust has finished when it returns, so there is nothing to wait for.
     fn settle(&mut self, asked: &Iterate) -> Result<(), Failure> {
         let deadline = Deadline::new(asked);
         let mut spans = Vec::new();
@@ -242,7 +242,7 @@ impl<W: Workload> Session<'_, W> {
     }
 }
 
-/// When calls may end before their number is reached.
+/// The time after which no further call begins.
 struct Deadline {
     at: Option<Moment>,
     at_least: u32,
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_told_with_its_causes() {
+    fn an_error_is_reported_with_its_causes() {
         let error = BadSeed("x".parse::<u32>().unwrap_err());
         assert_eq!(causes(&error), "invalid seed\ncaused by: invalid digit found in string");
     }

@@ -6,7 +6,7 @@ use firstlight_schema::message::MemoryReading;
 use firstlight_schema::nanos::Moment;
 use firstlight_schema::phase::Phase;
 
-/// The most since the last cut, and what is held now; none where the kernel does not tell.
+/// The peak since the last reading, and the present memory; `None` if the kernel does not report it.
 pub(crate) fn cut(phase: Phase, at: Moment) -> Option<MemoryReading> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     fs::write("/proc/self/clear_refs", "5").ok()?;

@@ -1,16 +1,16 @@
-//! A result in the form in which it is compared with another arm's: see `python/firstlight/_outputs.py`,
-//! which deals elements out to blocks in the same way.
+//! Describes a result so that it can be compared with another arm's: see `python/firstlight/_outputs.py`,
+//! which distributes elements over blocks in the same way.
 
 use std::fmt::Write as _;
 
 use firstlight_schema::message::{Leaf, NotFinite, Sketch};
 use sha2::{Digest, Sha256};
 
-/// Results of up to so many numbers are told in full.
+/// Results of up to this many numbers are described by all elements.
 const SMALL: usize = 64;
-/// Sums that stand for a larger one.
+/// The number of sums that represent a larger result.
 const BLOCKS: u64 = 64;
-/// The period of blocks and signs, and how far they are shifted from one piece to the next.
+/// The period of blocks and signs, and their shift from one piece to the next.
 const PIECE: u64 = 1 << 18;
 const SHIFT: u64 = 65_537;
 
@@ -91,7 +91,7 @@ mod tests {
     use super::leaf;
 
     #[test]
-    fn a_small_result_is_told_in_full_and_a_large_one_by_its_sums() {
+    fn a_small_result_is_described_in_full_and_a_large_one_by_its_sums() {
         let small = leaf(&[1.0, f64::NAN, 3.0]);
         assert_eq!(small.values, [Some(1.0), None, Some(3.0)]);
         assert_eq!(small.not_finite.as_ref().map(|told| told.nan), Some(1));
@@ -103,9 +103,9 @@ mod tests {
         assert_ne!(leaf(&moved).sketch, large.sketch);
     }
 
-    /// As `python/tests/test_runner.py` has it of the Python side.
+    /// The same values as in `python/tests/test_runner.py` for the Python side.
     #[test]
-    fn elements_are_dealt_as_on_the_python_side() {
+    fn elements_are_distributed_as_on_the_python_side() {
         let values: Vec<f64> = (0..1000).map(f64::from).collect();
         let sums = leaf(&values).sketch.expect("it is large").sums;
         assert_eq!(sums[..4], [456.0, -3503.0, -110.0, -789.0], "{:?}", &sums[..4]);

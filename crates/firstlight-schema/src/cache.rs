@@ -1,4 +1,4 @@
-//! Cache layers, the states they may be declared to be in, and the evidence for it.
+//! Cache layers, their declared states, and the evidence for these states.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub enum Layer {
     /// JAX's persistent compilation cache.
     Jax,
-    /// XLA's autotuning results and kernels, kept below JAX's directory.
+    /// XLA's autotuning results and kernels, stored below JAX's directory.
     XlaAutotune,
     /// Inductor's generated code and its indexes, precompiled headers included.
     Inductor,
@@ -34,7 +34,7 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// The layers that `--cache` governs: everything a compiler leaves behind.
+    /// The layers that `--cache` governs: everything that compilers store.
     pub const COMPILERS: [Self; 8] = [
         Self::Jax,
         Self::XlaAutotune,
@@ -81,9 +81,9 @@ pub enum Policy {
     Primed,
     /// Switched off, with empty directories besides.
     Disabled,
-    /// Left alone, as found on the user's machine.
+    /// Unchanged, as found on the user's machine.
     AsFound,
-    /// On or off as the user's environment has it; a cache that is on starts empty and private.
+    /// On or off as in the user's environment; a cache that is on starts empty and private.
     AsConfigured,
 }
 
@@ -103,7 +103,7 @@ impl Policy {
 }
 
 impl Policy {
-    /// Whether a layer under this policy starts without any entry of its own.
+    /// Whether a layer under this policy starts without any entries.
     pub fn starts_empty(self) -> bool {
         match self {
             Self::Clean | Self::Disabled | Self::AsConfigured => true,
@@ -187,7 +187,7 @@ pub struct LayerReading {
 pub struct LayerEvidence {
     pub layer: Layer,
     pub policy: Policy,
-    /// The directory's content, where firstlight chose the directory.
+    /// The directory's content, if firstlight chose the directory.
     pub before: Option<Inventory>,
     pub after: Option<Inventory>,
     /// Requests and hits of this cache, if the framework reports them.

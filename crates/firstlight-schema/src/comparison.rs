@@ -1,5 +1,5 @@
-//! Comparisons: a ratio with its interval, a verdict against a margin, the calls from which on a
-//! choice pays; and the document `comparison`.
+//! Comparisons: a ratio with its interval, a verdict at a margin, the break-even; and the document
+//! `comparison`.
 
 use std::fmt;
 
@@ -22,15 +22,15 @@ pub enum Verdict {
     Faster,
     /// The whole interval lies above it.
     Slower,
-    /// The whole interval lies within it.
+    /// The whole interval lies within the margin.
     Equivalent,
-    /// The interval reaches across an edge of the margin.
+    /// The interval crosses an edge of the margin.
     Inconclusive,
     /// There are fewer pairs of processes than a verdict needs.
     TooFew,
     /// Significant alone, but not after the correction for several comparisons.
     NotConfirmed,
-    /// There is nothing to compare: no valid samples, different results, a failed control.
+    /// No comparison is possible: no valid samples, different results, a failed control.
     Invalid,
 }
 
@@ -54,12 +54,13 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What differs between nodes of a merged result, and between the processes of one node, as fractions.
+/// The standard deviations between nodes of a merged result, and between the processes of one node, as
+/// fractions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct NodeVariance {
     pub nodes: u32,
-    /// The standard deviation between nodes, without what chance within them explains.
+    /// The standard deviation between nodes, without the part expected by chance.
     pub between: f64,
     /// The standard deviation within a node.
     pub within: f64,
@@ -77,22 +78,21 @@ pub struct Comparison {
     pub margin: f64,
     /// Time of `arm` over time of `against`: below 1 is faster.
     pub ratio: Option<Estimate>,
-    /// The same by ranks, which a few wild values cannot move.
+    /// The same computed from ranks, which is robust against outliers.
     pub robust: Option<Estimate>,
-    /// Of the claim that the verdict makes.
+    /// For the claim of the verdict.
     pub p: Option<f64>,
     /// After Holm's correction over all comparisons of the run.
     pub adjusted_p: Option<f64>,
-    /// Why the verdict differs from the interval alone, or its basis.
+    /// The reason why the verdict differs from the interval alone, or its basis.
     pub why: Option<String>,
     /// Number of pairs that a verdict needs, if there are too few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<u32>,
-    /// The rarest kind of process that the interval covers, as a share: what happens more rarely may not
-    /// have been seen.
+    /// The smallest fraction of processes that the interval covers: rarer events may not have been observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rarity: Option<f64>,
-    /// Of a merged result: how the ratio differs between nodes.
+    /// For a merged result: the difference of the ratio between nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeVariance>,
 }
@@ -108,8 +108,8 @@ pub struct BreakEven {
     pub pays: Pays,
     /// Number of calls at which the total times cross, if they do.
     pub calls: Option<Crossing>,
-    /// Total times at growing numbers of calls, from the rounds that the estimate uses: the curves cross
-    /// where `calls` says, and the band of their difference at its interval.
+    /// Total times at growing numbers of calls, from the rounds that the estimate uses. The curves cross at
+    /// `calls`, and the band of their difference at its interval.
     pub curve: Vec<Total>,
 }
 
@@ -123,7 +123,7 @@ pub enum Pays {
     /// Only up to a number of calls.
     AtFirst,
     Never,
-    /// The intervals leave it open.
+    /// The intervals do not decide it.
     Undecided,
     /// There are too few rounds for an interval.
     TooFewRounds,
@@ -135,14 +135,14 @@ pub enum Pays {
 pub struct Crossing {
     /// The first whole number of calls after it.
     pub point: f64,
-    /// Below this the one is cheaper with 95 % confidence; absent when it never is.
+    /// Below this number of calls, one arm is cheaper with 95 % confidence; absent if it never is.
     pub low: Option<f64>,
     /// From this number of calls, the other arm is faster; absent if it never is.
     pub high: Option<f64>,
     pub pairs: u32,
 }
 
-/// What so many calls cost, from the start of the process.
+/// The total time of a number of calls, from the start of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Total {
@@ -156,15 +156,15 @@ pub struct Total {
     pub arm_high_ns: Option<f64>,
 }
 
-/// The reference arm measured twice under the names of two: it must not differ from itself.
+/// The A/A control: the reference arm measured twice under two names must not differ from itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct AgainResult {
     pub case: String,
     pub arm: String,
     pub comparisons: Vec<Comparison>,
-    /// True where every regime is equivalent, false where one differs; absent where the intervals leave
-    /// it open or no pair of processes counts.
+    /// True if every regime is equivalent, false if one differs; absent if the intervals do not decide it or
+    /// no pair of processes counts.
     pub passed: Option<bool>,
 }
 
@@ -175,7 +175,7 @@ pub struct SweepRow {
     pub value: String,
     /// Absent if the value is not a number.
     pub number: Option<f64>,
-    /// Absent when nothing valid was measured.
+    /// Absent if there is no valid measurement.
     pub time: Option<Estimate>,
 }
 
@@ -200,7 +200,7 @@ pub struct SweepResult {
     pub case: String,
     pub parameter: String,
     pub lines: Vec<SweepLine>,
-    /// The same for what calls take beyond the baseline, where workloads have one.
+    /// The same for the time beyond the baseline, where workloads have one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overheads: Vec<SweepLine>,
 }
@@ -294,7 +294,7 @@ pub enum Gate {
 pub enum Replication {
     Replicated,
     NotReplicated,
-    /// The intervals leave it open.
+    /// The intervals do not decide it.
     Inconclusive,
 }
 

@@ -56,10 +56,10 @@ pub enum ProtocolError {
 pub struct Conversation {
     hello: Option<Hello>,
     gone: bool,
-    /// Whether the last thing said was that the process becomes another program.
+    /// Whether the last message announced that the process becomes another program.
     replaced: bool,
     open: Vec<(u32, Phase, Moment)>,
-    /// What has been asked and not been answered.
+    /// Requests without an answer so far.
     prepares: u32,
     calls: u32,
     settles: u32,
@@ -78,7 +78,7 @@ impl Conversation {
         }
     }
 
-    /// Takes one line; `None` is a message of a newer minor version, which is passed over.
+    /// Processes one line; returns `None` for a message of a newer minor version, which is skipped.
     pub fn said(&mut self, line: &[u8]) -> Result<Option<Message>, ProtocolError> {
         if line.len() > LONGEST_LINE {
             return Err(ProtocolError::TooLong(line.len()));
@@ -156,7 +156,7 @@ impl Conversation {
         if hello.protocol.major != PROTOCOL.major {
             return Err(ProtocolError::Version(hello.protocol));
         }
-        // A launcher may start one interpreter after another; each is watched in its turn.
+        // A launcher may start several interpreters in succession; each is watched in turn.
         let next = (self.gone || self.replaced) && hello.role == Role::Hooks;
         if self.hello.is_some() && !next {
             return Err(ProtocolError::SecondHello);

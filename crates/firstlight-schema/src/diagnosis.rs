@@ -1,4 +1,4 @@
-//! A diagnosis: what dominates a start, each line with its number, its share and what changes it.
+//! A diagnosis: the largest parts of a start, each line with its number, its share and a remedy.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,12 +14,12 @@ pub struct Diagnosis {
     pub what: String,
     /// The mean per process.
     pub cost_ns: f64,
-    /// Of the whole ledger, from 0 to 1.
+    /// The share of the whole ledger, from 0 to 1.
     pub share: f64,
     /// The cause, if known: `argument x changed from f32[64] to f32[48]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// The action that changes it, if known.
+    /// The remedy, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
 }

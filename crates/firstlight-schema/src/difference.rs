@@ -1,4 +1,4 @@
-//! Where two JSON documents differ, place by place.
+//! Finds the places at which two JSON documents differ.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub struct Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Differs,
-    /// A fraction that differs no more than two machines' rounding.
+    /// A fraction that differs by no more than the rounding between two machines.
     Rounding,
     /// A field that this version does not know.
     Unknown,
@@ -79,7 +79,7 @@ fn kind(published: Option<&Value>, expected: Option<&Value>) -> Kind {
     }
 }
 
-/// A value as JSON, its beginning where it is long.
+/// A value as JSON, truncated if it is long.
 fn shown(value: &Value) -> String {
     const LONGEST: usize = 120;
     let text = value.to_string();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_digit_of_a_fraction_is_rounding_and_of_an_integer_is_not() {
+    fn the_last_digit_of_a_fraction_may_differ_and_that_of_an_integer_may_not() {
         let kinds = |a, b| differences(&a, &b).into_iter().map(|one| one.kind).collect::<Vec<_>>();
         assert_eq!(kinds(json!(0.1), json!(0.100_000_000_000_000_02)), [Kind::Rounding]);
         assert_eq!(kinds(json!(0.1), json!(0.100_000_1)), [Kind::Differs]);

@@ -1,9 +1,9 @@
-//! Numbers with their uncertainty; no function of firstlight returns a naked mean.
+//! Numbers with their uncertainty; no function of firstlight returns a mean without its interval.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How an estimate and its interval were made.
+/// The method of an estimate and its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -30,7 +30,7 @@ pub enum Method {
     LeastSquares,
 }
 
-/// A confidence interval and the coverage it really has, never less than asked.
+/// A confidence interval and its actual coverage, which is at least the requested one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Interval {
@@ -44,7 +44,7 @@ pub struct Interval {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Estimate {
     pub point: f64,
-    /// Absent when there are too few values for one.
+    /// Absent if there are too few values.
     pub interval: Option<Interval>,
     pub n: u32,
     pub method: Method,

@@ -1,4 +1,4 @@
-//! The exit codes of every command: one meaning each, part of the contract.
+//! The exit codes of every command. Each has one meaning and is part of the contract.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Exit {
     Ok,
-    /// Something that should not happen.
+    /// An internal error.
     Unexpected,
-    /// Wrong arguments, a missing program, a suite that cannot be read, an environment that cannot
-    /// be made.
+    /// Wrong arguments, a missing program, a suite that cannot be read, an environment that cannot be
+    /// created.
     Usage,
     GateFailed,
     Inconclusive,

@@ -1,4 +1,4 @@
-//! Findings: a rule's complaint about a sample or a run, under a name that never changes.
+//! Findings: a rule's objection to a sample or a run, under a stable name.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,17 +9,16 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Declares every finding once: its variant, its stable name, why it matters, and what to do about
-/// it where something can be done.
+/// Declares every finding once: its variant, its stable name, its meaning, and a remedy if there is one.
 macro_rules! findings {
     ($($variant:ident, $name:literal, $meaning:literal, $advice:expr;)*) => {
-        /// The stable names: mistakes that people publish, ways in which a process fails, and what
-        /// dominates a start.
+        /// The stable names: mistakes that people publish, failures of processes, and the largest parts of a
+        /// start.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
         pub enum Finding {
             $(#[doc = $meaning] $variant,)*
-            /// One that a newer firstlight raised; its name is kept.
+            /// A finding of a newer firstlight; its name is kept.
             Other(&'static str),
         }
 
@@ -41,7 +40,7 @@ macro_rules! findings {
                 }
             }
 
-            /// What to do about it, where something can be done.
+            /// The remedy, if there is one.
             pub fn advice(self) -> Option<&'static str> {
                 match self {
                     $(Self::$variant => $advice,)*
@@ -190,21 +189,21 @@ impl Finding {
         matches!(self, Self::ProcessFailed | Self::TimedOut | Self::ProtocolBroken)
     }
 
-    /// The finding of this name; one that this firstlight does not know keeps its name.
+    /// The finding with this name; an unknown finding keeps its name.
     pub fn from_name(name: &str) -> Self {
         let known = Self::ALL.iter().copied().find(|finding| finding.name() == name);
         known.unwrap_or_else(|| Self::Other(kept(&plain(name))))
     }
 }
 
-/// A name as findings have them, whatever somebody wrote.
+/// Converts any text to the form of a finding's name.
 fn plain(name: &str) -> String {
     const LONGEST: usize = 64;
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     name.chars().take(LONGEST).map(|c| if plain(c) { c } else { '-' }).collect()
 }
 
-/// The same text for as long as the program runs, each once.
+/// A text with static lifetime; each distinct text is leaked once.
 fn kept(name: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The document `doctor`: how fit a machine is for measuring, as checks over its state.
+//! The document `doctor`: the suitability of a machine for measurements, as checks of its state.
 
 use std::fmt;
 
@@ -48,7 +48,7 @@ pub struct HealthCheck {
 pub enum CheckStatus {
     Ok,
     Warn,
-    /// The machine does not report it.
+    /// The machine does not report this value.
     Unknown,
 }
 
@@ -76,7 +76,7 @@ pub enum CheckName {
 }
 
 impl CheckName {
-    /// In the order in which they are shown.
+    /// All checks in display order.
     pub const ALL: [Self; 14] = [
         Self::Load,
         Self::StolenTime,
@@ -153,7 +153,7 @@ impl CheckName {
         }
     }
 
-    /// Whether it disturbs a run while it lasts, and not only sets it apart from other runs.
+    /// Whether it disturbs a run while it lasts, and does not only distinguish it from other runs.
     pub fn disturbs_a_run(self) -> bool {
         match self {
             Self::Load
@@ -185,7 +185,7 @@ mod tests {
     use super::CheckName;
 
     #[test]
-    fn a_check_has_the_same_name_in_json_as_in_text() {
+    fn a_check_has_the_same_name_in_json_and_in_text() {
         for name in CheckName::ALL {
             assert_eq!(serde_json::to_value(name).unwrap(), name.name());
         }

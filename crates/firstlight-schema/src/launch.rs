@@ -1,4 +1,5 @@
-//! The documents of a run on a cluster: `launch`, by which it is followed, and `status`, how far it is.
+//! The documents of a run on a cluster: `launch`, which describes the submitted tasks, and `status`, its
+//! progress.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ pub const VERSION: Version = Version { major: 1, minor: 0 };
 /// Its name in the folder of the run.
 pub const LAUNCH: &str = "launch.json";
 
-/// `launch.json`: what was submitted, and what is needed to submit the rest.
+/// `launch.json`: the submitted tasks, and the information needed to submit the rest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LaunchDocument {
@@ -39,14 +40,14 @@ pub struct LaunchDocument {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct JobRecord {
     pub job: u64,
-    /// What is added to the index within the array.
+    /// The number that is added to the index within the array.
     pub offset: u32,
     pub tasks: Vec<u32>,
     /// Seconds since 1970 on the clock of the machine that submitted it.
     pub submitted: f64,
 }
 
-/// How far a run on a cluster is.
+/// The progress of a run on a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct StatusDocument {
@@ -65,11 +66,11 @@ pub struct TaskStatus {
     pub state: TaskProgress,
     /// Processes on disk.
     pub processes: u32,
-    /// The nodes on which it was started, in order.
+    /// The nodes on which the task was started, in order.
     pub nodes: Vec<String>,
-    /// Why the scheduler lets it wait, in the scheduler's words.
+    /// The scheduler's reason why the task is waiting.
     pub reason: Option<String>,
-    /// Seconds from submission to start, for each start that followed one.
+    /// Seconds from each submission to the following start.
     pub waited: Vec<f64>,
 }
 
@@ -77,7 +78,7 @@ pub struct TaskStatus {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum TaskProgress {
-    /// In no queue, and its shard is not complete.
+    /// In no queue, with an incomplete shard.
     Open,
     Queued,
     Running,

@@ -1,6 +1,6 @@
 //! The contract: every document, file and message that another program reads or writes.
 //!
-//! Nothing here opens a file, starts a process or reads a clock.
+//! This crate opens no file, starts no process and reads no clock.
 
 pub mod cache;
 pub mod comparison;

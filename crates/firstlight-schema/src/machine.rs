@@ -1,4 +1,4 @@
-//! The machine a result belongs to.
+//! The machine of a result.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

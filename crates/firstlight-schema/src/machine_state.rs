@@ -1,11 +1,11 @@
-//! What changes about a machine from one moment to the next: raw readings, nothing concluded.
+//! The changing state of a machine: raw readings without conclusions.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The state of a machine at one moment; `None` means it could not be found out.
+/// The state of a machine at one moment; `None` means unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MachineState {
@@ -13,7 +13,7 @@ pub struct MachineState {
     pub taken: String,
     /// Logical processors that are online.
     pub cores: Option<u32>,
-    /// Those of them that this process may use.
+    /// The online processors that this process may use.
     pub allowed_cores: Option<u32>,
     /// Whether two logical processors share a core.
     pub smt: Option<bool>,
@@ -25,7 +25,7 @@ pub struct MachineState {
     pub frequency: Option<FrequencyRange>,
     pub throttled: Option<ThrottleCounts>,
     pub load: Option<LoadAverages>,
-    /// Tasks that are running or could, this one included.
+    /// Tasks that are running or ready to run, this one included.
     pub running: Option<u32>,
     pub ticks: Option<Ticks>,
     pub cpu_quota: Option<CpuQuota>,
@@ -38,7 +38,7 @@ pub struct MachineState {
     pub aslr: Option<u32>,
     pub clock_source: Option<String>,
     pub host: Option<Host>,
-    /// What kind of container this seems to be; `None` where nothing hints at one.
+    /// The probable kind of container; `None` if nothing indicates one.
     pub container: Option<String>,
     pub on_battery: Option<bool>,
     /// NVIDIA devices; empty without `nvidia-smi`, `None` if it did not answer.
@@ -71,7 +71,7 @@ pub struct FrequencyRange {
     pub max_hz: u64,
 }
 
-/// How often the clock was lowered because of heat since boot, summed over all processors.
+/// The number of thermal throttling events since boot, summed over all processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ThrottleCounts {
@@ -88,7 +88,7 @@ pub struct LoadAverages {
     pub fifteen: f64,
 }
 
-/// What all processors have done since boot, in the kernel's ticks.
+/// The time use of all processors since boot, in the kernel's ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Ticks {
@@ -127,7 +127,7 @@ pub enum CpuQuota {
 pub enum Host {
     Physical,
     Virtual {
-        /// As the hypervisor calls itself.
+        /// The hypervisor's own name.
         name: Option<String>,
     },
 }
@@ -144,7 +144,7 @@ pub struct GpuState {
     pub power_watts: Option<f64>,
     pub clock_mhz: Option<u32>,
     pub memory_clock_mhz: Option<u32>,
-    /// What keeps the clock from being higher.
+    /// The reasons why the clock is not higher.
     pub clock_limits: Option<Vec<ClockLimit>>,
     pub persistence: Option<bool>,
     /// Compute processes on the device; `None` if it does not report them.
@@ -176,7 +176,7 @@ pub enum ClockLimit {
 }
 
 impl ClockLimit {
-    /// Each with its bit in NVML's mask.
+    /// Each reason with its bit in NVML's mask.
     pub const BITS: [(Self, u64); 9] = [
         (Self::GpuIdle, 0x1),
         (Self::ApplicationsClocksSetting, 0x2),
@@ -189,7 +189,7 @@ impl ClockLimit {
         (Self::DisplayClockSetting, 0x100),
     ];
 
-    /// In words, where it is a slowdown that nobody asked for.
+    /// A description, if it is an unwanted slowdown.
     pub fn throttling(self) -> Option<&'static str> {
         match self {
             Self::SwPowerCap => Some("power cap"),

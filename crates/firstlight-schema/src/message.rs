@@ -1,7 +1,7 @@
 //! The runner protocol: JSON lines over an inherited socket pair.
 //!
-//! `docs/guide/runner-protocol.md` explains it; `fixtures/protocol` holds conversations that
-//! this side and the Python side must both accept or refuse.
+//! `docs/guide/runner-protocol.md` explains it; `fixtures/protocol` holds conversations that this side and
+//! the Python side must both accept or reject.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -39,22 +39,22 @@ pub enum Message {
     Bye(At),
 }
 
-/// What firstlight asks of it.
+/// A request from firstlight to a measured process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Request {
-    /// For the hooks: one process may take this and be watched.
+    /// For the hooks: the one process that receives this is watched.
     Watch,
     Prepare(Prepare),
     /// Run the first call.
     First,
-    /// Run the workload's own warm-up, or so many calls.
+    /// Run the workload's own warm-up, or this many calls.
     WarmUp(Iterate),
-    /// Run the calls that are measured.
+    /// Run the measured calls.
     Iterate(Iterate),
-    /// After the window: run so many calls more, each followed by waiting for everything that
-    /// anyone may have left running.
+    /// After the window: run this many more calls, and after each wait for all work that may still be
+    /// running.
     Settle(Iterate),
     Finish,
 }
@@ -62,7 +62,7 @@ pub enum Request {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Prepare {
-    /// The workload's file, relative to the working directory; absent for runners of their own.
+    /// The workload's file, relative to the working directory; absent for custom runners.
     pub workload: Option<String>,
     pub case: String,
     pub parameters: BTreeMap<String, Scalar>,
@@ -73,12 +73,12 @@ pub struct Prepare {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Iterate {
-    /// At most so many calls.
+    /// The maximum number of calls.
     pub count: u32,
-    /// No call begins after so long.
+    /// No call begins after this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_ns: Option<Nanos>,
-    /// So many calls are made however long they take.
+    /// This many calls are made however long they take.
     #[serde(default = "one")]
     pub at_least: u32,
 }
@@ -87,7 +87,7 @@ fn one() -> u32 {
     1
 }
 
-/// The kind of program at the other end.
+/// The kind of program that sends messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -108,7 +108,7 @@ pub struct Hello {
     /// Name and version of the interpreter or language, such as `cpython 3.11.7`.
     pub runtime: String,
     pub executable: Option<String>,
-    /// When the process was created, given when another program started it.
+    /// The time at which the process was created, present if another program started it.
     pub started: Option<Moment>,
     /// Time at which the first line of the runner or the hooks ran.
     pub at: Moment,
@@ -150,42 +150,42 @@ pub struct Detail {
     pub framework: Option<String>,
     pub function: Option<String>,
     pub signature: Option<String>,
-    /// Of the whole signature, where `signature` shows only its beginning.
+    /// The digest of the whole signature, if `signature` only shows its beginning.
     pub digest: Option<String>,
-    /// The arguments that differ from the function's last program in this process.
+    /// The arguments that differ from those of the function's last program in this process.
     pub changed: Option<String>,
-    /// Why the function was compiled again, where it was: the argument with its old and its new type,
-    /// a static argument, a new function object, or the framework's own reason.
+    /// The reason why the function was recompiled, if it was: the argument with its old and its new type, a
+    /// static argument, a new function object, or the framework's own reason.
     pub cause: Option<String>,
-    /// The line of the user's code that led to it, such as `train.py:41 (init)`.
+    /// The line of the user's code that caused it, such as `train.py:41 (init)`.
     pub source: Option<String>,
-    /// Whether it is a single operation that was dispatched outside any jitted function.
+    /// Whether it is a single operation dispatched outside any jitted function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op_by_op: Option<bool>,
     pub cache: Option<CacheAnswer>,
 }
 
-/// How the cache on disk answered when a program was about to be compiled.
+/// The answer of the cache on disk before a program was compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum CacheAnswer {
     Hit,
     Miss,
-    /// It was not asked.
+    /// The cache was not queried.
     Off,
 }
 
-/// One outermost import, cut wherever the running top-level package changed.
+/// One outermost import, split at every change of the running top-level package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Imports {
     pub thread: u32,
     /// Package, begin, end.
     pub segments: Vec<(String, Moment, Moment)>,
-    /// Per package: from entering it until leaving it, what it imported included.
+    /// Per package: from its beginning to its end, including its own imports.
     pub cumulative: BTreeMap<String, Nanos>,
-    /// Modules compiled from source because no byte code was found, and the time that took.
+    /// Modules compiled from source because no byte code was found, with the time.
     pub sources: u64,
     pub sources_ns: Nanos,
 }
@@ -282,25 +282,25 @@ pub struct WindowReads {
     pub bytes: u64,
 }
 
-/// Something that watches every call or instruction was on while the window was open.
+/// A tool that watches every call or instruction was on while the window was open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Tracer {
     pub name: String,
 }
 
-/// A compiled program as the compiler left it.
+/// The digest of a compiled program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct ProgramHash {
     pub function: String,
-    /// Of the argument types.
+    /// The digest of the argument types.
     pub digest: Option<String>,
-    /// Of the optimised program.
+    /// The digest of the optimised program.
     pub hash: String,
 }
 
-/// The process is about to become another program.
+/// The process becomes another program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Exec {
@@ -326,7 +326,7 @@ pub struct Collections {
     pub unlisted: u64,
 }
 
-/// Memory when a phase closed, and the most while it was the innermost one.
+/// Memory at the end of a phase, and the peak while the phase was the innermost one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct MemoryReading {
@@ -347,8 +347,7 @@ pub struct DeviceMemory {
     pub peak_bytes: Option<u64>,
 }
 
-/// Begin and end of each call, synchronisation included. Long answers come in blocks, which are
-/// sent between two calls.
+/// Begin and end of each call, including synchronisation. Long answers are sent in blocks between two calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Iterations {
@@ -390,7 +389,7 @@ impl Iterations {
     }
 }
 
-/// What calls were made for.
+/// The purpose of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -399,14 +398,14 @@ pub enum Part {
     #[default]
     First,
     WarmUp,
-    /// The part that the warm regime measures.
+    /// The calls that the warm regime measures.
     Window,
-    /// The baseline's calls, each right after the call of the window that it belongs to.
+    /// The baseline's calls, each directly after its call of the window.
     Baseline,
 }
 
-/// Calls after the window: begin, end as the workload has it, everything waited for, and everything
-/// waited for once more, which gives the cost of the waiting itself.
+/// Calls after the window: begin, end according to the workload, the end of waiting for all work, and the end
+/// of a second wait, which gives the cost of waiting itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Settled {
@@ -426,13 +425,13 @@ pub struct Output {
     /// Every array and number of the result, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaves: Vec<Leaf>,
-    /// Leaves that are not listed, because they cannot be read or are too many.
+    /// Leaves that are not listed, because they are unreadable or too many.
     #[serde(default, skip_serializing_if = "is_none_unread")]
     pub unread: u64,
-    /// Parameters of the models that the step uses, where a framework tells them apart.
+    /// Parameters of the models that the step uses, where a framework distinguishes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<ArrayCount>,
-    /// Other arrays that the step uses: its arguments, and what its functions close over.
+    /// Other arrays that the step uses: its arguments, and those in the closures of its functions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<ArrayCount>,
 }
@@ -444,7 +443,7 @@ pub struct ArrayCount {
     /// The library's own name of the type, such as `float32`.
     pub dtype: String,
     pub arrays: u64,
-    /// Of all of them together.
+    /// The total number of elements.
     pub elements: u64,
 }
 
@@ -459,7 +458,7 @@ fn is_none_unread(count: &u64) -> bool {
 pub struct Leaf {
     /// The library's own name of the type, such as `float32`.
     pub dtype: String,
-    /// Of type, shape and bytes.
+    /// The digest of type, shape and bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     pub shape: Vec<u64>,
@@ -468,8 +467,8 @@ pub struct Leaf {
     pub path: Option<String>,
     /// Root mean square of the finite elements; absent if there are none or the leaf is not numeric.
     pub norm: Option<f64>,
-    /// All elements of a small leaf; absent ones are not finite. Without `sketch` on a larger leaf these
-    /// are only elements at equal distances, as firstlight 0.1 kept them.
+    /// All elements of a small leaf; absent ones are not finite. Without `sketch` on a larger leaf these are
+    /// only elements at equal distances, as stored by firstlight 0.1.
     pub values: Vec<Option<f64>>,
     /// A compact form of all elements of a larger leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -479,23 +478,23 @@ pub struct Leaf {
     pub not_finite: Option<NotFinite>,
 }
 
-/// Sums of a leaf's finite elements, which are dealt out to blocks by their places, each with a random
-/// sign. One element that differs shows in its block; elements that all differ a little show in all
-/// blocks. The Python side's `_outputs.py` has the reference.
+/// Sums of a leaf's finite elements, which are distributed over blocks by their places, each with a random
+/// sign. One element that differs shows in its block; elements that all differ a little show in all blocks.
+/// The reference is `_outputs.py` on the Python side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Sketch {
     pub sums: Vec<f64>,
 }
 
-/// How many elements are not finite, and where.
+/// The number and the places of elements that are not finite.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct NotFinite {
     pub nan: u64,
     pub positive: u64,
     pub negative: u64,
-    /// Of their kinds and positions.
+    /// The digest of their kinds and positions.
     pub digest: String,
 }
 
@@ -514,6 +513,6 @@ pub enum Check {
 pub struct Failed {
     pub at: Moment,
     pub error: String,
-    /// The end of the traceback.
+    /// The last lines of the traceback.
     pub traceback: String,
 }

@@ -1,4 +1,4 @@
-//! Clock readings and durations: two types, so that one cannot be taken for the other.
+//! Clock readings and durations: two types, so that they cannot be confused.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
@@ -60,7 +60,7 @@ impl Nanos {
 }
 
 impl Moment {
-    /// The time from `earlier` to this reading; zero if it lies after it.
+    /// The time from `earlier` to this reading; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }

@@ -1,40 +1,40 @@
-//! The phases of a process: the rows of every ledger, in the order in which they are shown.
+//! The phases of a process: the rows of every ledger, in display order.
 
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A named stretch of a process. `docs/glossary.md` says what each one covers.
+/// A named part of a process's time. `docs/glossary.md` defines each phase.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Phase {
-    /// From before the fork until the new program was in place.
+    /// From before the fork until the new program has replaced the child.
     Spawn,
     /// Programs around the interpreter: a shell, a shim, a wrapper, a launcher.
     Launcher,
-    /// The interpreter's own start, until the first line of ours.
+    /// The interpreter's own start, until the first line of the hooks.
     Interpreter,
     /// firstlight's own code inside the process: its hooks and its runner.
     Probe,
     /// Loading modules, by top-level package.
     Import,
-    /// Starting a backend: finding devices, making contexts.
+    /// Starting a backend: finding devices, creating contexts.
     DeviceInit,
     /// A workload's `setup`, in suites.
     Setup,
-    /// Python to the framework's own representation.
+    /// Converting Python to the framework's own representation.
     Trace,
-    /// That representation to the compiler's input.
+    /// Converting that representation to the compiler's input.
     Lower,
     /// The compiler.
     Compile,
     /// Reading compiled programs from a cache on disk.
     CacheRead,
-    /// Compiled programs written to a cache on disk.
+    /// Writing compiled programs to a cache on disk.
     CacheWrite,
     /// The first run of a compiled program, and in suites the first call of a workload.
     FirstRun,
@@ -133,7 +133,7 @@ mod tests {
     use super::Phase;
 
     #[test]
-    fn a_phase_of_a_newer_firstlight_is_one_that_cannot_be_booked() {
+    fn a_phase_of_a_newer_firstlight_is_unattributed() {
         let read = |json: &str| super::in_document(&mut serde_json::Deserializer::from_str(json));
         assert_eq!(read("\"dreaming\"").unwrap(), Phase::Unattributed);
         assert_eq!(read("\"compile\"").unwrap(), Phase::Compile);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_phase_is_what_it_is_called_in_json() {
+    fn a_phase_has_the_same_name_in_text_and_in_json() {
         for phase in Phase::ALL {
             let json = serde_json::to_string(&phase).unwrap();
             assert_eq!(json, format!("\"{phase}\""));

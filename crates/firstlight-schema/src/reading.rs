@@ -10,7 +10,7 @@ use crate::message::Message;
 use crate::nanos::{Moment, Nanos};
 use crate::suite::Regime;
 
-/// One process, as it was observed. This is written to disk before anything is made of it.
+/// The observation of one process. It is written to disk before anything is computed from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RawSample {
@@ -21,7 +21,7 @@ pub struct RawSample {
     pub started: String,
     /// Before the process was spawned.
     pub spawn: Moment,
-    /// After spawning had returned: the new program is in place.
+    /// After spawning has returned: the new program has started.
     pub exec: Moment,
     /// After the process had been reaped.
     pub reaped: Moment,
@@ -45,13 +45,13 @@ pub struct RawSample {
     pub opened: Vec<Moment>,
 }
 
-/// Time in which a process could not run.
+/// Time in which a process was prevented from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Paused {
-    /// How long the machine slept, by the clock that goes on then.
+    /// The duration of the machine's sleep, from the clock that includes sleep.
     pub suspended_ns: Nanos,
-    /// How often the process, or firstlight itself, was seen stopped.
+    /// The number of times the process, or firstlight itself, was seen stopped.
     pub stops: u32,
 }
 
@@ -63,7 +63,7 @@ pub struct ProcessExit {
     pub at: Moment,
 }
 
-/// Why the process was started.
+/// The purpose of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -71,7 +71,7 @@ pub enum SampleRole {
     Measured,
     /// Fills caches; never part of a statistic.
     Priming,
-    /// The same command without hooks, to price them.
+    /// The same command without hooks, to measure their cost.
     Control,
 }
 
@@ -97,13 +97,13 @@ pub enum Outcome {
         after_ns: Nanos,
     },
     Interrupted,
-    /// It broke the protocol and was killed.
+    /// The process broke the protocol and was killed.
     Broke {
         error: String,
     },
 }
 
-/// What became of the process, as the end of a sentence about it.
+/// The outcome of the process, as the end of a sentence about it.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -140,7 +140,7 @@ impl Usage {
     }
 }
 
-/// How much the command wrote, and the end of it.
+/// The amount of the command's output, and its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Streams {
@@ -151,8 +151,8 @@ pub struct Streams {
 }
 
 impl RawSample {
-    /// Whether this is a process without hooks whose script carries marks, where firstlight is not
-    /// installed: it was started again with it.
+    /// Whether this process without hooks uses marks in its script but cannot import firstlight: it is
+    /// started again with firstlight on its path.
     pub fn misses_firstlight(&self) -> bool {
         self.role == SampleRole::Control
             && self.outcome != Outcome::Completed
@@ -168,7 +168,7 @@ impl RawSample {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RawRecord {
-    /// Absent for a command that belongs to no suite.
+    /// Absent for a command outside a suite.
     pub subject: Option<Subject>,
     pub sample: RawSample,
 }
@@ -179,9 +179,9 @@ pub struct RawRecord {
 pub struct Subject {
     pub case: String,
     pub arm: String,
-    /// Absent for priming processes, which serve all regimes.
+    /// Absent for priming processes, which are used for all regimes.
     pub regime: Option<Regime>,
-    /// Processes of one round were taken side by side.
+    /// Processes of one round were interleaved.
     pub round: Option<u32>,
     /// Whether this is the second measurement of the reference arm, as a control.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -194,7 +194,7 @@ mod tests {
     use crate::nanos::Nanos;
 
     #[test]
-    fn an_outcome_is_told_in_words() {
+    fn outcomes_are_described() {
         let after_ns = Nanos(1_500_000_000);
         let told = [
             (Outcome::Exited { code: 3 }, "exited with code 3"),

@@ -41,25 +41,25 @@ pub struct RunDocument {
     /// The machine's state before the first process, and after the last.
     pub before: MachineState,
     pub after: Option<MachineState>,
-    /// What changed between the two.
+    /// The changes between the two states.
     pub machine_notices: Vec<Reason>,
     pub environment: EnvironmentRecord,
     pub timeout_ns: Nanos,
     pub seed: u64,
     pub options: RunOptions,
-    /// Of a resumed run: the number of the first process of each later segment.
+    /// For a resumed run: the number of the first process of each later segment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<u32>,
-    /// Of a merged result: the machines, and which processes each of them measured.
+    /// For a merged result: the machines, and the processes measured by each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeRecord>,
-    /// Whether all asked samples were taken.
+    /// Whether all requested samples were measured.
     pub complete: bool,
     pub cases: Vec<CaseResult>,
-    /// The reference arm against itself.
+    /// The A/A control: the reference arm against itself.
     pub control: Option<AgainResult>,
     pub sweeps: Vec<SweepResult>,
-    /// Where another tool measured and firstlight only read its file.
+    /// Present if another tool measured and firstlight imported its file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
 }
@@ -94,7 +94,7 @@ fn first_revision() -> u32 {
     1
 }
 
-/// The origin of an imported result, and what the file does not contain.
+/// The origin of an imported result, and the facts missing from the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Imported {
@@ -109,20 +109,20 @@ pub struct Imported {
     pub unknown: Vec<String>,
 }
 
-/// How much was to be measured, and how it is compared.
+/// The requested amount of measurements, and the method of comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RunOptions {
     /// Processes per arm and cold regime.
     pub processes: u32,
     pub warm_up_calls: u32,
-    /// Calls in one window, at most.
+    /// The largest number of calls in one window.
     pub calls: u32,
     pub within_ns: Nanos,
-    /// Warm processes per arm, at least and at most.
+    /// The smallest and largest number of warm processes per arm.
     pub warm_processes: u32,
     pub most_warm_processes: u32,
-    /// The half-width that was to be reached, as a fraction; half the case's margin when absent.
+    /// The target half-width, as a fraction; half the case's margin when absent.
     pub target: Option<f64>,
     pub budget_ns: Nanos,
     /// Whether arms are compared.
@@ -152,7 +152,7 @@ pub struct EnvironmentRecord {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EnvironmentKind {
-    /// Made by firstlight from the suite's lock file.
+    /// Created by firstlight from the suite's lock file.
     Provisioned,
     /// An existing interpreter, used unchanged.
     AsFound,
@@ -165,17 +165,17 @@ pub enum EnvironmentKind {
 pub struct CaseResult {
     pub name: String,
     pub parameters: BTreeMap<String, Scalar>,
-    /// The case as written and the parameter, where this is a point of a sweep.
+    /// The case as written and the parameter, if this is a point of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPlace>,
-    /// What one call gets done.
+    /// The work done by one call.
     pub work: Option<Work>,
-    /// A difference smaller than this fraction does not matter.
+    /// Smaller differences, as a fraction, do not matter.
     pub margin: f64,
     /// The arm that the others are compared with.
     pub reference: String,
     pub arms: Vec<ArmResult>,
-    /// The reference arm a second time, where this case carries the run's control.
+    /// The reference arm a second time, if this case carries the run's control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<ArmResult>,
     /// Every other arm against the reference, in each regime.
@@ -209,9 +209,9 @@ pub struct ArmResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
     pub regimes: Vec<RegimeResult>,
-    /// Processes that filled the caches: raw, never part of a statistic.
+    /// Processes that filled the caches: raw, and excluded from every statistic.
     pub priming: Vec<RawSample>,
-    /// Why the arm was abandoned before all its samples were taken.
+    /// The reason why the arm was abandoned before all its samples were measured.
     pub stopped: Option<Reason>,
     /// Whether its results agree with the reference's.
     pub agreement: Agreed,
@@ -219,7 +219,7 @@ pub struct ArmResult {
     pub findings: Vec<Reason>,
 }
 
-/// Whether an arm's results are those of the reference.
+/// Whether an arm's results agree with those of the reference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "kind",
@@ -231,20 +231,20 @@ pub struct ArmResult {
 pub enum Agreed {
     /// It is the reference itself.
     Reference,
-    /// To the last bit.
+    /// Equal to the last bit.
     Equal,
     /// Within the tolerance; the largest difference, relative to the result's size.
     Close {
         difference: f64,
     },
-    /// Within the tolerance by the few elements that firstlight 0.1 kept; the others are unknown.
+    /// Within the tolerance according to the few elements stored by firstlight 0.1; the others are unknown.
     Sampled {
         difference: f64,
     },
     Differs {
         how: String,
     },
-    /// One of the two cannot be read, or the suite does not want it.
+    /// One of the two results cannot be read, or the suite disables the comparison.
     NotCompared {
         why: String,
     },
@@ -258,21 +258,21 @@ pub struct RegimeResult {
     pub samples: Vec<Sample>,
     /// Absent when no sample is valid.
     pub summary: Option<Summary>,
-    /// Summary of completed samples if none is valid: for reading, never for comparing.
+    /// Summary of completed samples if none is valid: for display, never for comparisons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid_summary: Option<Box<Summary>>,
-    /// What dominates a cold start, largest first.
+    /// The largest parts of a cold start, largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnosis: Vec<Diagnosis>,
-    /// In the warm regime, where most processes have a steady state.
+    /// In the warm regime, if most processes have a steady state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<WarmSummary>,
     /// Of the time to first result, or per call in the warm regime.
     pub spread: Option<Spread>,
-    /// Of a merged result: how the time differs between nodes.
+    /// For a merged result: the difference of the time between nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeVariance>,
-    /// Upper bounds of the quantiles that the suite asks for.
+    /// Upper bounds of the quantiles requested by the suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quantiles: Vec<QuantileBound>,
     /// Overhead of the hooks, if processes without them were interleaved.
@@ -281,7 +281,7 @@ pub struct RegimeResult {
     pub notices: Vec<Reason>,
 }
 
-/// With 95 % confidence so large a share of processes is not slower than this.
+/// With 95 % confidence, this fraction of processes is not slower than this.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct QuantileBound {

@@ -16,12 +16,12 @@ use crate::warm::Window;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Sample {
     pub number: u32,
-    /// In a suite: samples of one round were taken side by side.
+    /// In a suite: samples of one round were interleaved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
-    /// Whether the sample counts: it completed, and its evidence confirms the declared conditions.
+    /// Whether the sample counts: it completed, and the evidence confirms the declared conditions.
     pub valid: bool,
-    /// Why it does not count.
+    /// The reasons why it does not count.
     pub reasons: Vec<Reason>,
     /// Findings that do not invalidate the sample.
     pub notices: Vec<Reason>,
@@ -29,14 +29,14 @@ pub struct Sample {
     pub wall_ns: Nanos,
     /// The ledger: sums to `wall-ns`.
     pub phases: Vec<PhaseTime>,
-    /// Present if the process or its runner marked it.
+    /// Present if the process or its runner marked its first result.
     pub first_result: Option<FirstResult>,
     /// The measured calls, in the warm regime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
     pub compiles: Vec<Compile>,
     pub packages: Vec<Package>,
-    /// Phases on other threads; part of no sum.
+    /// Phases on other threads; not part of any sum.
     pub background: Vec<BackgroundTime>,
     pub caches: Vec<LayerEvidence>,
     /// The most memory the process ever held.
@@ -55,7 +55,7 @@ pub struct PhaseTime {
     #[schemars(schema_with = "crate::phase::schema_in_document")]
     pub name: Phase,
     pub ns: Nanos,
-    /// By package, function or part, largest first; what has no label makes up the difference.
+    /// By package, function or part, largest first; time without a label makes up the difference.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartTime>,
 }
@@ -76,15 +76,15 @@ pub struct FirstResult {
     pub phases: Vec<PhaseTime>,
 }
 
-/// One program that was compiled, or taken from a cache instead.
+/// One program that was compiled, or read from a cache instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Compile {
     pub function: String,
     pub signature: Option<String>,
     pub framework: Option<String>,
-    /// Times of this program's own stages, without those of other programs and other phases inside
-    /// them; absent if the framework reused one or reports none.
+    /// Times of this program's own stages, excluding other programs and other phases inside them; absent if
+    /// the framework reused one or reports none.
     pub trace_ns: Option<Nanos>,
     pub lower_ns: Option<Nanos>,
     pub compile_ns: Option<Nanos>,
@@ -94,10 +94,10 @@ pub struct Compile {
     /// Cause of the recompilation, if the function was recompiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// The line of the user's code that led to it.
+    /// The line of the user's code that caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Whether it is a single operation that was dispatched outside any jitted function.
+    /// Whether it is a single operation dispatched outside any jitted function.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub op_by_op: bool,
 }
@@ -107,9 +107,9 @@ pub struct Compile {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Package {
     pub name: String,
-    /// Without the packages that it imported in turn.
+    /// Excluding the packages that it imported.
     pub self_ns: Nanos,
-    /// With them.
+    /// Including the packages that it imported.
     pub cumulative_ns: Nanos,
 }
 
@@ -124,7 +124,7 @@ pub struct BackgroundTime {
     pub ns: Nanos,
 }
 
-/// The most memory while a phase was the innermost one, and what was left at its last end.
+/// The peak memory while a phase was the innermost one, and the memory at its last end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PhaseMemory {

@@ -1,4 +1,5 @@
-//! The document `site`: the summary of every snapshot of a site, so that none is read twice.
+//! The document `site`: the summary of every snapshot of a site, so that unchanged snapshots are not read
+//! again.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +24,9 @@ pub struct SiteDocument {
     pub schema: SchemaId,
     /// The firstlight that wrote the pages; another one rewrites all of them.
     pub firstlight: Build,
-    /// Everything that was found, by its name.
+    /// All sources found, by name.
     pub sources: Vec<Source>,
-    /// In the order of time.
+    /// Sorted by time.
     pub snapshots: Vec<Published>,
 }
 
@@ -34,7 +35,7 @@ pub struct SiteDocument {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Source {
     pub name: String,
-    /// Over the names, sizes and times of its files: it is read again when this changes.
+    /// A digest over the names, sizes and times of its files; the source is read again if it changes.
     pub stamp: String,
     pub standing: Standing,
 }
@@ -51,18 +52,18 @@ pub enum Standing {
     Published {
         id: String,
     },
-    /// It did not verify, so no number of it is shown.
+    /// Verification failed, so none of its numbers is shown.
     Refused {
         reason: String,
     },
 }
 
-/// The part of a snapshot that the histories need.
+/// The part of a snapshot that is needed for histories.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Published {
     pub id: String,
-    /// UTC, as written and in seconds since 1970.
+    /// UTC, as text and in seconds since 1970.
     pub created: String,
     pub at: f64,
     pub suite: String,
@@ -89,7 +90,7 @@ pub struct CaseFigures {
     /// Its most important answer.
     #[serde(default)]
     pub headline: String,
-    /// Sizes and element types of what it computes with, in words.
+    /// Sizes and element types of its arrays, as text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<String>,
     pub figures: Vec<Figure>,
@@ -101,15 +102,15 @@ pub struct CaseFigures {
 pub struct Figure {
     pub arm: String,
     pub regime: Regime,
-    /// Absent when nothing valid, or nothing steady, was measured.
+    /// Absent if there is no valid, steady measurement.
     pub estimate: Option<Estimate>,
-    /// Of every process that counts, in nanoseconds.
+    /// Times of all valid processes, in nanoseconds.
     pub times: Vec<f64>,
-    /// Why it cannot be compared with another snapshot's.
+    /// The reason why it cannot be compared with another snapshot's figure.
     pub unfit: Option<String>,
 }
 
-/// A figure against the one before it on the same machine; the snapshots by their places in time.
+/// A figure compared with the previous one on the same machine; snapshots are given by their index in time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     pub before: usize,

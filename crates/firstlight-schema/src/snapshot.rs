@@ -18,9 +18,9 @@ pub const VERSION: Version = Version { major: 1, minor: 2 };
 pub const MANIFEST: &str = "manifest.json";
 pub const RESULT: &str = "result.json";
 pub const RAW: &str = "raw.jsonl";
-/// What recording cost the arms of a suite that says `trace = true`.
+/// The cost of recording for the arms of a suite with `trace = true`.
 pub const TRACE: &str = "trace.json";
-/// Of a merged snapshot: the manifest of each shard, one per line.
+/// For a merged snapshot: the manifest of each shard, one per line.
 pub const SHARDS: &str = "shards.jsonl";
 pub const SUITE: &str = "suite/";
 pub const SCHEMAS: &str = "schemas/";
@@ -28,10 +28,10 @@ pub const CITATION: &str = "CITATION.cff";
 pub const ZENODO: &str = ".zenodo.json";
 pub const VALIDATION: &str = "validation.json";
 pub const SIGNATURE: &str = "manifest.json.minisig";
-/// Of a run that has not ended: what its manifest will say of how it began.
+/// For a running or interrupted run: the state at its start, which becomes part of the manifest.
 pub const ORIGIN: &str = "origin.json";
 
-/// `manifest.json`. The result follows from it, the raw readings and the suite's files.
+/// `manifest.json`. The result can be recomputed from it, the raw readings and the suite's files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Manifest {
@@ -53,7 +53,7 @@ pub struct Manifest {
     /// Private data in the files, as far as the sealing machine can recognise it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub privacy: Option<Privacy>,
-    /// Every file but the manifest, its signature and the validation, sorted by path.
+    /// Every file except the manifest, its signature and the validation, sorted by path.
     pub files: Vec<FileEntry>,
 }
 
@@ -73,7 +73,7 @@ pub struct Recomputed {
 #[serde(rename_all = "kebab-case")]
 pub struct Sealed {
     pub firstlight: Build,
-    /// The version of the validation. It grows when only the wording of the rules changes.
+    /// The version of the validation. It also increases when only the wording of the rules changes.
     pub validation: Version,
 }
 
@@ -85,9 +85,9 @@ pub struct Privacy {
     pub host_name: bool,
     pub user_name: bool,
     pub home_folder: bool,
-    /// How many absolute paths the raw readings hold.
+    /// The number of absolute paths in the raw readings.
     pub paths: u64,
-    /// How many processes have the end of their error output in the raw readings.
+    /// The number of processes with the end of their error output in the raw readings.
     pub output: u64,
 }
 
@@ -104,7 +104,7 @@ pub struct Origin {
     /// As typed.
     pub argv: Vec<String>,
     pub choice: Choice,
-    /// The revision of the defaults that the suite's missing values come from.
+    /// The revision of the defaults for values missing from the suite.
     #[serde(default = "first_revision", skip_serializing_if = "is_first_revision")]
     pub defaults: u32,
     /// Environment variables of the allow-list; `null` if the value could be a path or a secret.
@@ -115,7 +115,7 @@ pub struct Origin {
     /// Identifies the boot of the machine; clocks of different boots are not comparable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot: Option<String>,
-    /// The name of the machine, if the run was asked to record one. Merged results tell nodes apart by it.
+    /// The name of the machine, if recording it was requested. Merged results distinguish nodes by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// Files of the suite that were changed while it was measured.
@@ -135,7 +135,7 @@ pub struct Origin {
 pub struct ShardEntry {
     /// The identifier of the shard.
     pub id: String,
-    /// How many processes it has.
+    /// The number of its processes.
     pub processes: u32,
 }
 
@@ -162,7 +162,7 @@ impl Origin {
         segment.map_or(self.node.as_deref(), |segment| segment.node.as_deref())
     }
 
-    /// The start of the machine in which a process was measured.
+    /// The boot of the machine in which a process was measured.
     pub fn boot_of(&self, process: u32) -> Option<&str> {
         let segment = self.segments.iter().rev().find(|segment| segment.first <= process);
         segment.map_or(self.boot.as_deref(), |segment| segment.boot.as_deref())

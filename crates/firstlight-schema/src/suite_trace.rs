@@ -1,5 +1,5 @@
-//! The document `suite-trace`: arms of a suite's case, each run untraced, recorded, and recorded with
-//! Python frames.
+//! The document `suite-trace`: the arms of a suite's case, each run without recording, with recording, and
+//! with Python frames.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,14 +36,15 @@ impl SuiteTraceDocument {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ArmTrace {
     pub arm: String,
-    /// Times from the recording with the least tracing, names from the one with the most; none if it failed.
+    /// Times from the recording with the least tracing, names from the one with the most; absent if recording
+    /// failed.
     pub trace: Option<TraceDocument>,
-    /// Why there is no trace.
+    /// The reason why there is no trace.
     pub failed: Option<String>,
     pub overheads: Vec<Overhead>,
 }
 
-/// Time of a steady step beyond something else, run by run.
+/// Time of a steady step in excess of something else, run by run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Overhead {
@@ -52,7 +53,7 @@ pub struct Overhead {
     pub arm: Option<String>,
     /// The least traced run first.
     pub runs: Vec<OverheadRun>,
-    /// Ratio of the run with the most tracing to the one with the least; none unless both are positive.
+    /// Ratio of the run with the most tracing to the one with the least; absent unless both are positive.
     pub factor: Option<f64>,
     /// Findings against the recording.
     pub findings: Vec<Reason>,
@@ -62,7 +63,7 @@ pub struct Overhead {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Beyond {
-    /// The workload's own baseline, which is run after each step.
+    /// The workload's own baseline, which runs after each step.
     Baseline,
     /// The same step of the reference arm.
     Reference,

@@ -28,21 +28,21 @@ pub struct Summary {
     pub run_peak_rss_bytes: Option<u64>,
     /// Present if a framework reports the memory of its devices.
     pub devices: Vec<DevicePeak>,
-    /// The median over the samples that are long enough.
+    /// The median over sufficiently long samples.
     pub contention_cores: Option<f64>,
     /// Sums over the samples; directories are those of the last one.
     pub caches: Vec<LayerEvidence>,
     pub programs: Vec<Program>,
     /// Imports by top-level package, the largest first.
     pub packages: Vec<PackageMean>,
-    /// Phases on other threads, largest first; part of no sum.
+    /// Phases on other threads, largest first; not part of any sum.
     pub background: Vec<BackgroundMean>,
-    /// Every `firstlight.mark` that all valid samples set, in the order of time.
+    /// Every `firstlight.mark` that all valid samples set, sorted by time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<MarkTime>,
 }
 
-/// When a mark was set, in nanoseconds from the start of the process.
+/// The time of a mark, in nanoseconds from the start of the process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MarkTime {
@@ -50,15 +50,15 @@ pub struct MarkTime {
     pub at: Estimate,
 }
 
-/// A device's high-water marks, the largest over the samples. They never fall within a process: a
-/// later mark that is not higher shows only that the later phase took no more.
+/// A device's peak memory, the largest over the samples. Peaks never fall within a process: if a later one is
+/// not higher, the later phase needed no more memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DevicePeak {
     pub device: String,
-    /// When the last program had been compiled.
+    /// At the end of the last compilation.
     pub after_compiling_bytes: Option<u64>,
-    /// End of the program's own code.
+    /// At the end of the program's own code.
     pub after_running_bytes: Option<u64>,
 }
 
@@ -76,14 +76,14 @@ pub struct PhaseMean {
     pub parts: Vec<PartTime>,
 }
 
-/// A compiled function over all samples: means per process. Stages are exclusive: what other programs and
-/// other phases take inside them is not in them, so programs sum to at most their phases.
+/// A compiled function over all samples: means per process. Stages are exclusive: they do not include other
+/// programs and other phases inside them, so programs sum to at most their phases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Program {
     pub function: String,
     pub signature: Option<String>,
-    /// How often per process.
+    /// The number of times per process.
     pub count: f64,
     pub hits: f64,
     pub trace_ns: f64,
@@ -103,9 +103,9 @@ pub struct Program {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PackageMean {
     pub name: String,
-    /// Without the packages that it imported in turn.
+    /// Excluding the packages that it imported.
     pub self_ns: f64,
-    /// With them.
+    /// Including the packages that it imported.
     pub cumulative_ns: f64,
 }
 

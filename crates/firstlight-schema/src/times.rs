@@ -1,5 +1,5 @@
-//! All times that a message carries, and what they may be: a process says nothing of the time before it
-//! was started and after it was reaped, and it makes one call at a time.
+//! Checks all times in messages: a process cannot report times before its start or after it was reaped, and
+//! makes one call at a time.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub const SETTLE_CALLS: u32 = 15;
 /// The kernel reports the start of a process in ticks.
 const TICK: Nanos = Nanos(1_000_000_000);
 
-/// The first time of a message that does not lie between the two moments.
+/// The first time in a message that lies outside the two moments.
 pub fn outside(message: &Message, from: Moment, to: Moment) -> Option<Moment> {
     let mut found = None;
     each(message, &mut |at| {
@@ -62,13 +62,14 @@ fn each(message: &Message, see: &mut impl FnMut(Moment)) {
     }
 }
 
-/// The calls of one runner: no more than were asked for, none backwards, none before the last was over.
+/// Checks the calls of one runner: no more than requested, none backwards, none before the previous one
+/// ended.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    /// How many calls each unanswered request asks for.
+    /// The number of calls that each unanswered request asks for.
     asked: VecDeque<u32>,
     settles: VecDeque<u32>,
-    /// Calls of the request that is being answered, and of the baseline beside them.
+    /// Calls for the request being answered, including those of the baseline.
     made: u64,
     beside: u64,
     last: Moment,
@@ -124,7 +125,7 @@ impl Calls {
     }
 }
 
-/// A call begins when the one before it was over.
+/// Checks that a call begins after the previous one ended.
 fn follows(last: &mut Moment, begin: Moment, end: Moment) -> Result<(), ProtocolError> {
     if end < begin {
         return Err(ProtocolError::IterationBackwards);

@@ -21,15 +21,15 @@ pub struct TraceComparisonDocument {
     /// The recording that others are compared with.
     pub first: ComparedTrace,
     pub second: ComparedTrace,
-    /// Why the two should not be compared, one reason each; none when they may be.
+    /// The reasons why the two should not be compared; empty if there are none.
     pub not_comparable: Vec<String>,
     /// Steps that both sides have under one number and that are steady on both; only these are compared, in
-    /// pairs. None where steps are compared without their numbers.
+    /// pairs. Absent if steps are compared without their numbers.
     #[serde(default)]
     pub aligned_steps: Option<u32>,
-    /// Of the whole step, in nanoseconds; none if a side has no steady step.
+    /// For the whole step, in nanoseconds; absent if a side has no steady step.
     pub wall: Option<Row>,
-    /// Of the time outside of the compiled program and of its calls: `wait` and `host` together.
+    /// For the time outside the compiled program and its calls: `wait` and `host` together.
     pub host_outside: Option<Row>,
     /// Buckets, each followed by its parts.
     pub buckets: Vec<Row>,
@@ -64,7 +64,7 @@ impl TraceComparisonDocument {
 pub struct ComparedTrace {
     pub recording: Recording,
     pub steps: u32,
-    /// In which nothing was compiled; only these are compared.
+    /// Steps without a compilation; only these are compared.
     pub steady_steps: u32,
 }
 
@@ -72,9 +72,9 @@ pub struct ComparedTrace {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Row {
-    /// Nothing for the whole step, and for what lies outside of the compiled program.
+    /// Absent for the whole step, and for the time outside the compiled program.
     pub bucket: Option<Bucket>,
-    /// Nothing for the whole bucket.
+    /// Absent for the whole bucket.
     pub part: Option<Part>,
     pub first_ns: f64,
     pub second_ns: f64,
@@ -86,13 +86,13 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Fall {
-    /// Nothing for what medians leave over: they do not add up as means do.
+    /// Absent for the remainder of the medians, which unlike means do not add up.
     pub bucket: Option<Bucket>,
     pub from_ns: f64,
     pub by_ns: f64,
 }
 
-/// Host time around an event outside of the compiled program, per steady step on average.
+/// Host time around an event outside the compiled program, per steady step on average.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FrameRow {

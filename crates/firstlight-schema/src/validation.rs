@@ -1,4 +1,4 @@
-//! The document `validation`: every rule that a snapshot was checked against, and its outcome.
+//! The document `validation`: every rule that a snapshot was checked against, and the result.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::version::{Build, SchemaId, Version};
 pub const NAME: &str = "validation";
 pub const VERSION: Version = Version { major: 1, minor: 1 };
 
-/// A rule lists no more places than this.
+/// The largest number of places that a rule lists.
 pub const MOST_PLACES: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,17 +33,17 @@ pub struct RuleResult {
     pub outcome: RuleOutcome,
     /// The evidence for the outcome.
     pub evidence: String,
-    /// Where something is wrong.
+    /// The places of the errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<Place>,
 }
 
-/// One thing that is not as it should be.
+/// The place of one error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Place {
     pub file: String,
-    /// Inside the file, such as `/cases/0/arms/1/name`; of `raw.jsonl` the line comes first.
+    /// The path inside the file, such as `/cases/0/arms/1/name`; for `raw.jsonl` preceded by the line.
     pub path: Option<String>,
     pub published: Option<String>,
     /// The expected value.
@@ -186,7 +186,7 @@ impl RuleResult {
         Self::new(rule, RuleOutcome::Pass, evidence)
     }
 
-    /// Fails when there is any place, passes otherwise.
+    /// Fails if there is any place, passes otherwise.
     pub fn unless(rule: Rule, mut places: Vec<Place>, evidence: impl Into<String>) -> Self {
         places.truncate(MOST_PLACES);
         let outcome = if places.is_empty() { RuleOutcome::Pass } else { RuleOutcome::Fail };

@@ -1,5 +1,5 @@
-//! Names and meanings of all environment variables that firstlight reads or sets.
-//! Those that put the frameworks' caches into their state are in `firstlight-engine`, `cache`.
+//! Names and meanings of all environment variables that firstlight reads or sets. Those that configure the
+//! frameworks' caches are in `firstlight-engine`, `cache`.
 
 pub const FD: &str = "FIRSTLIGHT_FD";
 pub const PARENT: &str = "FIRSTLIGHT_PARENT";
@@ -10,13 +10,13 @@ pub const TRACE_FOLDER: &str = "FIRSTLIGHT_TRACE_FOLDER";
 pub const TRACE_LEVEL: &str = "FIRSTLIGHT_TRACE_LEVEL";
 pub const TRACE_WORK: &str = "FIRSTLIGHT_TRACE_WORK";
 pub const RUNS: &str = "FIRSTLIGHT_RUNS";
-/// The folder in which firstlight was started, for workloads that belong there.
+/// The folder in which firstlight was started, for workloads that use it.
 pub const STARTED_IN: &str = "FIRSTLIGHT_STARTED_IN";
 pub const ARTEFACTS: &str = "FIRSTLIGHT_ARTEFACTS";
 pub const CACHE: &str = "FIRSTLIGHT_CACHE";
-/// Where nodes of a cluster keep environments and caches.
+/// The folder for environments and caches on nodes of a cluster.
 pub const LOCAL: &str = "FIRSTLIGHT_LOCAL";
-/// Set for tasks of a Slurm array: what is added to the index within the array.
+/// Set for tasks of a Slurm array: the number that is added to the index within the array.
 pub const OFFSET: &str = "FIRSTLIGHT_OFFSET";
 pub const PYTHONPATH: &str = "PYTHONPATH";
 pub const HOME: &str = "HOME";

@@ -1,11 +1,13 @@
-//! Versions of documents and of the protocol: a newer minor is read, a newer major refused.
+//! Versions of documents and of the protocol: a newer minor version is read, a newer major version is
+//! rejected.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A version whose minor number grows when something is added, its major when something breaks.
+/// A version whose minor number increases with additions and whose major number increases with incompatible
+/// changes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -41,7 +43,7 @@ impl SchemaId {
 #[non_exhaustive]
 pub struct Build {
     pub version: String,
-    /// The commit it was built from, when it was built from one.
+    /// The commit it was built from, if there was one.
     pub commit: Option<String>,
 }
 

@@ -15,13 +15,13 @@ pub struct Window {
     pub warm_up_calls: u32,
     pub calls: u32,
     pub state: SteadyState,
-    /// Stretches of equal level and spread, in order.
+    /// Segments of equal level and spread, in order.
     pub segments: Vec<Segment>,
     /// The first call of the steady part.
     pub steady_from: Option<u32>,
     pub steady: Option<SteadyPart>,
     pub drift: Option<Drift>,
-    /// Of the work of one call, how much was still running when the call had returned.
+    /// The fraction of a call's work that was still running when the call had returned.
     pub unfinished_share: Option<f64>,
     /// Time of a call beyond the workload's baseline, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub struct Window {
     pub collector: Option<Collector>,
 }
 
-/// Calls against the baseline that was called right after each of them, in the steady part.
+/// Calls compared with the baseline call directly after each of them, in the steady part.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Overhead {
@@ -43,7 +43,7 @@ pub struct Overhead {
     pub median_ns: f64,
     /// The median of the baseline.
     pub baseline_ns: f64,
-    /// Time in the garbage collector per call, less the same of the baseline; part of the mean.
+    /// Time in the garbage collector per call, minus that of the baseline; part of the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collector_ns: Option<f64>,
 }
@@ -76,7 +76,7 @@ pub struct SteadyPart {
     pub autocorrelation_time: f64,
 }
 
-/// Whether calls grow slower or faster over the steady part.
+/// Whether calls become slower or faster over the steady part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Drift {
@@ -96,11 +96,11 @@ pub struct WarmSummary {
     pub most_calls: u32,
     /// The median over the processes.
     pub autocorrelation_time: f64,
-    /// What differs from process to process, as a fraction; absent for a single process.
+    /// The standard deviation between processes, as a fraction; absent for a single process.
     pub process_sd: Option<f64>,
-    /// What differs from call to call within a process, as a fraction.
+    /// The standard deviation between calls within a process, as a fraction.
     pub call_sd: f64,
-    /// The calls per process with which the next run would be most precise for its time.
+    /// The number of calls per process with which the next run would be most precise for its time.
     pub best_calls: Option<u32>,
     pub states: States,
     pub throughput: Option<Throughput>,
@@ -116,7 +116,7 @@ pub struct WarmSummary {
     pub collector: Option<Estimate>,
 }
 
-/// How many processes were in which state.
+/// The number of processes in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct States {
@@ -151,12 +151,12 @@ pub struct WindowMemory {
     /// The kernel's high-water mark, set to zero when the window opened.
     pub peak_rss_bytes: u64,
     pub end_rss_bytes: u64,
-    /// As the framework reported when the window closed; a device's peak is since the process began.
+    /// As reported by the framework when the window closed; a device's peak covers the whole process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceMemory>,
 }
 
-/// The usual figures of a set of values, in nanoseconds.
+/// Common statistics of a set of values, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Spread {

@@ -1,11 +1,11 @@
-//! The measured window of a warm process: its levels, and whether it settled on one.
+//! The measured window of a warm process: its levels, and whether it reached a steady state.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What became of the iterations of a process.
+/// The state of a process's iterations.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -18,7 +18,7 @@ pub enum SteadyState {
     WarmUp,
     /// Steady, but slower than some iterations before.
     SlowDown,
-    /// The process never settled, or too late to measure.
+    /// The process never reached a steady state, or too late to measure.
     #[serde(rename = "no-steady-state")]
     None,
     /// Another tool took too few values to decide, and treated them as steady.
@@ -46,7 +46,7 @@ impl fmt::Display for SteadyState {
     }
 }
 
-/// Iterations on one level, from one number up to and without another. Durations are in
+/// Iterations on one level, from a first number up to but not including a second. Durations are in
 /// nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -62,7 +62,7 @@ mod tests {
     use super::SteadyState;
 
     #[test]
-    fn the_name_of_a_state_is_what_it_is_called_in_json() {
+    fn a_state_has_the_same_name_in_text_and_in_json() {
         for state in SteadyState::ALL {
             let json = serde_json::to_string(&state).unwrap();
             assert_eq!(json, format!("\"{state}\""));

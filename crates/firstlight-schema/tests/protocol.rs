@@ -1,4 +1,4 @@
-//! The conversations in `fixtures/protocol`, which this side must accept or refuse as they say.
+//! The conversations in `fixtures/protocol`, which this side must accept or reject as marked.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -19,7 +19,7 @@ fn fixtures(kind: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Replays a conversation; the line that was refused, if one was marked to be.
+/// Replays a conversation; returns the rejected line, if one was marked.
 fn replay(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).unwrap();
     let mut conversation = Conversation::default();
@@ -54,14 +54,14 @@ fn every_good_conversation_is_accepted() {
 }
 
 #[test]
-fn every_bad_conversation_is_refused_at_the_marked_line() {
+fn every_bad_conversation_is_rejected_at_the_marked_line() {
     for path in fixtures("refuse") {
         assert!(replay(&path).is_some(), "{} marks no line", path.display());
     }
 }
 
 #[test]
-fn a_refusal_names_what_was_wrong() {
+fn a_rejection_names_the_error() {
     let folder = fixtures("refuse")[0].parent().unwrap().to_owned();
     let reason = |name: &str| replay(&folder.join(name)).unwrap();
     assert_eq!(reason("before-hello.txt"), "`phase` came before hello");

@@ -1,4 +1,4 @@
-//! What a suite may and may not say.
+//! Valid and invalid suites.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -71,7 +71,7 @@ fn an_arm_needs_exactly_one_program() {
 }
 
 #[test]
-fn two_arms_of_one_name_are_refused() {
+fn two_arms_of_one_name_are_rejected() {
     assert_eq!(refuse("\"slow\"", "\"fast\""), "line 19: two arms are named `fast`");
 }
 
@@ -85,13 +85,13 @@ fn names_must_be_plain_because_they_become_paths() {
 }
 
 #[test]
-fn a_duration_that_is_none_is_refused() {
+fn an_invalid_duration_is_rejected() {
     let error = refuse("\"20s\"", "\"soon\"");
     assert!(error.contains("`soon` is not a duration"), "{error}");
 }
 
 #[test]
-fn an_unknown_environment_is_refused() {
+fn an_unknown_environment_is_rejected() {
     let error = refuse("\"as-found\"", "\"docker\"");
     assert!(error.contains("expected \"as-found\" or a table"), "{error}");
 }
@@ -119,14 +119,14 @@ fn a_sweep_needs_different_values_and_work_a_number() {
 }
 
 #[test]
-fn values_of_a_sweep_whose_names_would_be_the_same_are_refused() {
+fn values_of_a_sweep_with_equal_names_are_rejected() {
     let sweep = "arms = [\"fast\"]\nsweep = { parameter = \"mode\", values = [\"a b\", \"a-b\"] }";
     let error = refuse("arms = [\"fast\"]", sweep);
     assert_eq!(error, "line 10: two cases are named `one.mode-a-b`");
 }
 
 #[test]
-fn numbers_that_make_no_sense_are_refused() {
+fn invalid_numbers_are_rejected() {
     let error = refuse("[sampling]", "[warm]\ntarget = 2.0\n[sampling]");
     assert!(error.ends_with("`warm.target` must be a fraction below 1: 0.02 is 2 %"), "{error}");
     let error = refuse("[sampling]", "[comparison]\nmargin = 5.0\n[sampling]");

@@ -1,5 +1,5 @@
-//! How fast traces are read and attributed on one core, and what they take in memory. `make FOLDER`
-//! writes the files that `cargo xtask bench trace` also gives to the peers; `read FILE` measures one.
+//! The speed of reading and attributing traces on one core, and the memory they need. `make FOLDER` writes
+//! the files that `cargo xtask bench trace` also gives to other tools; `read FILE` measures one.
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
 
 #[path = "../tests/made/mod.rs"]
@@ -35,11 +35,12 @@ fn make(folder: &Path) {
     write("stacks.pt.trace.json", &made::kineto_with_stacks(105_000_000));
 }
 
-/// Seconds that this thread has had a core; on a busy machine the wall says less about the program.
+/// Seconds that this thread was running on a core; on a busy machine the elapsed time includes other
+/// programs.
 fn seconds_on_a_core() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let ns = text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok());
-    ns.expect("Linux tells how long a thread has run") / 1e9
+    ns.expect("Linux reports the run time of a thread") / 1e9
 }
 
 /// Seconds to read and to attribute, the best of a few; then the peak of the process.

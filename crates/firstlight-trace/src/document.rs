@@ -1,4 +1,4 @@
-//! A trace becomes a document: attributed, explained, summed up.
+//! Converts a trace to a document: attribution, causes and summaries.
 
 use std::collections::BTreeMap;
 
@@ -22,16 +22,16 @@ use crate::recompile::{Explainer, Logs};
 use crate::rules::JaxRules;
 use crate::wrappers::wrappers;
 
-/// Frames that are told; the rest are too short for anybody to miss.
+/// The largest number of frames in a document; the rest are negligibly short.
 const MOST_FRAMES: usize = 2_000;
 
-/// Attributes a trace; `file` is what it is called in the document.
+/// Attributes a trace; `file` is its name in the document.
 pub fn document(trace: &Trace, file: &str, logs: Option<&Logs>, build: Build) -> TraceDocument {
     let document = tell(&mut Whole(trace), file, logs, build);
-    document.expect("what is in memory is not read again")
+    document.expect("a trace in memory is not read again")
 }
 
-/// The same of a recording that may be read in pieces.
+/// The same for a recording that may be read in pieces.
 pub(crate) fn tell(
     source: &mut dyn Pieces,
     file: &str,
@@ -40,7 +40,7 @@ pub(crate) fn tell(
 ) -> Result<TraceDocument> {
     let found = attribute::find(source)?;
     let mut swept = sweep(source, &found, Explained::Steady)?;
-    // Where everything compiles, that is what there is to explain.
+    // If every step compiles, all of them are explained.
     if !swept.steps.iter().any(Step::is_steady) {
         swept = sweep(source, &found, Explained::All)?;
     }
@@ -67,7 +67,7 @@ pub(crate) fn tell(
     Ok(document)
 }
 
-/// One device alone has nothing to be late behind.
+/// A single device cannot be late.
 fn several_devices(mut steps: Vec<Step>) -> Vec<Step> {
     let devices = || steps.iter().flat_map(|step| &step.devices).map(|own| own.device.as_str());
     let first = devices().next();
@@ -79,7 +79,7 @@ fn several_devices(mut steps: Vec<Step>) -> Vec<Step> {
     steps
 }
 
-/// How far apart the devices finish, over the steady steps.
+/// The time between the first and the last device finishing, over the steady steps.
 fn skew(steps: &[Step]) -> Option<Skew> {
     let steady: Vec<&Step> = steps.iter().filter(|step| step.is_steady()).collect();
     let values: Vec<f64> =
@@ -98,7 +98,7 @@ fn skew(steps: &[Step]) -> Option<Skew> {
     })
 }
 
-/// The steps whose host time is told by frames.
+/// The steps whose host time is explained by frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Explained {
     Steady,
@@ -112,7 +112,7 @@ struct Swept<'a> {
     explainer: Explainer<'a>,
 }
 
-/// Goes through all pieces, and books the steps of each before it is forgotten.
+/// Processes all pieces, and attributes the steps of each before dropping it.
 fn sweep<'a>(
     source: &mut dyn Pieces,
     found: &'a Attribution,
@@ -143,8 +143,8 @@ fn sweep<'a>(
     Ok(swept)
 }
 
-/// The document again, with everything that follows from its own steps, frames and runs computed anew:
-/// what is published is this, or was changed.
+/// Recomputes all values that follow from the document's own steps, frames and runs: a published document
+/// that differs was changed.
 pub fn recomputed(document: &TraceDocument) -> TraceDocument {
     let mut copy = document.clone();
     for step in &mut copy.steps {
@@ -227,7 +227,7 @@ fn notices(trace: &Trace, found: &Attribution) -> Vec<Notice> {
     notices
 }
 
-/// Medians of buckets and of their parts over the steps that compiled nothing.
+/// Medians of buckets and of their parts over the steps without a compilation.
 fn steady_rows(steps: &[Step]) -> Vec<SteadyRow> {
     let steady: Vec<&Step> = steps.iter().filter(|step| step.is_steady()).collect();
     let whole: f64 = steady.iter().map(|step| step.duration_ns.as_f64()).sum();
@@ -258,7 +258,7 @@ fn host_outside(steps: &[Step]) -> Option<HostOutside> {
         median: stats::median(&values)?,
         least_ns: steady().map(|step| step.host_outside_ns).min()?,
         most_ns: steady().map(|step| step.host_outside_ns).max()?,
-        // Steps that take no time have no shares.
+        // Steps of zero duration have no shares.
         share: if whole > 0.0 { values.iter().sum::<f64>() / whole } else { 0.0 },
     })
 }

@@ -1,10 +1,10 @@
-//! What can be wrong with a trace: the file, the offset, and what to do about it.
+//! Errors in a trace: the file, the offset, and a hint.
 
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// A trace that could not be read.
+/// An error for a trace that could not be read.
 #[derive(Debug, Error)]
 #[error("`{}`: {problem}", path.display())]
 pub struct TraceError {
@@ -12,7 +12,7 @@ pub struct TraceError {
     pub problem: Problem,
 }
 
-/// What is wrong, and at which byte of the unpacked file.
+/// The error, and its byte offset in the unpacked file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -48,7 +48,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// What to do about it, where there is something to do.
+    /// A remedy, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Io(_) => return None,

@@ -1,4 +1,4 @@
-//! The observer's cost: the same work untraced, recorded, and recorded with Python frames.
+//! The observer's cost: the same work without recording, with recording, and with Python frames.
 
 use firstlight_analysis::stats::median;
 use firstlight_schema::estimate::Estimate;
@@ -8,19 +8,19 @@ use firstlight_schema::trace::{Bucket, Inflation, TraceDocument, TracedRun, Trac
 
 use crate::wrappers::wrappers;
 
-/// A run of the work: its steps by its own clock, and what the recorder made of it.
+/// A run of the work: its steps by its own clock, and its recording.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub tracing: Tracing,
     /// Nanoseconds of each step, in order.
     pub steps: Vec<f64>,
-    /// The same of the baseline that was run after each step; empty where the work has none.
+    /// The same for the baseline that ran after each step; empty if the work has none.
     pub baselines: Vec<f64>,
     pub wall: Nanos,
     pub document: Option<TraceDocument>,
 }
 
-/// One document of all runs: times of the least traced recording, names of the most traced one.
+/// One document for all runs: times of the recording with the least tracing, names of the one with the most.
 pub fn combined(runs: &[Run]) -> Option<TraceDocument> {
     let recorded = || runs.iter().filter_map(|run| run.document.as_ref());
     let mut document = recorded().next()?.clone();
@@ -34,7 +34,7 @@ pub fn combined(runs: &[Run]) -> Option<TraceDocument> {
     Some(document)
 }
 
-/// The factors follow from the runs.
+/// Computes the factors from the runs.
 pub(crate) fn inflation(runs: Vec<TracedRun>) -> Inflation {
     let ratio = |estimate: fn(&TracedRun) -> Option<Estimate>| {
         let mut points = runs.iter().filter_map(estimate).map(|estimate| estimate.point);
@@ -49,7 +49,7 @@ pub(crate) fn inflation(runs: Vec<TracedRun>) -> Inflation {
     }
 }
 
-/// Steps that are not steady in the recording are not in any run, which knows nothing of it.
+/// Steps that are not steady in the recording are excluded in every run.
 fn traced(run: &Run, recorded: &TraceDocument) -> TracedRun {
     let left_out = |index: usize| recorded.steps.get(index).is_some_and(|step| !step.is_steady());
     let steady = |values: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
@@ -70,7 +70,7 @@ fn traced(run: &Run, recorded: &TraceDocument) -> TracedRun {
     }
 }
 
-/// The frames of the most traced recording, as large in sum as the host time of the least traced one.
+/// The frames of the recording with the most tracing, scaled to the host time of the one with the least.
 fn scaled(least: &TraceDocument, most: TraceDocument) -> Vec<firstlight_schema::trace::Frame> {
     let host = |document: &TraceDocument| -> f64 {
         document.frames.iter().map(|frame| frame.exclusive_ns).sum()

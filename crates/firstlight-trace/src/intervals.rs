@@ -1,6 +1,6 @@
-//! Sets of time: disjoint stretches in order, none of them empty and no two touching.
+//! Sets of instants as sorted, disjoint intervals; none is empty and no two touch.
 
-/// From the start up to, not including, the end.
+/// From the start up to, but not including, the end.
 pub(crate) type Span = (i64, i64);
 
 /// A set of instants.
@@ -8,7 +8,7 @@ pub(crate) type Span = (i64, i64);
 pub(crate) struct Set(Vec<Span>);
 
 impl Set {
-    /// The union of stretches in any order; GPU streams overlap, so this is never a stack.
+    /// The union of intervals in any order. GPU streams overlap, so intervals are not nested.
     pub(crate) fn union(mut spans: Vec<Span>) -> Self {
         spans.retain(|span| span.0 < span.1);
         if !spans.is_sorted() {
@@ -54,12 +54,12 @@ impl Set {
         self.0[self.first_after(at)..].first().is_some_and(|span| span.0 <= at)
     }
 
-    /// The index of the first stretch that ends after this instant.
+    /// The index of the first interval that ends after this instant.
     fn first_after(&self, at: i64) -> usize {
         self.0.partition_point(|span| span.1 <= at)
     }
 
-    /// What of the set lies in a stretch.
+    /// The part of the set within an interval.
     pub(crate) fn within(&self, span: Span) -> Self {
         let inside = self.0[self.first_after(span.0)..].iter().take_while(|own| own.0 < span.1);
         let inside = inside.filter(|_| span.0 < span.1);
@@ -136,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn operations_are_those_on_sets_of_instants(a in sets(), b in sets(), from in 0..80_i64, long in 0..40_i64) {
+        fn operations_match_those_on_sets_of_instants(a in sets(), b in sets(), from in 0..80_i64, long in 0..40_i64) {
             let (x, y) = (instants(&a), instants(&b));
             let each = |rule: &dyn Fn(bool, bool) -> bool| -> Vec<bool> {
                 x.iter().zip(&y).map(|(x, y)| rule(*x, *y)).collect()

@@ -1,5 +1,5 @@
-//! Profiler traces: read them, book every instant of a step, say why something was compiled, compare
-//! two. Pure but for reading the file.
+//! Profiler traces: reading, attributing every instant of a step, explaining compilations, comparing two.
+//! Pure except for reading the file.
 
 mod attribute;
 mod compare;

@@ -1,14 +1,15 @@
-//! How much a trace may take, so that a hostile or broken file is an error and not a dead machine.
+//! Limits on reading a trace, so that a hostile or broken file causes an error and does not exhaust the
+//! machine.
 
 /// Bounds on reading.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes that events, names and programs may take in memory; events that take more are read in
-    /// pieces.
+    /// Bytes of memory for events, names and programs; a recording that needs more is read in pieces.
     pub memory: u64,
-    /// Bytes that a compressed file may unpack to.
+    /// The largest unpacked size of a compressed file, in bytes.
     pub unpacked: u64,
-    /// Compressed files that unpack to more than this, or than the memory, go through a temporary file.
+    /// Compressed files with a larger unpacked size than this, or than the memory, are unpacked to a
+    /// temporary file.
     pub in_memory: u64,
 }
 
@@ -18,7 +19,7 @@ impl Default for Limits {
     }
 }
 
-/// A trace packs ten- to thirtyfold; what unpacks further than this was made to.
+/// A trace compresses ten- to thirtyfold; a file with a larger ratio than this is malicious.
 pub(crate) const MOST_TIMES: u64 = 400;
-/// Small files may pack as well as they like.
+/// Small files may have any ratio.
 pub(crate) const SUSPICIOUS: u64 = 64 << 20;

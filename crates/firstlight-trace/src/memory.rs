@@ -1,5 +1,5 @@
-//! Memory over time, where a recording has it: what each allocator had handed out, its peak, and the peak
-//! of each step.
+//! Memory over time, if recorded: the memory handed out by each allocator, its peak, and the peak of each
+//! step.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use firstlight_schema::trace::{MemoryPoint, MemoryRow, Step};
 use crate::model::{MemorySample, Trace};
 use crate::names::NameId;
 
-/// Points of a timeline that are kept: the highest of each stretch.
+/// The largest number of points of a timeline: the highest of each interval.
 const MOST_POINTS: u64 = 200;
 
-/// Each allocator by its peak, the highest first; the peaks of the first one go into the steps.
+/// All allocators sorted by peak, the highest first; the peaks of the first one are added to the steps.
 pub(crate) fn memory(trace: &Trace, steps: &mut [Step]) -> Vec<MemoryRow> {
     let all = by_allocator(trace);
     if let Some((_, samples)) = all.first() {
@@ -38,12 +38,12 @@ pub(crate) fn memory(trace: &Trace, steps: &mut [Step]) -> Vec<MemoryRow> {
     all.iter().filter_map(row).collect()
 }
 
-/// The samples of the allocator with the highest peak, in the order of time.
+/// The samples of the allocator with the highest peak, sorted by time.
 pub(crate) fn samples_of_largest(trace: &Trace) -> Vec<MemorySample> {
     by_allocator(trace).into_iter().next().map(|(_, samples)| samples).unwrap_or_default()
 }
 
-/// The most that was in use in a stretch of time, with what was in use when it began.
+/// The peak within an interval, including the memory in use at its start.
 pub(crate) fn peak_within(samples: &[MemorySample], (from, to): (i64, i64)) -> Option<u64> {
     let first = samples.partition_point(|sample| sample.at < from);
     let last = samples.partition_point(|sample| sample.at < to).max(first);
@@ -51,7 +51,7 @@ pub(crate) fn peak_within(samples: &[MemorySample], (from, to): (i64, i64)) -> O
     samples[first..last].iter().map(|sample| sample.bytes).chain(before).max()
 }
 
-/// The allocator with the highest peak first.
+/// All allocators, the highest peak first.
 fn by_allocator(trace: &Trace) -> Vec<(NameId, Vec<MemorySample>)> {
     let mut all: BTreeMap<NameId, Vec<MemorySample>> = BTreeMap::new();
     for sample in &trace.memory {

@@ -1,4 +1,4 @@
-//! A trace as it lies in memory: lines of events in nanoseconds, whatever format they came from.
+//! A trace in memory: lines of events in nanoseconds, independent of the file format.
 
 use std::num::NonZeroU32;
 
@@ -13,14 +13,14 @@ pub struct Trace {
     pub format: TraceFormat,
     pub names: Names,
     pub lines: Vec<Line>,
-    /// What few events have beside name and time; events hold an index, the first is nothing.
+    /// Rare properties of events; events hold an index, and the first entry is empty.
     pub details: Vec<Detail>,
     pub facts: Facts,
     pub programs: Vec<Program>,
-    /// What allocators had handed out, in the order of time.
+    /// Memory handed out by allocators, sorted by time.
     pub memory: Vec<MemorySample>,
     pub notices: Vec<Notice>,
-    /// Bytes of the unpacked file.
+    /// The size of the unpacked file.
     pub bytes: u64,
 }
 
@@ -33,7 +33,7 @@ impl Trace {
         &self.details[line.events.detail[index] as usize]
     }
 
-    /// Says when the clock of the events began, which the file tells of its own clock.
+    /// Sets the start of the events' clock, which the file gives on its own clock.
     pub(crate) fn began_with(&mut self, first: i64) {
         for sample in &mut self.memory {
             sample.at = sample.at.saturating_sub(first).clamp(0, FOREVER);
@@ -49,7 +49,7 @@ impl Trace {
     }
 }
 
-/// What an allocator had handed out at a time.
+/// Memory handed out by an allocator at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemorySample {
     pub at: i64,
@@ -57,7 +57,7 @@ pub struct MemorySample {
     pub bytes: u64,
 }
 
-/// What a recording says about itself.
+/// Metadata of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// Names and versions, such as `jaxlib` and `0.10.2`.
@@ -67,7 +67,7 @@ pub struct Facts {
     pub tracer: Option<TracerLevels>,
     /// Whether operators have their input shapes.
     pub shapes: Option<bool>,
-    /// Nanoseconds since 1970 at which the clock of the events began.
+    /// The start of the events' clock, in nanoseconds since 1970.
     pub began: Option<i64>,
 }
 
@@ -90,11 +90,11 @@ pub struct Line {
     /// The plane or the process.
     pub group: String,
     pub name: String,
-    /// The number by which the format knows it within its group.
+    /// Its number within its group in the file.
     pub id: i64,
     pub place: Place,
     pub events: Events,
-    /// What its events come to, where they are read in pieces.
+    /// A summary of its events, if they are read in pieces.
     pub(crate) tally: Option<Tally>,
 }
 
@@ -103,22 +103,22 @@ impl Line {
         Self { group, name: String::new(), id: 0, place, events: Events::default(), tally: None }
     }
 
-    /// How many events it has, whether or not they are in memory.
+    /// The number of its events, in memory or not.
     pub(crate) fn count(&self) -> usize {
         let tally = self.tally.as_ref().map(|tally| usize::try_from(tally.events));
         tally.map_or(self.events.len(), |events| events.unwrap_or(usize::MAX))
     }
 }
 
-/// How many of a line's events tell which thread has the steps.
+/// Counts of a line's events that identify the thread with the steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) events: u64,
-    /// Of JAX, and those of them that take time.
+    /// Steps of JAX, and those with a duration.
     pub(crate) steps: u64,
     pub(crate) timed_steps: u64,
     pub(crate) calls: u64,
-    /// Of PyTorch.
+    /// Steps of PyTorch.
     pub(crate) profiler_steps: u64,
     pub(crate) timed_profiler_steps: u64,
 }
@@ -144,7 +144,7 @@ impl Tally {
         }
     }
 
-    /// Of a line that appears twice.
+    /// The sum for a line that appears twice.
     pub(crate) fn and(&self, other: &Self) -> Self {
         Self {
             events: self.events + other.events,
@@ -156,7 +156,7 @@ impl Tally {
         }
     }
 
-    /// Of every line.
+    /// The counts of every line.
     pub(crate) fn per_line(trace: &Trace) -> Vec<Self> {
         let kinds: Vec<(bool, bool)> =
             trace.names.ids().map(|id| Self::kind(&trace.names, id)).collect();
@@ -172,8 +172,7 @@ impl Tally {
     }
 }
 
-/// The events of a line, column by column; after reading they are in the order of their starts,
-/// enclosing events first.
+/// The events of a line, column by column; after reading they are sorted by start, enclosing events first.
 #[derive(Debug, Default)]
 pub struct Events {
     pub name: Vec<NameId>,
@@ -202,7 +201,7 @@ impl Events {
         self.start[index].saturating_add(self.duration[index])
     }
 
-    /// Brings the events into order: by start, and of equal starts the longer first.
+    /// Sorts the events by start; for equal starts the longer first.
     pub(crate) fn sort(&mut self) {
         let key = |i: usize| (self.start[i], std::cmp::Reverse(self.duration[i]));
         if (1..self.len()).all(|i| key(i - 1) <= key(i)) {
@@ -210,7 +209,7 @@ impl Events {
         }
         let count = u32::try_from(self.len()).expect("fewer events than 2^32 on a line");
         let mut order: Vec<u32> = (0..count).collect();
-        // Stable, so that equal events stay in the file's order.
+        // Stable, so that equal events keep the file's order.
         order.sort_by_key(|&i| key(i as usize));
         permute(&mut self.name, &order);
         permute(&mut self.start, &order);
@@ -223,32 +222,32 @@ fn permute<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
     *column = order.iter().map(|&i| column[i as usize]).collect();
 }
 
-/// What few events have beside a name and a time; of each the one thing that is needed.
+/// A rare property of an event besides its name and time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Detail {
     Nothing,
-    /// It is a step, and this is its number.
+    /// The number of a step.
     Step(i64),
-    /// It belongs to a compiled program, and to one run of it.
+    /// The compiled program of an event, and its run.
     Program {
         id: Option<i64>,
         module: Option<NameId>,
         run: Option<Run>,
     },
-    /// It begins a wait that ends with the event that has the same number.
+    /// The start of a wait that ends with the event of the same number.
     Produces(u64),
     Consumes(u64),
-    /// A launch and what it launched have the same number.
+    /// The common number of a launch and the launched kernel.
     Correlation(u64),
     /// Input shapes and types of an operator, as text.
     Inputs(NameId),
 }
 
-/// Events of the processor that name the run they belong to and no program.
+/// Events of the processor that name their run but no program.
 pub(crate) const COMPLETION: &str = "ThunkExecutor::Execute";
 
-/// A run of a program on one device of the host: enough of both numbers to tell a run from the one before
-/// it on the same thread.
+/// A run of a program on one device of the host: enough of both numbers to distinguish it from the previous
+/// run on the same thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Run(NonZeroU32);
 
@@ -258,7 +257,7 @@ pub(crate) type ProgramRun = (Option<i64>, Option<NameId>, Option<Run>);
 impl Run {
     const DEVICES: u32 = 127;
 
-    /// The number of the device; all beyond the last that is told apart have that one's.
+    /// The number of the device; devices beyond the last distinguishable one share its number.
     pub(crate) fn device(self) -> u32 {
         (self.0.get() >> 1) & Self::DEVICES
     }
@@ -278,18 +277,18 @@ pub struct Program {
     /// `jit_step`
     pub module: String,
     pub parameters: Vec<Parameter>,
-    /// Names of its operators that call code of the host.
+    /// Names of its operators that call host code.
     pub callbacks: Vec<String>,
-    /// Of the code without names and places in sources: programs that do the same have the same.
+    /// A digest of the code without names and source locations, so that equal programs have the same digest.
     pub digest: u64,
-    /// None where the recording does not hold it.
+    /// `None` if the recording does not contain it.
     pub memory: Option<ProgramMemory>,
 }
 
 /// A parameter of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// The argument's own name, where the compiler kept it.
+    /// The argument's own name, if the compiler kept it.
     pub name: String,
     /// `f32[64,128]`
     pub shape: String,

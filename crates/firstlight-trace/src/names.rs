@@ -1,4 +1,4 @@
-//! Every name once. An event holds a number; the texts lie one after another in a single string.
+//! Interned names. An event holds a number; all texts are in a single string.
 
 use std::hash::{BuildHasher, Hasher};
 use std::num::NonZeroU32;
@@ -6,10 +6,10 @@ use std::num::NonZeroU32;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-/// What kind of event a name stands for, as far as the format says so.
+/// The kind of event that a name stands for, if the format defines it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Category {
-    /// The format does not say.
+    /// Not defined by the format.
     #[default]
     None,
     CpuOp,
@@ -20,7 +20,7 @@ pub enum Category {
     Kernel,
     Memcpy,
     Memset,
-    /// A device waits, or is waited for, as the device saw it.
+    /// A wait of a device, as recorded by the device.
     DeviceSync,
     Overhead,
     Other,
@@ -46,7 +46,7 @@ impl Category {
         }
     }
 
-    /// What Kineto called them before it settled on the names above.
+    /// Kineto's former names of these categories.
     fn older(text: &str) -> Self {
         const OLDER: [(&str, Category); 7] = [
             ("Operator", Category::CpuOp),
@@ -61,7 +61,7 @@ impl Category {
         known.map_or(Self::Other, |(_, category)| *category)
     }
 
-    /// Whether events of this kind lie on a device.
+    /// Whether events of this category are on a device.
     pub fn on_device(self) -> bool {
         match self {
             Self::Kernel
@@ -80,8 +80,8 @@ impl Category {
     }
 }
 
-/// A name with its category: its place among the names, counted from one so that an `Option` of it takes
-/// no more room.
+/// A name with its category: its index among the names, counted from one so that an `Option` of it needs no
+/// more memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(NonZeroU32);
 
@@ -143,7 +143,7 @@ impl Names {
         (0..u32::try_from(self.ends.len()).expect("fewer names than 2^32")).map(NameId::at)
     }
 
-    /// What an attribute makes of every name, to be looked up by its number.
+    /// Computes a value for every name, to be looked up by number.
     pub(crate) fn map<T>(&self, value: impl Fn(Category, &str) -> T) -> ByName<T> {
         ByName(self.ids().map(|id| value(self.category(id), self.text(id))).collect())
     }
@@ -161,7 +161,7 @@ fn slice<'a>(texts: &'a str, ends: &[(usize, Category)], index: usize) -> &'a st
     &texts[from..ends[index].0]
 }
 
-/// Something known of every name.
+/// A value for every name.
 #[derive(Debug)]
 pub(crate) struct ByName<T>(Vec<T>);
 

@@ -1,11 +1,11 @@
-//! What the arms of a suite cost beyond their baseline and beyond the reference arm, with the factor by
-//! which recording makes that larger.
+//! The cost of a suite's arms beyond their baseline and beyond the reference arm, with the factor by which
+//! recording increases it.
 
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::suite_trace::{ArmTrace, Beyond, Overhead, OverheadRun, SuiteTraceDocument};
 use firstlight_schema::trace::{TracedRun, Tracing};
 
-/// Fills in the overheads of a document whose arms have been recorded.
+/// Fills in the overheads of a document with recorded arms.
 pub fn tell_overheads(document: &mut SuiteTraceDocument) {
     let reference = document.reference.clone();
     let others: Vec<TracedRun> = document
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_factor_is_that_of_the_most_traced_run() {
+    fn the_factor_is_that_of_the_run_with_the_most_tracing() {
         let runs = vec![
             run(Tracing::Untraced, 5e6),
             run(Tracing::HostOnly, 5e6),
@@ -70,14 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn an_overhead_of_a_python_traced_run_alone_is_inflated() {
+    fn an_overhead_from_a_run_with_python_frames_alone_is_inflated() {
         let own = overhead(Beyond::Baseline, None, vec![run(Tracing::Python, 12e6)]).unwrap();
         assert_eq!(own.factor, None);
         assert_eq!(own.findings[0].finding, Finding::TracerInflated);
     }
 
     #[test]
-    fn what_is_not_above_zero_has_no_factor() {
+    fn an_overhead_that_is_not_positive_has_no_factor() {
         for (least, most) in [(-1.0, 7.0), (7.0, -1.0)] {
             let runs = vec![run(Tracing::Untraced, least), run(Tracing::Python, most)];
             assert_eq!(overhead(Beyond::Reference, None, runs).unwrap().factor, None);

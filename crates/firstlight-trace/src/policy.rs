@@ -1,14 +1,13 @@
-//! A declared cache policy against what a recording shows: what was compiled, and what a disk cache
-//! served instead.
+//! Compares a declared cache policy with a recording: the compilations, and the hits of a disk cache.
 
 use firstlight_schema::cache::Policy;
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::trace::{Compilation, Served, TraceDocument};
 
-/// Compilations that are named; the rest are counted.
+/// The number of compilations that are named; the rest are counted.
 const NAMED: usize = 3;
 
-/// Adds what contradicts the policy to the document's findings.
+/// Adds contradictions of the policy to the document's findings.
 pub fn check_cache(document: &mut TraceDocument, policy: Policy) {
     let (finding, wrong, what) = match policy {
         Policy::Clean | Policy::Disabled | Policy::AsConfigured => {

@@ -1,17 +1,17 @@
-//! What the names of events mean, by framework and version. Names move between releases; this table is
-//! the only place that knows them.
+//! The meaning of events' names, by framework and version. Names change between releases; this table is the
+//! only place that contains them.
 
 use firstlight_schema::trace::Part;
 
 use crate::names::Category;
 
-/// How a name is recognised.
+/// A pattern for a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Is {
     Exactly(&'static str),
     Begins(&'static str),
     Holds(&'static str),
-    /// Begins with the first and holds the second.
+    /// Begins with the first and contains the second.
     Both(&'static str, &'static str),
     /// A Python frame: its file and its function.
     Frame(&'static str, &'static str),
@@ -29,7 +29,7 @@ impl Is {
     }
 }
 
-/// Whether a name is that of a Python function, `$_jit.py:72 _preprocess`, whatever its folder and line.
+/// Whether a name is that of a Python function, `$_jit.py:72 _preprocess`, in any folder and line.
 pub(crate) fn is_frame(name: &str, file: &str, function: &str) -> bool {
     let Some((place, own)) = name.strip_prefix('$').unwrap_or(name).split_once(' ') else {
         return false;
@@ -38,7 +38,7 @@ pub(crate) fn is_frame(name: &str, file: &str, function: &str) -> bool {
     own == function && path.rsplit('/').next() == Some(file)
 }
 
-/// What an event of JAX's host lines means.
+/// The meaning of an event on JAX's host lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JaxRole {
     /// A call of a compiled function.
@@ -49,9 +49,9 @@ pub(crate) enum JaxRole {
     FirstRun,
     /// A program runs on the processor.
     Run,
-    /// What a program began on other threads comes to its end.
+    /// The end of work that a program started on other threads.
     Completion,
-    /// An operator that calls code of the host.
+    /// An operator that calls host code.
     Callback,
     Blocked,
     Fetch,
@@ -64,7 +64,7 @@ pub(crate) enum JaxRole {
 /// The names of one range of jaxlib versions.
 #[derive(Debug)]
 pub(crate) struct JaxRules {
-    /// The first version that they hold for.
+    /// The first version that they apply to.
     since: (u32, u32),
     pub(crate) name: &'static str,
     /// Names that only these versions have.
@@ -119,7 +119,7 @@ const SHARED: [(JaxRole, Is); 23] = [
 ];
 
 impl JaxRules {
-    /// The rules for a version, and whether the version was known at all.
+    /// The rules for a version, and whether the version was known.
     pub(crate) fn for_version(version: Option<&str>) -> (&'static Self, bool) {
         let Some(version) = version.and_then(parse) else { return (&JAX[0], false) };
         let fits = JAX.iter().find(|rules| version >= rules.since);
@@ -132,7 +132,7 @@ impl JaxRules {
     }
 }
 
-/// A call of a compiled function of JAX; no version has another name for it.
+/// A call of a compiled function of JAX; the name is the same in all versions.
 pub(crate) fn is_call(name: &str) -> bool {
     name.starts_with(CALL)
 }
@@ -142,21 +142,21 @@ fn parse(version: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?, numbers.next()?))
 }
 
-/// What an event of PyTorch means.
+/// The meaning of an event of PyTorch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TorchRole {
     Step,
     Compile(Part),
-    /// Part of compiling, as what lies around it.
+    /// Part of compiling, like the surrounding event.
     Compiling,
     Region,
     /// The compiled graph itself.
     Graph,
     Guards,
     Prologue,
-    /// An operator, which without a device is at work itself.
+    /// An operator, which does the work itself without a device.
     Operator,
-    /// Something is launched on a device.
+    /// A launch on a device.
     Launch,
     Blocked,
     Python,
@@ -168,7 +168,7 @@ pub(crate) const TORCH: &str = "torch.compile from 2.4";
 
 /// A disk cache served the graph instead of the compiler.
 pub(crate) const TORCH_CACHE: [&str; 2] = ["AOTAutogradCache.inductor_load", "FxGraphCache.load"];
-/// The compiler itself was at work.
+/// The compiler itself ran.
 pub(crate) const TORCH_COMPILER: &str = "GraphLowering.";
 
 const TORCH_ROLES: &[(TorchRole, Is)] = &[
@@ -224,7 +224,7 @@ pub(crate) fn torch_role(category: Category, name: &str) -> TorchRole {
         | Category::Memcpy
         | Category::Memset
         | Category::DeviceSync => return TorchRole::Other,
-        // `cudaStreamSynchronize`, `hipEventSynchronize` and what other vendors call theirs.
+        // `cudaStreamSynchronize`, `hipEventSynchronize` and the equivalents of other vendors.
         Category::CudaRuntime if name.contains("Synchronize") => return TorchRole::Blocked,
         Category::CudaRuntime if name.contains("Launch") => return TorchRole::Launch,
         Category::None | Category::CpuOp | Category::UserAnnotation | Category::CudaRuntime => {}
@@ -240,7 +240,7 @@ pub(crate) fn torch_role(category: Category, name: &str) -> TorchRole {
     }
 }
 
-/// A copy or a fill on a device, by the name that JAX gives it.
+/// A copy or a fill on a device, by JAX's name.
 pub(crate) fn moves_data(name: &str) -> bool {
     name.starts_with("Memcpy") || name.starts_with("Memset")
 }
@@ -250,7 +250,7 @@ mod tests {
     use super::{JaxRole, JaxRules, is_frame};
 
     #[test]
-    fn rules_go_by_version_and_an_unknown_one_gets_the_newest() {
+    fn rules_depend_on_the_version_and_an_unknown_one_gets_the_newest() {
         let named = |version| JaxRules::for_version(version).0.name;
         assert_eq!(named(Some("0.11.2")), "jax from 0.10");
         assert_eq!(named(Some("0.4.38")), "jax before 0.10");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_for_completion_is_told_from_the_execution() {
+    fn the_wait_for_completion_is_distinguished_from_the_execution() {
         let (rules, _) = JaxRules::for_version(Some("0.10.2"));
         assert_eq!(rules.role("ThunkExecutor::Execute"), JaxRole::Run);
         let completion = "ThunkExecutor::Execute (wait for completion)";
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_known_by_its_file_and_function() {
+    fn a_frame_is_identified_by_its_file_and_function() {
         assert!(is_frame("$/env/jax/_src/api.py:2490 try_to_block", "api.py", "try_to_block"));
         assert!(!is_frame("$my_api.py:1 try_to_block", "api.py", "try_to_block"));
     }

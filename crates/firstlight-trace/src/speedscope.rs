@@ -1,5 +1,5 @@
-//! A speedscope file of the steps' thread and of every other line that fits, for people who want to look
-//! at single events. Format: <https://www.speedscope.app/file-format-schema.json>, evented profiles.
+//! Writes a speedscope file of the steps' thread and of every other line that fits, to inspect single events.
+//! Format: <https://www.speedscope.app/file-format-schema.json>, evented profiles.
 
 use std::io::{self, Write};
 
@@ -12,9 +12,10 @@ struct Head<'a> {
     name: &'a str,
 }
 
-/// Writes the trace; events that overlap partly are cut to their enclosing one, as a stack demands.
+/// Writes the trace; partly overlapping events are cut to their enclosing one, because the format requires
+/// nesting.
 pub fn speedscope(trace: &Trace, name: &str, mut to: impl Write) -> io::Result<()> {
-    let json = |text: &str| serde_json::to_string(text).expect("a text is JSON");
+    let json = |text: &str| serde_json::to_string(text).expect("a string is valid JSON");
     write!(
         to,
         "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\
@@ -26,7 +27,7 @@ pub fn speedscope(trace: &Trace, name: &str, mut to: impl Write) -> io::Result<(
             to.write_all(b",")?;
         }
         let frame = serde_json::to_string(&Head { name: trace.names.text(id) });
-        to.write_all(frame.expect("a text is JSON").as_bytes())?;
+        to.write_all(frame.expect("a string is valid JSON").as_bytes())?;
     }
     to.write_all(b"]},\"profiles\":[")?;
     for (index, line) in trace.lines.iter().enumerate() {
@@ -78,7 +79,7 @@ mod tests {
     use crate::read::read_bytes;
 
     #[test]
-    fn what_opens_closes_in_order() {
+    fn events_close_in_reverse_order() {
         let text = r#"[{"ph":"X","name":"outer","pid":1,"tid":1,"ts":0,"dur":10},
             {"ph":"X","name":"inner \"x\"","pid":1,"tid":1,"ts":2,"dur":20},
             {"ph":"X","name":"next","pid":1,"tid":1,"ts":12,"dur":1}]"#;

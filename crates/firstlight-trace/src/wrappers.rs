@@ -1,11 +1,11 @@
-//! Wrappers around compiled functions that are known by their Python frames: what each of their phases
-//! takes of a step.
+//! Wrappers around compiled functions, recognised by their Python frames: the share of each of their phases
+//! in a step.
 
 use firstlight_schema::trace::{Frame, FrameKind, Step, Wrapper, WrapperPhase};
 
 use crate::rules::is_frame;
 
-/// A Python function as the frames name it: `$_jit.py:72 _preprocess`.
+/// A Python function as named by frames: `$_jit.py:72 _preprocess`.
 struct Function {
     file: &'static str,
     name: &'static str,
@@ -19,13 +19,13 @@ struct Phase {
 
 struct Known {
     name: &'static str,
-    /// Everything that the wrapper does lies in this one.
+    /// All of the wrapper's work is inside this one.
     whole: Function,
     phases: &'static [Phase],
 }
 
-/// Equinox's `_jit.py`: a call takes arrays and the rest of its arguments apart, calls what `jax.jit`
-/// made, waits for it, and puts arrays and the rest of its results together again.
+/// Equinox's `_jit.py`: a call separates arrays from its other arguments, calls the function made by
+/// `jax.jit`, waits for it, and combines arrays with its other results.
 const KNOWN: [Known; 1] = [Known {
     name: "equinox.filter_jit",
     whole: Function { file: "_jit.py", name: "_call" },
@@ -53,7 +53,7 @@ const KNOWN: [Known; 1] = [Known {
     ],
 }];
 
-/// Those whose frames are among these.
+/// The wrappers whose frames are present.
 pub(crate) fn wrappers(frames: &[Frame], steps: &[Step]) -> Vec<Wrapper> {
     let step = mean_step(steps);
     KNOWN.iter().filter_map(|known| wrapper(known, frames, step)).collect()
@@ -73,7 +73,7 @@ fn wrapper(known: &Known, frames: &[Frame], step: f64) -> Option<Wrapper> {
         })
     };
     let phases: Vec<WrapperPhase> = known.phases.iter().filter_map(phase).collect();
-    // A function of that name alone may be anybody's.
+    // A function is not identified by its name alone.
     if phases.is_empty() {
         return None;
     }
@@ -107,7 +107,7 @@ mod tests {
     use super::{Function, is};
 
     #[test]
-    fn a_function_is_known_by_its_file_and_name_whatever_its_line() {
+    fn a_function_is_identified_by_its_file_and_name_on_any_line() {
         let function = Function { file: "_jit.py", name: "_call" };
         assert!(is("$_jit.py:212 _call", &function));
         assert!(is("$/env/equinox/_jit.py:9 _call", &function));

@@ -1,4 +1,4 @@
-//! Small recordings written by hand, whose truth is known: what ran, what waited, and which step is which.
+//! Small recordings written by hand with known answers: executions, waits, and steps.
 
 mod made;
 
@@ -10,7 +10,7 @@ use made::chrome::{Events, US, call, us};
 
 #[test]
 fn operators_on_a_thread_of_the_processor_are_execution() {
-    // Nothing tells that the program ran but its operators, and the gap between them is part of the run.
+    // Only its operators show that the program ran, and the gap between them is part of the run.
     let events = Events::jax()
         .step(0, 0, 1000)
         .main("PjitFunction(step)", 10, 60)
@@ -39,9 +39,9 @@ fn a_program_that_was_called_and_never_ran_is_a_finding() {
     };
     assert!(finding(&called.attributed()));
     assert!(!finding(&called.operator(2, "dot.1", 7, 50, 400).attributed()));
-    // Nothing called, nothing missing.
+    // Nothing was called, so nothing is missing.
     assert!(!finding(&Events::jax().step(0, 0, 1000).attributed()));
-    // Kernels were launched, and the device was not recorded: the graph on the host is no execution.
+    // Kernels were launched, and the device was not recorded: the graph on the host is not an execution.
     let launched = Events::default()
         .torch("user_annotation", "ProfilerStep#1", 0, 1000)
         .torch("cpu_op", "Torch-Compiled Region: 0/0", 100, 900)
@@ -51,8 +51,8 @@ fn a_program_that_was_called_and_never_ran_is_a_finding() {
 }
 
 #[test]
-fn host_code_that_a_program_calls_back_is_neither_execution_nor_dispatch() {
-    // Inside a loop of the program, on the calling thread itself, with a program of its own inside.
+fn host_code_called_back_by_a_program_is_neither_execution_nor_dispatch() {
+    // Inside a loop of the program, on the calling thread itself, with another program inside.
     let events = Events::jax()
         .step(0, 0, 1000)
         .main("PjitFunction(step)", 10, 900)
@@ -99,7 +99,7 @@ fn waits_are_waits_even_inside_a_call() {
 }
 
 #[test]
-fn a_function_that_is_compiled_again_goes_on_making_steps() {
+fn a_recompiled_function_still_defines_steps() {
     let mut events = Events::default();
     for (number, from) in [(0, 100), (1, 300), (2, 500), (3, 700), (4, 1900)] {
         let turn = u32::from(number >= 3);
@@ -109,7 +109,7 @@ fn a_function_that_is_compiled_again_goes_on_making_steps() {
     assert_eq!(document.steps_by, StepsBy::RepeatedCall);
     let starts: Vec<u64> = document.steps.iter().map(|step| step.start_ns.0 / US).collect();
     assert_eq!(starts, [0, 200, 400, 600, 1800]);
-    // What was compiled belongs to the step that caused it, whole.
+    // A compilation belongs entirely to the step that caused it.
     let compiled: Vec<bool> = document.steps.iter().map(|step| step.compiled).collect();
     assert_eq!(compiled, [false, false, false, true, false]);
     assert_eq!(document.steps[3].bucket(Bucket::Compile).0 / US, 1000);
@@ -117,14 +117,14 @@ fn a_function_that_is_compiled_again_goes_on_making_steps() {
         (document.compilations[0].step, document.compilations[0].turn),
         (Some(3), Turn::Again)
     );
-    // The last step goes on to the recording's end, and is in no median.
+    // The last step extends to the recording's end, and is excluded from medians.
     assert_eq!(document.steps[4].duration_ns.0 / US, 2110 - 1900);
     assert_eq!(document.steps[4].left_out, Some(LeftOut::Unended));
     assert_eq!(document.steady[0].median.n, 3);
 }
 
 #[test]
-fn guessed_steps_of_jax_begin_with_what_is_called_first() {
+fn guessed_steps_of_jax_begin_with_the_first_call() {
     let mut events = Events::jax();
     for (index, from) in (0..4).map(|index| (index, index * 1000)) {
         events = events
@@ -140,7 +140,7 @@ fn guessed_steps_of_jax_begin_with_what_is_called_first() {
 }
 
 #[test]
-fn an_empty_last_step_is_in_no_median() {
+fn an_empty_last_step_is_excluded_from_medians() {
     let mut events = Events::default();
     for (number, from) in [(0, 0), (1, 1000), (2, 2000), (3, 3000)] {
         let to = if number == 3 { from + 20 } else { from + 1000 };
@@ -157,7 +157,7 @@ fn an_empty_last_step_is_in_no_median() {
 }
 
 #[test]
-fn empty_steps_between_others_are_in_no_median() {
+fn empty_steps_between_others_are_excluded_from_medians() {
     let mut events = Events::default();
     for number in 0..6 {
         let from = number * 1000;
@@ -177,10 +177,10 @@ fn empty_steps_between_others_are_in_no_median() {
         .collect();
     assert_eq!((empty, document.steady[0].median.n), (vec![0, 3], 4));
     assert!((document.steady[0].median.point - 590e3).abs() < 1.0);
-    // What the host did is that of the same steps: 410 of each 1000.
+    // Host work covers the same steps: 410 of each 1000.
     let host: f64 = document.frames.iter().map(|frame| frame.exclusive_ns).sum();
     assert!((host - 410e3).abs() < 1.0, "{host}");
-    // Where no step works, none is set apart.
+    // If no step works, none is excluded.
     let mut idle = Events::default();
     for number in 0..3 {
         let (from, name) = (number * 1000, format!("ProfilerStep#{number}"));
@@ -191,7 +191,7 @@ fn empty_steps_between_others_are_in_no_median() {
 
 #[test]
 fn a_compilation_before_a_run_belongs_to_that_runs_step() {
-    // No call is recorded: steps are from one run of the program to the next.
+    // No call is recorded: steps go from one run of the program to the next.
     let mut events = Events::jax();
     for number in 0..5 {
         let from = number * 1000;

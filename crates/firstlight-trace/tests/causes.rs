@@ -1,4 +1,4 @@
-//! Small recordings written by hand: why something was compiled.
+//! Small recordings written by hand: causes of compilations.
 
 mod made;
 
@@ -35,7 +35,7 @@ fn why(before: &str, after: &str, logs: Option<&Logs>) -> (CauseKind, String) {
 }
 
 #[test]
-fn a_size_that_became_dynamic_is_the_argument_that_changed_and_not_their_number() {
+fn a_size_that_became_dynamic_is_reported_as_the_changed_argument() {
     let before = r#""Input Dims":[[600],[32,600]],"Input type":["float","float"]"#;
     let after = r#""Input Dims":[[600],[],[48,600]],"Input type":["float","Scalar","float"]"#;
     let (kind, text) = why(before, after, None);
@@ -46,8 +46,8 @@ fn a_size_that_became_dynamic_is_the_argument_that_changed_and_not_their_number(
 }
 
 #[test]
-fn another_number_of_tensors_is_no_cause_and_leaves_possibilities() {
-    // A flag that is now on makes the code use one weight more; nobody passed it.
+fn another_number_of_tensors_is_not_a_cause_and_leaves_possibilities() {
+    // A flag that is now on makes the code use one more weight, which was not passed as an argument.
     let before = r#""Input Dims":[[600],[32,600]],"Input type":["float","float"]"#;
     let after = r#""Input Dims":[[600],[600,600],[32,600]],"Input type":["float","float","float"]"#;
     let (kind, text) = why(before, after, None);
@@ -58,7 +58,7 @@ fn another_number_of_tensors_is_no_cause_and_leaves_possibilities() {
 }
 
 #[test]
-fn a_changed_type_is_told_by_the_operators_where_no_function_has_inputs() {
+fn a_changed_type_is_found_from_the_operators_if_no_function_has_inputs() {
     let mut events = Events::default();
     for (turn, from, kind) in
         [(0, 0, "float"), (0, 200, "float"), (1, 400, "double"), (0, 700, "float")]

@@ -1,4 +1,4 @@
-//! Two small recordings written by hand: which steps are compared, and how far each bucket is apart.
+//! Two small recordings written by hand: the compared steps, and the difference of each bucket.
 
 mod made;
 
@@ -8,8 +8,8 @@ use firstlight_schema::version::Build;
 use firstlight_trace::compare;
 use made::chrome::Events;
 
-/// Steps of these numbers, each with a call of 50 µs, an execution and as much of the host as is asked for;
-/// a step with no execution compiles instead.
+/// Steps with these numbers, each with a call of 50 µs, an execution and the given host time; a step without
+/// an execution compiles instead.
 fn recording(steps: &[(u32, u32, u32)]) -> TraceDocument {
     let mut events = Events::jax();
     let mut at = 0;
@@ -45,7 +45,7 @@ fn compared(first: &TraceDocument, second: &TraceDocument) -> TraceComparisonDoc
 
 #[test]
 fn steps_of_the_same_number_are_compared_in_pairs_and_each_bucket_has_its_interval() {
-    // The steps vary much, and each is 30 µs longer on the host of the second side.
+    // The steps vary strongly, and each has 30 µs more host time on the second side.
     let hosts = [100, 900, 300, 700, 500, 200, 800];
     let steps = |more: u32| -> Vec<(u32, u32, u32)> {
         (0..7).zip(hosts).map(|(number, host)| (number, 400, host + more)).collect()
@@ -84,7 +84,7 @@ fn only_steps_that_are_steady_on_both_sides_are_pairs() {
 }
 
 #[test]
-fn steps_without_common_numbers_are_drawn_apart_and_their_interval_is_wide() {
+fn steps_without_common_numbers_are_resampled_separately_and_have_a_wide_interval() {
     let hosts = [100, 900, 300, 700, 500, 200, 800];
     let steps = |from: u32, more: u32| -> Vec<(u32, u32, u32)> {
         (from..).zip(hosts).map(|(number, host)| (number, 400, host + more)).collect()

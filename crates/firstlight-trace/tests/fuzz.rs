@@ -1,7 +1,6 @@
-//! A seeded fuzzer that needs no nightly compiler: recordings are cut, flipped, doubled and joined, and
-//! whatever comes of it must be a trace or an error. A panic, a step whose parts do not sum to it, a
-//! broken budget or something else in pieces than at once fail the test, which names the seed and the
-//! round.
+//! A seeded fuzzer that needs no nightly compiler: recordings are cut, flipped, doubled and joined, and each
+//! must give a trace or an error. The test fails on a panic, a step whose parts do not sum to it, an exceeded
+//! budget, or a different result when read in pieces, and names the seed and the round.
 //!
 //! In CI it runs a few hundred rounds; `FIRSTLIGHT_FUZZ_SECONDS=600 cargo test --release --package
 //! firstlight-trace --test fuzz` gives each reader ten minutes, and `FIRSTLIGHT_FUZZ_SEED` repeats a run.
@@ -26,10 +25,10 @@ use rand_pcg::Pcg64Mcg;
 const ROUNDS: u32 = 150;
 /// Reading in pieces takes many passes, so it is tried less often.
 const PIECES_EVERY: u32 = 8;
-/// A length that is enough to hold every kind of field, and short enough for many rounds.
+/// Long enough for every kind of field, and short enough for many rounds.
 const LONGEST: usize = 60_000;
 
-/// What the readers begin from: recordings, and small texts around what a reader decides.
+/// The seeds of the readers: recordings, and small texts near their decisions.
 fn corpus(reader: &str) -> Vec<Vec<u8>> {
     let head = |name: &str| {
         let mut bytes = made::fixture(name);
@@ -77,10 +76,10 @@ fn corpus(reader: &str) -> Vec<Vec<u8>> {
     }
 }
 
-/// A recording that compiles something again, whose log is looked at.
+/// A recording with a recompilation, whose log is read.
 const COMPILING: &str = "jax-cpu-filter-jit.xplane.pb.gz";
 
-/// What JAX says about the function that is compiled in the recording, at the time of its compilation.
+/// JAX's messages about the function that is compiled in the recording, at the time of its compilation.
 fn explanations() -> Vec<Vec<u8>> {
     let trace = read_bytes(&made::fixture(COMPILING), &Limits::default()).expect("a fixture");
     let began = trace.facts.began.expect("the recording has its time");
@@ -169,7 +168,7 @@ thread_local! {
         read_bytes(&made::fixture(COMPILING), &Limits::default()).expect("a fixture");
 }
 
-/// What was read can be attributed, written and exported, and every step is the sum of its parts.
+/// A valid trace can be attributed, written and exported, and every step is the sum of its parts.
 fn tells(trace: &Trace) -> TraceDocument {
     let document = document(trace, "fuzz", None, Build::new("0", None));
     for step in &document.steps {
@@ -181,7 +180,8 @@ fn tells(trace: &Trace) -> TraceDocument {
     document
 }
 
-/// With ever more memory, until it is enough: an error says what is missing, or all is document the same.
+/// With increasing memory until it is enough: an error names the missing memory, otherwise the document is
+/// the same.
 fn tells_in_pieces(input: &[u8], expected: &TraceDocument) {
     let mut memory = (input.len() as u64 / 60).max(64);
     loop {
@@ -264,7 +264,7 @@ fn unpacking_survives() {
 }
 
 #[test]
-fn the_reader_of_what_jax_explains_survives() {
+fn the_reader_of_explanations_of_jax_survives() {
     let kind = |seed: &Vec<u8>| {
         let jax = JaxLog::parse(&String::from_utf8_lossy(seed));
         let logs = Logs { jax, ..Logs::default() };
@@ -272,7 +272,7 @@ fn the_reader_of_what_jax_explains_survives() {
         COMPILED
             .with(|trace| document(trace, "fuzz", Some(&logs), build).compilations[0].cause.kind)
     };
-    // Every seed is understood; what the program itself shows stays.
+    // Every seed is recognised; information from the program itself is kept.
     assert_eq!(
         corpus("explanations").iter().map(kind).collect::<Vec<CauseKind>>(),
         [

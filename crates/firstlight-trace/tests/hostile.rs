@@ -1,5 +1,5 @@
-//! What is no trace, is broken, or was made to do harm: a clear error with the offset, never a panic,
-//! never more memory than allowed.
+//! Files that are not traces, broken or malicious: a clear error with the offset, never a panic, never more
+//! memory than allowed.
 
 mod made;
 
@@ -43,7 +43,7 @@ fn event(metadata_id: i64, offset_ps: i64, duration_ps: i64) -> XEvent {
 }
 
 #[test]
-fn an_empty_file_is_what_jax_calls_success_above_two_gigabytes() {
+fn an_empty_file_is_reported_as_a_failed_recording_above_two_gigabytes() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "host.xplane.pb", b"");
     let error = open(&path, &Limits::default()).unwrap_err();
@@ -52,7 +52,7 @@ fn an_empty_file_is_what_jax_calls_success_above_two_gigabytes() {
 }
 
 #[test]
-fn what_is_not_a_trace_is_named_by_its_beginning() {
+fn a_file_that_is_not_a_trace_is_named_by_its_beginning() {
     for text in ["hello, world", "%PDF-1.7 ...", "\x7fELF\x02\x01\x01", "PK\x03\x04", "\u{0}\u{0}"]
     {
         let error = problem(text.as_bytes());
@@ -65,7 +65,7 @@ fn what_is_not_a_trace_is_named_by_its_beginning() {
 }
 
 #[test]
-fn a_truncated_xplane_names_where_it_ends() {
+fn a_truncated_xplane_reports_where_it_ends() {
     let whole = made::fixture("jax-cpu-filter-jit.xplane.pb.gz");
     for share in [10, 100, 1_000, 50_000, whole.len() - 1] {
         let error = problem(&whole[..share]);
@@ -79,7 +79,7 @@ fn a_truncated_xplane_names_where_it_ends() {
 }
 
 #[test]
-fn a_truncated_json_keeps_what_was_whole() {
+fn a_truncated_json_keeps_its_complete_events() {
     let whole = made::fixture("torch-cpu.json.gz");
     let trace = read_bytes(&whole[..whole.len() / 2], &Limits::default()).unwrap();
     let names: Vec<NoticeName> = trace.notices.iter().map(|notice| notice.name).collect();
@@ -90,21 +90,21 @@ fn a_truncated_json_keeps_what_was_whole() {
 }
 
 #[test]
-fn a_missing_bracket_at_the_end_is_forgiven() {
+fn a_missing_bracket_at_the_end_is_accepted() {
     let text = "{\"traceEvents\": [\n  {\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2}";
     let trace = read_bytes(text.as_bytes(), &Limits::default()).unwrap();
     assert_eq!((trace.events(), trace.notices[0].name), (1, NoticeName::Truncated));
 }
 
 #[test]
-fn invalid_events_are_mended_or_skipped_and_counted() {
+fn invalid_events_are_repaired_or_skipped_and_counted() {
     let event = |name: &str| {
         format!(
             "  {{\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"{name}\", \"pid\": 1, \"tid\": 1,\n    \
              \"ts\": 1.000, \"dur\": 2.000,\n    \"args\": {{}}\n  }}"
         )
     };
-    // A raw control character can be mended, an unescaped quote cannot.
+    // A raw control character can be repaired, an unescaped quote cannot.
     let events =
         [event("good"), event("tab\there"), event("a\"b"), event("bell\u{7}"), event("end")];
     let text = format!("{{\"traceEvents\": [\n{}\n  ]}}\n", events.join(",\n"));
@@ -116,7 +116,7 @@ fn invalid_events_are_mended_or_skipped_and_counted() {
 }
 
 #[test]
-fn a_corrupt_varint_is_told_with_its_offset() {
+fn a_corrupt_varint_is_reported_with_its_offset() {
     // An event whose metadata id never ends, in a line, in a plane.
     let mut bytes = vec![0x0a, 0x11, 0x1a, 0x0f, 0x22, 0x0d, 0x08];
     bytes.extend([0xff; 12]);
@@ -126,8 +126,8 @@ fn a_corrupt_varint_is_told_with_its_offset() {
 }
 
 #[test]
-fn a_length_that_claims_the_whole_memory_takes_none() {
-    // A plane, a line, an event: each says that it is exabytes long.
+fn a_length_larger_than_memory_allocates_nothing() {
+    // A plane, a line, an event: each claims to be exabytes long.
     for prefix in [&[0x0a][..], &[0x0a, 0x20, 0x1a], &[0x0a, 0x20, 0x1a, 0x18, 0x22]] {
         let mut bytes = prefix.to_vec();
         bytes.extend([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]);
@@ -138,7 +138,7 @@ fn a_length_that_claims_the_whole_memory_takes_none() {
 }
 
 #[test]
-fn negative_and_endless_times_are_cut_and_told() {
+fn negative_and_unlimited_times_are_cut_and_reported() {
     let events = vec![
         event(1, 0, -5_000),
         event(1, i64::MAX, i64::MAX),
@@ -161,8 +161,8 @@ fn negative_and_endless_times_are_cut_and_told() {
 }
 
 #[test]
-fn references_that_lead_in_circles_are_not_followed() {
-    // A stat whose text is the name of itself, and an HLO whose tuples are nested without end.
+fn circular_references_are_not_followed() {
+    // A stat whose text refers to itself, and an HLO with deeply nested tuples.
     let mut file = space(vec![event(1, 0, 5_000)]);
     let mut nested = Vec::new();
     for _ in 0..10_000 {
@@ -185,7 +185,7 @@ fn references_that_lead_in_circles_are_not_followed() {
     let mut value = Named { id: 7, name: "jit_f(1)".to_owned() }.encode_to_vec();
     value.extend(wrap(5, &stat));
     plane.event_metadata.push(Entry { key: 7, value });
-    // hlo_module refers to stat 3, which is itself.
+    // hlo_module refers to stat 3, which refers to itself.
     plane.lines[0].events[0].stats.push(vec![0x08, 3, 0x38, 3]);
     let trace = read_bytes(&file.encode_to_vec(), &Limits::default()).unwrap();
     assert_eq!(trace.events(), 1);
@@ -219,7 +219,7 @@ trait TakeBytes: std::io::Read + Sized {
 impl TakeBytes for std::io::Repeat {}
 
 #[test]
-fn broken_compression_is_told() {
+fn broken_compression_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let packed = std::fs::read(made::fixtures().join("torch-cpu.json.gz")).unwrap();
     let path = file(folder.path(), "half.json.gz", &packed[..packed.len() / 2]);
@@ -228,7 +228,7 @@ fn broken_compression_is_told() {
 }
 
 #[test]
-fn zstandard_and_a_temporary_file_tell_the_same() {
+fn zstandard_and_a_temporary_file_give_the_same_trace() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = made::fixture("jax-gpu.xplane.pb.gz");
     let packed = zstd::encode_all(bytes.as_slice(), 3).unwrap();
@@ -252,7 +252,7 @@ fn a_memory_budget_is_kept() {
 
 #[test]
 fn ten_million_events_are_read() {
-    // An event of four bytes, ten million times: what a hostile file makes of forty megabytes.
+    // Ten million events of four bytes: a hostile file of forty megabytes.
     let events = 10_000_000_u64;
     let mut line = vec![0x12, 1, b'p'];
     for _ in 0..events {
@@ -284,7 +284,7 @@ fn errors_and_warnings_inside_the_file_are_shown() {
 }
 
 #[test]
-fn a_profile_folder_gives_its_newest_run_and_no_run_is_told() {
+fn a_profile_folder_gives_its_newest_run_and_a_missing_run_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let error = open(folder.path(), &Limits::default()).unwrap_err();
     assert!(matches!(error.problem, Problem::NoTrace), "{error}");
@@ -305,7 +305,7 @@ fn a_profile_folder_gives_its_newest_run_and_no_run_is_told() {
 }
 
 #[test]
-fn a_foreign_trace_is_one_step_and_says_so() {
+fn a_foreign_trace_is_one_step_and_has_a_notice() {
     let text = r#"{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":10}]}"#;
     let trace = read_bytes(text.as_bytes(), &Limits::default()).unwrap();
     let own = document(&trace, "trace", None, Build::new("0", None));

@@ -1,5 +1,4 @@
-//! Recordings that are larger than the budget are read in pieces, and tell the same to the last
-//! nanosecond.
+//! Recordings larger than the budget are read in pieces, with the same result to the last nanosecond.
 
 mod made;
 
@@ -18,7 +17,7 @@ fn whole(bytes: &[u8]) -> TraceDocument {
     document(&trace, "trace", None, build())
 }
 
-/// In pieces, with so much memory; none where that is enough for all of it at once.
+/// Reads in pieces with this much memory; `None` if it is enough for all of it at once.
 fn in_pieces(bytes: &[u8], memory: u64) -> Result<Option<(TraceDocument, u64)>, Problem> {
     let limits = Limits { memory, ..Limits::default() };
     let mut opened = open_bytes(bytes.to_vec(), &limits)?;
@@ -27,8 +26,8 @@ fn in_pieces(bytes: &[u8], memory: u64) -> Result<Option<(TraceDocument, u64)>, 
     Ok(Some((document, needs)))
 }
 
-/// With at most a thirty-second more than the least memory that is enough: the document, that memory,
-/// and what it would take at once.
+/// With at most 1/32 more than the smallest sufficient memory: the document, that memory, and the memory
+/// needed at once.
 fn with_least(bytes: &[u8]) -> (TraceDocument, u64, u64) {
     let mut memory = (bytes.len() as u64 / 60).max(64);
     let (mut too_little, mut enough) = (0, u64::MAX);
@@ -56,7 +55,7 @@ fn with_least(bytes: &[u8]) -> (TraceDocument, u64, u64) {
     }
 }
 
-/// The same of a recording at once and in pieces, with the least memory and with more.
+/// Compares a recording read at once and in pieces, with the least memory and with more.
 fn same(bytes: &[u8]) -> (u64, u64) {
     let expected = whole(bytes);
     let (document, least, needs) = with_least(bytes);
@@ -77,21 +76,21 @@ const XPLANES: [&str; 4] = [
     "jax-gpu.xplane.pb.gz",
 ];
 #[test]
-fn xplanes_tell_the_same_in_pieces() {
+fn xplanes_give_the_same_in_pieces() {
     for fixture in XPLANES {
         let (least, needs) = same(&made::fixture(fixture));
         assert!(least < needs, "{fixture}: {least} of {needs}");
     }
 }
 
-/// Three times over, for one step compiles and has nearly all of the events.
+/// Repeated three times, because one step compiles and has nearly all of the events.
 fn three_times(fixture: &str) -> Vec<u8> {
     let bytes = made::fixture(fixture);
     made::longer_kineto(&bytes, bytes.len() * 5 / 2)
 }
 
 #[test]
-fn jsons_tell_the_same_in_pieces() {
+fn jsons_give_the_same_in_pieces() {
     let jsons = [
         three_times("torch-cpu.json.gz"),
         three_times("torch-gpu.json.gz"),
@@ -104,7 +103,7 @@ fn jsons_tell_the_same_in_pieces() {
 }
 
 #[test]
-fn whole_recordings_tell_the_same_in_pieces() {
+fn whole_recordings_give_the_same_in_pieces() {
     let Some(folder) = made::recordings() else { return };
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -119,7 +118,7 @@ fn whole_recordings_tell_the_same_in_pieces() {
 }
 
 #[test]
-fn many_steps_take_a_small_part_of_the_memory() {
+fn many_steps_need_a_small_part_of_the_memory() {
     let long = [
         made::kineto_with_stacks(4_000_000),
         made::longer_kineto(&made::fixture("torch-cpu.json.gz"), 3_000_000),
@@ -132,7 +131,7 @@ fn many_steps_take_a_small_part_of_the_memory() {
 }
 
 #[test]
-fn steps_that_nobody_marked_are_found_in_pieces() {
+fn steps_without_annotations_are_found_in_pieces() {
     let unmarked = |bytes: Vec<u8>, mark: &[u8], other: &[u8]| {
         let mut bytes = bytes;
         assert_eq!(mark.len(), other.len());
@@ -166,7 +165,7 @@ fn odd() -> Vec<u8> {
         events.push(event(1, at, 10, Some(step)));
         events.extend((0..4).map(|call| event(2, at + call * 2, 2, None)));
     }
-    // What began long ago and goes on, and what lies beyond all times.
+    // Events that began long before, and one beyond all other times.
     events.push(event(3, 5, 900, None));
     events.push(event(3, i64::MAX / 1_000, 7, None));
     events.reverse();
@@ -189,7 +188,7 @@ fn odd() -> Vec<u8> {
 }
 
 #[test]
-fn times_that_are_odd_are_so_in_pieces_too() {
+fn unusual_times_are_handled_in_pieces_too() {
     let bytes = odd();
     let document = whole(&bytes);
     assert_eq!(document.steps.len(), 100);
@@ -200,7 +199,7 @@ fn times_that_are_odd_are_so_in_pieces_too() {
 }
 
 #[test]
-fn a_time_behind_the_events_is_known_before_them() {
+fn a_time_after_the_events_is_used_for_them() {
     // Two events, the first of five picoseconds at ten nanoseconds, and then the line's time.
     let line: Vec<u8> = [
         &[0x12, 1, b'p'][..],
@@ -224,7 +223,7 @@ fn a_time_behind_the_events_is_known_before_them() {
 }
 
 #[test]
-fn a_step_that_does_not_fit_is_told_with_what_it_takes() {
+fn a_step_that_does_not_fit_is_reported_with_its_memory() {
     let bytes = made::kineto_with_stacks(1_000_000);
     let mut memory = with_least(&bytes).1;
     let (error, needs) = loop {
@@ -240,8 +239,8 @@ fn a_step_that_does_not_fit_is_told_with_what_it_takes() {
             }
         }
     };
-    assert!(error.hint().expect("there is something to do").contains("--memory"));
-    in_pieces(&bytes, needs).expect("what it takes is enough");
+    assert!(error.hint().expect("the error has a hint").contains("--memory"));
+    in_pieces(&bytes, needs).expect("the hint has the memory");
     let error = in_pieces(&bytes, needs - 1).expect_err("a byte less is not");
     assert!(
         matches!(error, Problem::StepTooLarge { needs: document, .. } if document == needs),
@@ -256,7 +255,7 @@ fn a_compressed_file_is_unpacked_once_and_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json.zst");
     std::fs::write(&path, zstd::encode_all(bytes.as_slice(), 3).unwrap()).unwrap();
-    // It goes through a temporary file, for unpacked it is longer than the memory.
+    // It is unpacked to a temporary file, because it is larger than the memory.
     let mut opened = open(&path, &Limits { memory, ..Limits::default() }).unwrap();
     assert!(opened.in_pieces().is_some());
     assert_eq!(opened.document("trace", None, build()).unwrap(), whole(&bytes));

@@ -8,7 +8,7 @@ use firstlight_schema::trace::{ProgramRow, TraceDocument};
 use made::chrome::{Events, US};
 
 #[test]
-fn the_longest_operators_of_a_program_are_without_those_inside_them() {
+fn the_longest_operators_of_a_program_exclude_those_inside_them() {
     let events = Events::jax()
         .step(0, 0, 1000)
         .operator(2, "while.1", 7, 100, 900)
@@ -38,7 +38,7 @@ fn programs(document: &TraceDocument) -> Programs {
 }
 
 #[test]
-fn operators_of_torch_are_listed_by_region_without_those_inside_them() {
+fn operators_of_torch_are_listed_by_region_excluding_those_inside_them() {
     let events = Events::default()
         .torch("user_annotation", "ProfilerStep#1", 0, 2000)
         .torch("cpu_op", "aten::linear", 100, 500)
@@ -47,7 +47,7 @@ fn operators_of_torch_are_listed_by_region_without_those_inside_them() {
         .torch("cpu_op", "CompiledFunction", 610, 990)
         .torch("cpu_op", "aten::mm", 620, 920)
         .torch("cpu_op", "aten::copy_", 700, 720)
-        // What the compiler runs is no execution of the program.
+        // Operators run by the compiler are not executions of the program.
         .torch("cpu_op", "dynamo", 1200, 1500)
         .torch("cpu_op", "aten::mm", 1300, 1400);
     let row = |name: &str, count, us| (name.to_owned(), count, us);
@@ -64,7 +64,7 @@ fn operators_of_torch_are_listed_by_region_without_those_inside_them() {
 }
 
 #[test]
-fn kernels_of_torch_are_listed_by_where_they_were_launched() {
+fn kernels_of_torch_are_listed_by_their_launches() {
     let launch = |events: Events, id: u32, at: u32| {
         let args = format!(r#""correlation":{id}"#);
         events.push((1, 1), "cuda_runtime", "cudaLaunchKernel", (at, at + 5), &args)
@@ -102,7 +102,7 @@ fn kernels_of_torch_are_listed_by_where_they_were_launched() {
 }
 
 #[test]
-fn devices_that_finish_apart_have_a_skew() {
+fn devices_that_finish_at_different_times_have_a_skew() {
     let operator = |events: Events, device: u32, from: u32, to: u32| {
         let args = format!(r#""hlo_module":"jit_step","run_id":"7","device_ordinal":"{device}""#);
         events.push((1, 2 + device), "", "dot.1", (from, to), &args)
@@ -148,7 +148,7 @@ fn memory_has_its_peak_and_the_peaks_of_the_steps() {
 }
 
 #[test]
-fn a_compiled_region_of_torch_has_the_most_memory_in_use_inside_it() {
+fn a_compiled_region_of_torch_has_the_peak_memory_inside_it() {
     let mut events = Events::default().torch("user_annotation", "ProfilerStep#1", 0, 1000);
     for (from, id) in [(100, "0/0"), (400, "0/0"), (700, "1/0")] {
         let region = format!("Torch-Compiled Region: {id}");
@@ -180,7 +180,7 @@ fn a_compiled_region_of_torch_has_the_most_memory_in_use_inside_it() {
         .iter()
         .map(|program| (program.module.as_str(), program.peak_bytes))
         .collect();
-    // What another allocator or the code between two regions takes is not theirs.
+    // Memory of another allocator, or of the code between two regions, is excluded.
     assert_eq!(
         peaks,
         [("Torch-Compiled Region: 0/0", Some(90)), ("Torch-Compiled Region: 1/0", Some(30))]

@@ -1,9 +1,9 @@
-//! Recordings with known answers: a planted recompilation each, and times that a prototype of the
-//! attribution found in them before this crate was written. The fixtures are trimmed copies; the whole
-//! recordings are used where they are.
+//! Recordings with known answers: a planted recompilation each, and times found by a prototype of the
+//! attribution before this crate was written. The fixtures are trimmed copies; the complete recordings are
+//! used where present.
 //!
-//! What the prototype told as "host outside" is everything but compiling, execution, transfers and
-//! calls: `wait` and `host` together, the document's `host-outside-ns`.
+//! The prototype's "host outside" is everything except compiling, execution, transfers and calls: `wait` and
+//! `host` together, the document's `host-outside-ns`.
 
 mod made;
 
@@ -24,7 +24,7 @@ fn read(path: &Path) -> TraceDocument {
 }
 
 #[expect(clippy::print_stdout, reason = "that less was looked at must be seen")]
-/// Both copies of a recording: ours, and the whole one where it is there.
+/// Both copies of a recording: the trimmed one, and the complete one if present.
 fn both(fixture: &str, recording: &str) -> Vec<TraceDocument> {
     let mut documents = vec![read(&made::fixtures().join(fixture))];
     match made::recordings() {
@@ -48,7 +48,7 @@ fn outside(step: &Step) -> f64 {
     step.host_outside_ns.as_f64() / 1e6
 }
 
-/// A row of the prototype's results as it was printed: what, and the value in milliseconds.
+/// A row of the prototype's printed results: the label, and the value in milliseconds.
 struct Printed(&'static str, &'static str);
 
 const FILTER_LEAST: Printed =
@@ -56,7 +56,7 @@ const FILTER_LEAST: Printed =
 const FILTER_MOST: Printed = Printed("filter_jit py=0 (steps 0-4): host-outside 4.05-4.58", "4.58");
 const FILTER_COMPILE: Printed =
     Printed("filter_jit py=0: compile 1,523 + 452 before it is split", "1975");
-// The row `filter_jit py=1`, 15.4-17.8, has no recording that was kept.
+// The recording of the row `filter_jit py=1`, 15.4-17.8, was not kept.
 const MANUAL_LEAST: Printed = Printed("manual py=1: host-outside 0.1-3.1", "0.1");
 const MANUAL_MOST: Printed = Printed("manual py=1: host-outside 0.1-3.1", "3.1");
 const GPU_LEAST: Printed = Printed("GPU py=0: host-outside 0.26-2.4 of 0.95-3.4", "0.26");
@@ -73,7 +73,7 @@ const TORCH_BUSY: Printed = Printed("H200 step 3: gpu busy 1.016", "1.016");
 const TORCH_COMPILE: Printed = Printed("H200 step 4: compile 2,028.1 of 2,048.9", "2028.1");
 
 impl Printed {
-    /// Within a tenth of what was printed, beside the half digit that printing took from it.
+    /// Within ten per cent of the printed value, plus half a digit of its rounding.
     fn matches(&self, ms: f64) {
         let value: f64 = self.1.parse().expect("a number");
         let digits = self.1.split('.').nth(1).map_or(0, str::len);
@@ -88,7 +88,7 @@ fn outsides(steps: &[Step]) -> (f64, f64) {
     range(&steady.map(outside).collect::<Vec<f64>>())
 }
 
-/// The figure that is printed by its name is that of the steps.
+/// Compares the printed figure with that of the steps.
 fn headline(document: &TraceDocument) {
     let (least, most) = outsides(&document.steps);
     let reported = document.host_outside.as_ref().expect("some steps are steady");
@@ -146,7 +146,7 @@ fn a_manual_step_with_python_frames() {
         );
         let (low, high) = outsides(&document.steps);
         MANUAL_MOST.matches(high);
-        // Step 9, which only the whole recording has, is the shortest.
+        // Step 9, which only the complete recording has, is the shortest.
         if document.steps.len() == 10 {
             MANUAL_LEAST.matches(low);
         }
@@ -155,7 +155,7 @@ fn a_manual_step_with_python_frames() {
         let finding = document.findings[0].finding.name();
         assert_eq!(finding, "tracer-inflated");
         assert!(document.frames.iter().any(|frame| frame.kind == FrameKind::Python));
-        // A frame that waits is a wait, and no work of the host.
+        // A frame that waits is a wait, not host work.
         assert!(!document.frames.iter().any(|frame| frame.name.ends_with(" block_until_ready")));
         assert!(document.steps.iter().any(|step| step.part(Part::Blocked) > Nanos::ZERO));
     }
@@ -190,7 +190,7 @@ fn a_device_that_tries_kernels_while_it_compiles() {
     }
 }
 
-/// How long any of several stretches is open, found by walking over their ends.
+/// The time during which any of several intervals is open, computed from their sorted ends.
 fn covered(mut spans: Vec<(i64, i64)>) -> i64 {
     let mut edges: Vec<(i64, i32)> = Vec::new();
     for (start, duration) in spans.drain(..) {
@@ -207,7 +207,7 @@ fn covered(mut spans: Vec<(i64, i64)>) -> i64 {
     total
 }
 
-/// Every kernel of a device, with no regard to what launched it, cut to a step.
+/// Every kernel of a device, whatever launched it, cut to a step.
 fn kernels_within(trace: &Trace, step: &Step) -> Vec<(i64, i64)> {
     let from = i64::try_from(step.start_ns.0).expect("a time");
     let to = from + i64::try_from(step.duration_ns.0).expect("a time");
@@ -276,7 +276,7 @@ fn the_memory_of_a_device_has_the_peaks_that_its_allocator_reports() {
 }
 
 #[test]
-fn a_converted_json_tells_the_same_times_and_no_cause() {
+fn a_converted_json_gives_the_same_times_and_no_cause() {
     // Away from its xplane, which would be read instead.
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("host.trace.json.gz");
@@ -288,7 +288,7 @@ fn a_converted_json_tells_the_same_times_and_no_cause() {
     for (one, other) in json.steps.iter().zip(&xplane.steps) {
         for bucket in Bucket::ALL {
             let apart = one.bucket(bucket).0.abs_diff(other.bucket(bucket).0);
-            // The converter writes whole nanoseconds, rounded where the reader cuts.
+            // The converter writes whole nanoseconds, rounded where the reader truncates.
             assert!(apart < 50, "step {}, {bucket}: {apart} ns", one.number);
         }
     }
@@ -342,12 +342,12 @@ fn torch_on_a_device_with_its_backward_thread() {
         TORCH_GUARD.matches(ms(third.part(Part::Guards)));
         TORCH_BUSY.matches(ms(third.device_busy_ns));
         TORCH_COMPILE.matches(ms(document.steps[3].bucket(Bucket::Compile)));
-        // Of torch it was told without regard to what the device did meanwhile.
+        // For torch, the prototype ignored the device's activity.
         TORCH_OUTSIDE.matches(ms(third.host_outside_ns + third.overlapped_host_ns));
         TORCH_OUTSIDE
             .matches(ms(third.duration_ns) - ms(third.region_ns) - ms(third.part(Part::Guards)));
         headline(&document);
-        // Kernels that were tried out are no execution.
+        // Kernels that were tried are not executions.
         assert!(document.steps[3].bucket(Bucket::Execute).as_f64() < 1.3e6);
     }
 }
@@ -373,7 +373,7 @@ fn a_declared_cache_policy_is_checked() {
         check_cache(&mut document, policy);
         document.findings.iter().map(ToString::to_string).collect::<Vec<String>>()
     };
-    // The one program was served by a disk cache here, and compiled there.
+    // A disk cache served the one program here, and it was compiled there.
     let (cached, compiled) = ("torch-cpu.json.gz", "jax-gpu.xplane.pb.gz");
     let text = "cache-not-clean: declared clean, and 1 of 1 programs served by a disk cache: \
                 `frame 0` in step 4";
@@ -411,7 +411,7 @@ fn the_phases_of_filter_jit_are_those_of_its_frames() {
     ];
     assert_eq!(phases, expected);
     for phase in &wrapper.phases {
-        // Nothing runs while they do, so their host time is their duration.
+        // Nothing runs meanwhile, so their host time is their duration.
         let long: i64 = spans(&trace, &phase.frame).iter().map(|(_, duration)| duration).sum();
         near(phase.host_ns * 5.0, Nanos(long.unsigned_abs()).as_f64(), 0.01);
         near(phase.share_of_wrapper, phase.host_ns / wrapper.host_ns, 1e-9);

@@ -1,4 +1,4 @@
-//! Not a bench by itself: makes many snapshots of one, for `cargo xtask bench publish` and `merge`.
+//! Not a bench itself: makes many copies of one snapshot, for `cargo xtask bench publish` and `merge`.
 
 #![expect(clippy::unwrap_used, reason = "a tool for benches that cannot go on has failed")]
 
@@ -8,11 +8,11 @@ mod resealed;
 use std::path::PathBuf;
 use std::thread;
 
-/// Machines among which the snapshots are dealt out.
+/// The number of machines of the snapshots.
 const MACHINES: u32 = 3;
 
-/// Arguments: a snapshot's folder, the folder for its copies, the first number, how many, and `shards` if
-/// each copy is to be a shard from a node of its own.
+/// Arguments: a snapshot's folder, the folder for its copies, the first number, the number of copies, and
+/// `shards` if each copy is to be a shard from a separate node.
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|one| one != "--bench").collect();
     let (arguments, shards) = match arguments.as_slice() {
@@ -33,7 +33,7 @@ fn main() {
     });
 }
 
-/// Each from a node of its own.
+/// Each copy comes from a separate node.
 fn shard(from: &std::path::Path, to: &std::path::Path, number: u32) {
     resealed::resealed(from, &to.join(format!("{number:05}")), |origin| {
         origin.node = Some(format!("node{number:05}"));
@@ -41,7 +41,7 @@ fn shard(from: &std::path::Path, to: &std::path::Path, number: u32) {
     });
 }
 
-/// One an hour, each machine in its turn; the same number makes the same snapshot.
+/// One snapshot an hour, with the machines in turn; the same number gives the same snapshot.
 fn make(from: &std::path::Path, to: &std::path::Path, number: u32) {
     resealed::resealed(from, &to.join(format!("{number:05}")), |origin| {
         let (day, hour) = (number / 24, number % 24);

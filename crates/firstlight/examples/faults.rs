@@ -1,4 +1,4 @@
-//! `cargo xtask faults`: the whole hostile campaign, as a table. Fails if any case is lost.
+//! `cargo xtask faults`: the complete hostile campaign, as a table. Fails if any case is lost.
 
 #![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
 
@@ -11,7 +11,7 @@ use campaign::{Programs, Size, campaign, table};
 
 fn main() -> ExitCode {
     let own = std::env::current_exe().expect("this program has a path");
-    let profile = own.ancestors().nth(2).expect("examples lie below the profile's folder");
+    let profile = own.ancestors().nth(2).expect("examples are below the profile's folder");
     let programs = Programs {
         firstlight: profile.join("firstlight"),
         replay: profile.join("firstlight-replay"),

@@ -60,7 +60,7 @@ pub(crate) enum Format {
     Json,
 }
 
-/// How much of a run is printed.
+/// The length of a printed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Report {
     /// Mean ± standard deviation, range, n, hardware, versions

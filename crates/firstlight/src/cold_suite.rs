@@ -17,7 +17,7 @@ pub(crate) const NAME: &str = "cold";
 pub(crate) struct ColdSuite {
     pub(crate) arms: Vec<Arm>,
     pub(crate) regimes: Vec<Regime>,
-    /// Of the regime `cold-clean`.
+    /// The policy of the regime `cold-clean`.
     pub(crate) policy: CachePolicy,
     pub(crate) runs: u32,
     pub(crate) timeout: Duration,
@@ -78,7 +78,7 @@ impl ColdSuite {
     }
 }
 
-/// Which regimes and which state of the compilers' caches these policies ask for.
+/// The regimes, and the state of the compilers' caches, for these policies.
 pub(crate) fn regimes(policies: &[Policy]) -> Result<(Vec<Regime>, Policy), String> {
     let others: Vec<Policy> =
         policies.iter().copied().filter(|&policy| policy != Policy::Primed).collect();
@@ -96,7 +96,7 @@ pub(crate) fn regimes(policies: &[Policy]) -> Result<(Vec<Regime>, Policy), Stri
     }
 }
 
-/// A name for each command: of its script, or else of its program, and all different.
+/// A unique name for each command: that of its script, otherwise that of its program.
 pub(crate) fn named(commands: Vec<Vec<String>>) -> Vec<Arm> {
     let mut arms: Vec<Arm> = Vec::new();
     for command in commands {
@@ -111,7 +111,7 @@ pub(crate) fn named(commands: Vec<Vec<String>>) -> Vec<Arm> {
     arms
 }
 
-/// A text as the name of an arm.
+/// Converts a text to a valid name of an arm.
 pub(crate) fn plain(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let name: String = text.chars().map(plain).collect();
@@ -122,12 +122,12 @@ pub(crate) fn plain(text: &str) -> String {
 pub(crate) fn unused(name: &str, taken: &[String]) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    names.find(|name| !taken.contains(name)).expect("numbers do not end")
+    names.find(|name| !taken.contains(name)).expect("there is always a larger number")
 }
 
-/// A string as TOML has it, which is as JSON has it but for one character.
+/// A TOML string, which equals the JSON string except for one character.
 pub(crate) fn string(text: &str) -> String {
-    serde_json::to_string(text).expect("a text is a value").replace('\u{7f}', "\\u007f")
+    serde_json::to_string(text).expect("a string is valid JSON").replace('\u{7f}', "\\u007f")
 }
 
 fn array(words: &[impl AsRef<str>]) -> String {

@@ -1,4 +1,4 @@
-//! The interpreter and the packages that a suite's workloads run with.
+//! The interpreter and the packages of a suite's workloads.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) struct Wanted<'a> {
     /// An existing interpreter, used unchanged.
     pub(crate) python: Option<&'a Path>,
     pub(crate) extras: &'a [String],
-    /// Where environments are kept.
+    /// The folder for environments.
     pub(crate) cache: &'a Path,
 }
 

@@ -1,8 +1,8 @@
-//! Makes control characters visible, so that nobody's text can move the cursor, hide a line or set a
-//! title. Names, paths and output come from snapshots, archives and programs that may be hostile.
+//! Makes control characters visible, so that no foreign text can move the cursor, hide a line or set a title.
+//! Names, paths and output come from snapshots, archives and programs that may be hostile.
 //!
-//! An escaped character is written as in JSON, `\u001b`, so that a JSON document stays one and still
-//! holds the same strings. Of the styles only those that the reports write pass, each legible alone.
+//! An escaped character is written as in JSON, `\u001b`, so that a JSON document stays valid with the same
+//! strings. The only styles that pass are those of the reports, each of which is legible.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -12,19 +12,19 @@ use firstlight_report::terminal::cell_styles;
 const RESET: &str = "\x1b[0m";
 const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
-/// Letters on a coloured cell, as the bars of the reports write them: no second list can lag behind.
+/// Letters on coloured cells, as in the bars of the reports, from which this list is taken.
 static CELLS: LazyLock<Vec<String>> = LazyLock::new(cell_styles);
 const COLOURS: [&str; 7] =
     ["\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m", "\x1b[36m", "\x1b[90m"];
 
-/// The text with every control character visible, but for line ends, tabs and our own styles.
+/// The text with every control character visible, except line ends, tabs and our own styles.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(is_control) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
-    // One colour at a time: letters in the colour of their cell could not be read.
+    // One colour at a time: letters in the colour of their cell would be illegible.
     let mut coloured = false;
     while let Some(next) = rest.chars().next() {
         if let Some(style) = style(rest, coloured) {
@@ -43,7 +43,7 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// The style of ours at the front of the text.
+/// The style of ours at the beginning of the text.
 fn style(text: &str, coloured: bool) -> Option<&'static str> {
     if !text.starts_with('\x1b') {
         return None;
@@ -58,7 +58,7 @@ fn push_escape(text: &mut String, c: char) {
     write!(text, "\\u{:04x}", u32::from(c)).expect("writing to a string");
 }
 
-/// Characters that a terminal acts upon, and those that turn the direction of the text around.
+/// Characters that control a terminal, and those that reverse the direction of the text.
 fn is_control(c: char) -> bool {
     let turns = matches!(c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -72,7 +72,7 @@ mod tests {
     use super::escaped;
 
     #[test]
-    fn sequences_of_the_terminal_are_shown_and_not_obeyed() {
+    fn terminal_sequences_are_shown_and_not_executed() {
         for (hostile, shown) in [
             ("a\x1b]0;title\x07b", "a\\u001b]0;title\\u0007b"),
             ("\x1b[2J\x1b[H", "\\u001b[2J\\u001b[H"),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_styles_pass_and_cannot_be_combined_into_one_that_hides() {
+    fn our_own_styles_pass_and_cannot_be_combined_into_a_hiding_one() {
         let own = "\x1b[1mbold\x1b[0m \x1b[30m\x1b[42mR\x1b[0m\x1b[97m\x1b[45mC\x1b[0m\n\tend";
         assert_eq!(escaped(own), own);
         assert_eq!(escaped("\x1b[97m\x1b[45m\x1b[31mred"), "\x1b[97m\x1b[45m\\u001b[31mred");

@@ -10,11 +10,11 @@ use firstlight_schema::reading::{RawRecord, RawSample, Subject};
 use firstlight_schema::sample::Sample;
 use firstlight_schema::suite::{CaseFile, SuiteFile};
 
-/// Follows the analysis' rules for one case.
+/// Follows the analysis's rules for one case.
 pub(crate) struct CaseGuide<'a> {
     suite: &'a SuiteFile,
     case: &'a CaseFile,
-    /// By arm, its second measurement as a control apart.
+    /// By arm, with its second measurement as a control separate.
     give_up: BTreeMap<(String, bool), GiveUp>,
 }
 
@@ -31,11 +31,11 @@ impl Guide for CaseGuide<'_> {
         self.give_up.entry(arm).or_default().after(sample, subject.regime, terms)
     }
 
-    /// Whether the case needs more warm processes, and how many calls they are to make.
+    /// Whether the case needs more warm processes, and the number of calls of each.
     fn guide(&mut self, arms: &mut [&mut ArmReadings]) -> Guidance {
         let taken: Vec<Vec<Sample>> = arms.iter_mut().map(|arm| self.take_warm(arm)).collect();
         let iterations = taken.iter().map(|samples| calls(samples)).collect();
-        // The reference stands first; its control, which has its name, comes after it.
+        // The reference comes first; its control, which has the same name, comes after it.
         let reference = self.suite.reference_of(self.case);
         let mut order: Vec<usize> = (0..arms.len()).collect();
         order.sort_by_key(|&place| reference != Some(&arms[place].arm));
@@ -49,8 +49,8 @@ impl Guide for CaseGuide<'_> {
 }
 
 impl CaseGuide<'_> {
-    /// Takes the warm processes out of an arm's readings and examines them. A second copy of all calls
-    /// would double the memory of the process that measures.
+    /// Moves the warm processes out of an arm's readings and examines them. A second copy of all calls would
+    /// double the memory of the measuring process.
     fn take_warm(&self, arm: &mut ArmReadings) -> Vec<Sample> {
         let mut samples = Vec::new();
         for of in arm.regimes.iter_mut().filter(|of| !of.regime.is_cold()) {
@@ -70,7 +70,7 @@ impl CaseGuide<'_> {
     }
 }
 
-/// Returns the readings of the warm processes to their places.
+/// Moves the readings of the warm processes back.
 fn put_back(arm: &mut ArmReadings, samples: Vec<Sample>) {
     if let Some(of) = arm.regimes.iter_mut().find(|of| !of.regime.is_cold()) {
         let raw = |sample: Sample| (sample.round.unwrap_or_default(), sample.raw);

@@ -48,7 +48,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         watch_over(&mark.to_string_lossy());
         return ExitCode::SUCCESS;
     }
-    // Without it, a limit on the size of files ends the program where it should be an error.
+    // Without it, a limit on file sizes kills the program instead of causing an error.
     let _ = outlive_file_limits();
     let typed: Vec<String> =
         arguments.iter().map(|one| one.to_string_lossy().into_owned()).collect();
@@ -64,7 +64,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(finish(exit, &mut printer).code())
 }
 
-/// A command whose result did not reach its reader has not succeeded.
+/// A command whose result could not be written has failed.
 fn finish(exit: Exit, printer: &mut Printer) -> Exit {
     let Some(error) = printer.take_unwritten() else { return exit };
     printer.error(&error);
@@ -116,14 +116,14 @@ fn run(args: Args, typed: &[String], printer: &mut Printer) -> Result<Exit, Erro
 }
 
 fn usage(error: &clap::Error) -> ExitCode {
-    // Help and version are errors to clap, and no errors to anyone else.
+    // clap returns help and version as errors; here they are not.
     let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
     let mut printer = Printer::new(clap::ColorChoice::Auto, false);
     printer.note(error.print());
     ExitCode::from(finish(exit, &mut printer).code())
 }
 
-/// Whether a snapshot passes every rule, for the campaign that tries to get a broken one past them.
+/// Whether a snapshot passes every rule, for the campaign that tries to hide errors from them.
 #[doc(hidden)]
 pub fn is_sound(files: &Files, key: Option<&str>) -> Result<bool, String> {
     let checked = verification::validate(files, Path::new("snapshot"), key);

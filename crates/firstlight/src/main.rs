@@ -1,4 +1,4 @@
-//! The `firstlight` program; everything it does is in the library of the same name.
+//! The `firstlight` program; all its code is in the library of the same name.
 
 use std::process::ExitCode;
 

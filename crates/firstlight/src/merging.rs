@@ -1,4 +1,4 @@
-//! Merges sealed shards of one suite into one snapshot. Their raw readings stay as they are.
+//! Merges sealed shards of one suite into one snapshot. Their raw readings are unchanged.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -20,7 +20,7 @@ use crate::harness::build;
 use crate::sealing::finish_merged;
 use crate::verification::{on_all_cores, parse_records};
 
-/// A snapshot that was checked, and what is taken from it.
+/// A checked snapshot, and the parts used from it.
 struct Shard {
     path: PathBuf,
     manifest: Manifest,
@@ -142,7 +142,7 @@ fn check(shards: &[Shard], files: &Files) -> Result<SuiteFile, Error> {
     Ok(suite)
 }
 
-/// The records of all shards in order, and how many each shard has.
+/// The records of all shards in order, and the number of each shard.
 fn records(shards: &[Shard]) -> Result<(Vec<RawRecord>, Vec<u32>), Error> {
     let mut lines: Vec<&[u8]> = Vec::new();
     let mut processes = Vec::new();
@@ -187,7 +187,7 @@ fn document(
     rebuild(&manifest, manifests, suite, records).expect("the shards were counted")
 }
 
-/// The raw readings of all shards, each given back to memory once it is written.
+/// The raw readings of all shards, each freed once it is written.
 fn write_raw(folder: &Path, shards: Vec<Shard>) -> Result<(), Error> {
     let path = folder.join(RAW);
     let failed = |error| Error::io("write", &path, &error);

@@ -1,4 +1,4 @@
-//! Writes a document to wherever it was asked for.
+//! Writes a document to its destination.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::settings::Destination;
 pub(crate) fn open_export(destination: &Destination) -> Result<(), Error> {
     let Some(path) = &destination.export_json else { return Ok(()) };
     if !is_replaceable(path) && !path.is_dir() {
-        // A pipe would wait here for its reader.
+        // Opening a pipe would wait here for its reader.
         return Ok(());
     }
     match File::options().append(true).create(true).open(path) {
@@ -25,15 +25,15 @@ pub(crate) fn open_export(destination: &Destination) -> Result<(), Error> {
     }
 }
 
-/// How far a document has come.
+/// The progress of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Begun,
     Whole,
 }
 
-/// Writes the document as far as it has come: into the run's folder and to the export. A pipe or a
-/// device cannot be rewritten, so it gets the whole document only.
+/// Writes the present state of the document to the run's folder and to the export. A pipe or a device cannot
+/// be rewritten, so it only gets the complete document.
 pub(crate) fn save(
     document: &impl Serialize,
     store: &RunFolder,

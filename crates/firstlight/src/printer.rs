@@ -1,4 +1,4 @@
-//! The only place that prints: data to stdout, talk to stderr, control characters made visible.
+//! The only place that prints: data to stdout, messages to stderr, control characters made visible.
 
 use std::error::Error as _;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ const DEFAULT_WIDTH: usize = 100;
 pub(crate) struct Printer {
     color: ColorChoice,
     quiet: bool,
-    /// Why a result did not reach its reader.
+    /// The reason why a result could not be written.
     unwritten: Option<io::Error>,
 }
 
@@ -30,21 +30,21 @@ impl Printer {
         Self { color, quiet, unwritten: None }
     }
 
-    /// Columns of the terminal that results go to.
+    /// The number of columns of the terminal for results.
     #[expect(clippy::unused_self, reason = "what prints knows how wide it prints")]
     pub(crate) fn width(&self) -> usize {
         terminal_size::terminal_size_of(io::stdout())
             .map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0))
     }
 
-    /// A result.
+    /// Prints a result.
     pub(crate) fn data(&mut self, text: &str) {
         let mut stream = AutoStream::new(io::stdout().lock(), self.color);
         let written = stream.write_all(escaped(text).as_bytes()).and_then(|()| stream.flush());
         self.note(written);
     }
 
-    /// A file's content, byte by byte as it is unless a terminal would obey it.
+    /// Prints a file's content, unchanged unless a terminal would execute it.
     pub(crate) fn bytes(&mut self, content: &[u8]) {
         if self.is_terminal() {
             return self.data(&String::from_utf8_lossy(content));
@@ -54,7 +54,7 @@ impl Printer {
         self.note(written);
     }
 
-    /// A reader that has gone away has read enough; every other failure is one of the command.
+    /// A closed pipe is not an error; every other failure is.
     pub(crate) fn note(&mut self, written: io::Result<()>) {
         if let Err(error) = written
             && error.kind() != io::ErrorKind::BrokenPipe
@@ -63,13 +63,13 @@ impl Printer {
         }
     }
 
-    /// Why a result could not be written, if one could not.
+    /// The reason why a result could not be written, if there is one.
     pub(crate) fn take_unwritten(&mut self) -> Option<Error> {
         let reason = self.unwritten.take()?.to_string();
         Some(Error::Unwritten { reason })
     }
 
-    /// A document on disk, piece by piece: it may be larger than memory allows.
+    /// Prints a document on disk, piece by piece: it may be larger than memory.
     pub(crate) fn file(&mut self, path: &Path) -> io::Result<()> {
         let mut file = File::open(path)?;
         if self.is_terminal() {
@@ -81,8 +81,8 @@ impl Printer {
         Ok(())
     }
 
-    /// Piece by piece through the escapes: a terminal obeys what a file may hold. Pieces end at a
-    /// bracket, so that no character is cut.
+    /// Escapes piece by piece, because a terminal would execute a file's sequences. Pieces end at a bracket,
+    /// so that no character is cut.
     fn pieces(&mut self, mut file: impl BufRead) -> io::Result<()> {
         let mut piece = Vec::new();
         while file.read_until(b'}', &mut piece)? > 0 {
@@ -102,7 +102,7 @@ impl Printer {
         let _ = writeln!(stream, "{}", escaped(text));
     }
 
-    /// Something that is only of interest while it lasts.
+    /// Prints progress or another transient message.
     pub(crate) fn aside(&mut self, text: &str) {
         if !self.quiet {
             self.talk(text);

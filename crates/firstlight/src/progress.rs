@@ -1,4 +1,4 @@
-//! A bar with the time left, redrawn between processes and never while one is measured.
+//! A progress bar with the remaining time, redrawn between processes and never during a measurement.
 
 use firstlight_engine::sampling::Observer;
 use firstlight_schema::reading::{RawSample, SampleRole, Subject};

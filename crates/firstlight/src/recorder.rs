@@ -1,5 +1,5 @@
-//! Records the arms of a suite's case, each run untraced, recorded, and recorded with Python frames: for
-//! `firstlight trace --suite`, and for `firstlight run` of a suite that says `trace = true`.
+//! Records the arms of a suite's case, each run without recording, with recording, and with Python frames:
+//! for `firstlight trace --suite`, and for `firstlight run` of a suite with `trace = true`.
 
 use std::path::Path;
 
@@ -18,18 +18,18 @@ use crate::error::Error;
 use crate::harness::build;
 use crate::printer::Printer;
 
-/// What all recordings of a suite share.
+/// Common settings of all recordings of a suite.
 pub(crate) struct Recorder<'a> {
     pub(crate) plan: &'a SuitePlan<'a>,
     pub(crate) hooks: &'a Hooks,
-    /// Where recordings go, a folder for each arm.
+    /// The folder for recordings, with a folder for each arm.
     pub(crate) folder: &'a Path,
     pub(crate) limits: &'a Limits,
     pub(crate) interrupt: &'a Interrupt,
 }
 
 impl Recorder<'_> {
-    /// Records every arm that can be; one that fails does not stop the others.
+    /// Records every arm that supports it; a failure does not stop the others.
     pub(crate) fn case(
         &self,
         case: &CaseFile,

@@ -19,7 +19,7 @@ use crate::verification::{validate, validate_known, written};
 /// Checking takes seconds; a check that takes this long is done by the process itself.
 const LIMIT: Duration = Duration::from_mins(30);
 
-/// Seals a run that has ended, and writes down what the rules say of it.
+/// Seals a finished run, and stores the results of the rules.
 pub(crate) fn finish(
     folder: &Path,
     after: Option<MachineState>,
@@ -34,8 +34,8 @@ pub(crate) fn finish(
     Ok(document)
 }
 
-/// The same for a merged result, which was computed a moment ago: thousands of shards are not computed
-/// twice. Whoever verifies it later recomputes it.
+/// The same for a merged result, which was just computed: thousands of shards are not computed twice.
+/// `firstlight verify` recomputes it later.
 pub(crate) fn finish_merged(
     folder: &Path,
     document: &RunDocument,
@@ -46,9 +46,9 @@ pub(crate) fn finish_merged(
     Ok(checked)
 }
 
-/// What `firstlight verify` says in a process of its own. Checking needs the raw readings, the result and
-/// the recomputed result at once, several times what measuring needs. The process that measured stays
-/// small, and the check shares nothing with it.
+/// The output of `firstlight verify` in a separate process. Checking needs the raw readings, the result and
+/// the recomputed result at once, several times the memory of measuring. The measuring process stays small,
+/// and the check shares no state with it.
 fn verified_elsewhere(folder: &Path) -> Option<ValidationDocument> {
     let mut verify = Command::new("/proc/self/exe");
     verify.args(["verify", "--format", "json", "--"]).arg(folder);
@@ -56,7 +56,7 @@ fn verified_elsewhere(folder: &Path) -> Option<ValidationDocument> {
     serde_json::from_slice(&output.stdout).ok()
 }
 
-/// Workloads that run from the folder may have left their byte code beside their source.
+/// Workloads that run from the folder may have left byte code next to their source.
 fn remove_byte_code(folder: &Path) {
     for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         if path.ends_with("__pycache__") {
@@ -80,7 +80,7 @@ fn remove_leftovers(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the sealed run gives away, from its manifest alone: readings may be larger than memory allows.
+/// The private data of the sealed run, from its manifest alone: readings may be larger than memory.
 pub(crate) fn privacy(folder: &Path) -> Result<Option<Privacy>, Error> {
     let path = folder.join(MANIFEST);
     let content = fs::read(&path).map_err(|error| Error::io("read", &path, &error))?;

@@ -1,5 +1,5 @@
-//! Suites, protocol lines and snapshots, cut, flipped, doubled and joined: each is read or refused, and none
-//! makes a reader panic or hang. `docs/design/why-fuzzing-is-seeded.md` tells why by a seed.
+//! Suites, protocol lines and snapshots, cut, flipped, doubled and joined: each is read or rejected, and none
+//! makes a reader panic or hang. `docs/design/why-fuzzing-is-seeded.md` explains why by a seed.
 //!
 //! `FIRSTLIGHT_FUZZ_SECONDS=600 cargo test --package firstlight --test fuzz` gives each fuzzer ten minutes, and
 //! `FIRSTLIGHT_FUZZ_SEED` repeats a run. `cargo xtask fuzz` runs all fuzzers.
@@ -26,7 +26,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The files below a folder whose names end so.
+/// The files below a folder with this ending.
 fn corpus(folder: &str, end: &str) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];

@@ -1,4 +1,4 @@
-//! What ends a command early: a message, a hint where there is one, an exit code.
+//! An error that ends a command: a message, a hint if there is one, an exit code.
 
 use std::path::PathBuf;
 

@@ -1,11 +1,11 @@
-//! How the program ends.
+//! The exit codes of the program.
 
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Ok,
     Unexpected,
-    /// Wrong arguments, a file that cannot be read, a workspace that is none.
+    /// Wrong arguments, an unreadable file, an invalid workspace.
     Usage,
     /// A fit did not converge, or the question has no answer for this model.
     NoAnswer,

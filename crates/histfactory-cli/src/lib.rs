@@ -37,7 +37,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
-    // A file that may not grow further is an error of whoever writes it, not the end of the program.
+    // A file that exceeds a size limit is a write error, not the end of the program.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let mut printer = Printer::new(args.color, args.quiet);
     let finished = run(args, &mut printer);
@@ -82,7 +82,7 @@ fn run(args: Args, printer: &mut Printer) -> Result<Exit, Error> {
 }
 
 fn usage(error: &clap::Error) -> ExitCode {
-    // Help and version are errors to clap, and no errors to anyone else.
+    // clap returns help and version as errors; here they are not.
     let _ = error.print();
     let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
     ExitCode::from(exit.code())
@@ -93,7 +93,7 @@ pub fn interface() -> clap::Command {
     Args::command()
 }
 
-/// The JSON Schemas of the documents that it prints, by their names.
+/// The JSON Schemas of its documents, by name.
 pub fn schemas() -> impl Iterator<Item = (&'static str, schemars::Schema)> {
     commands::schemas().into_iter()
 }

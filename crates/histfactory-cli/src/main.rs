@@ -1,4 +1,4 @@
-//! The `histfactory` program; everything it does is in the library beside it.
+//! The `histfactory` program; all its code is in the library.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Workspaces, patches and models from where they were asked for.
+//! Reads workspaces, patches and models from the given sources.
 
 use std::io::Read;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(crate) fn workspace(source: &Source) -> Result<Workspace, Error> {
     Workspace::from_slice(&bytes).map_err(|error| Error::File { path: called(source), error })
 }
 
-/// A workspace as it stands in the file, for what goes by its text: patches and digests.
+/// The unparsed document of a workspace, for patches and digests, which depend on its text.
 pub(crate) fn document(source: &Source) -> Result<Value, Error> {
     let bytes = bytes(source)?;
     serde_json::from_slice(&bytes).map_err(|error| {
@@ -100,7 +100,7 @@ pub(crate) fn model(settings: &ModelSettings, printer: &mut Printer) -> Result<M
     Ok(model)
 }
 
-/// A value of the parameter of interest that the model allows.
+/// Checks that the model allows a value of the parameter of interest.
 pub(crate) fn check_poi(model: &Model, value: f64) -> Result<(), Error> {
     let Some(poi) = model.poi() else { return Ok(()) };
     let [low, high] = model.bounds()[poi];

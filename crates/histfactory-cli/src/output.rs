@@ -1,4 +1,4 @@
-//! Writes a result to wherever it was asked for.
+//! Writes a result to its destination.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::printer::Printer;
 use crate::settings::Destination;
 
-/// The head of every JSON document: which one it is, and of which version.
+/// The head of every JSON document: its name and version.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Schema {
     name: &'static str,
@@ -23,7 +23,7 @@ impl Schema {
     }
 }
 
-/// Shows a result as text, prints its document, or writes that to a file.
+/// Prints a result as text or as a document, or writes the document to a file.
 pub(crate) fn show(
     document: &impl Serialize,
     text: impl FnOnce() -> String,
@@ -38,7 +38,7 @@ pub(crate) fn show(
     Ok(())
 }
 
-/// As pyhf lays JSON out: indented by four.
+/// Formats JSON like pyhf, indented by four.
 fn json(document: &impl Serialize) -> Result<String, Error> {
     let mut text = Vec::new();
     let mut serializer =
@@ -70,7 +70,7 @@ pub(crate) fn notes(notes: &[String]) -> String {
     text
 }
 
-/// A number that a document may have; JSON has no other way to write that there is none.
+/// A finite number for a document; JSON can only write other numbers as null.
 pub(crate) fn finite(value: f64) -> Option<f64> {
     Some(value).filter(|value| value.is_finite())
 }

@@ -1,4 +1,4 @@
-//! The only place that prints: data to stdout, talk to stderr, control characters made visible.
+//! The only place that prints: data to stdout, messages to stderr, control characters made visible.
 
 use std::borrow::Cow;
 use std::error::Error as _;
@@ -12,7 +12,7 @@ use crate::error::Error;
 pub(crate) struct Printer {
     color: ColorChoice,
     quiet: bool,
-    /// Why a result did not reach its reader.
+    /// The reason why a result could not be written.
     unwritten: Option<io::Error>,
 }
 
@@ -26,7 +26,7 @@ impl Printer {
         Self { color, quiet, unwritten: None }
     }
 
-    /// A result. A reader that has gone away has read enough; every other failure is one of the command.
+    /// Prints a result. A closed pipe is not an error; every other failure is.
     pub(crate) fn data(&mut self, text: &str) {
         let mut stream = AutoStream::new(io::stdout().lock(), self.color);
         let written = stream.write_all(escaped(text).as_bytes()).and_then(|()| stream.flush());
@@ -37,7 +37,7 @@ impl Printer {
         }
     }
 
-    /// Why a result could not be written, if one could not.
+    /// The reason why a result could not be written, if there is one.
     pub(crate) fn take_unwritten(&mut self) -> Option<Error> {
         self.unwritten.take().map(Error::Output)
     }
@@ -47,7 +47,7 @@ impl Printer {
         let _ = writeln!(stream, "{}", escaped(text));
     }
 
-    /// Something that is only of interest while it lasts.
+    /// Prints progress or another transient message.
     pub(crate) fn aside(&mut self, text: &str) {
         if !self.quiet {
             self.talk(text);
@@ -76,8 +76,8 @@ impl Printer {
     }
 }
 
-/// Names in a workspace are anybody's: none may move the cursor, hide a line or turn the text around. The
-/// escapes are those of JSON, so that a document stays one with the same strings.
+/// Names in a workspace are untrusted: none may move the cursor, hide a line or reverse the text. The escapes
+/// are those of JSON, so a document stays valid with the same strings.
 fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(is_control) {
         return Cow::Borrowed(text);

@@ -1,4 +1,4 @@
-//! A bar with the time left, on a terminal.
+//! A progress bar with the remaining time, on a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 

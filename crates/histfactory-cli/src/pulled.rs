@@ -1,4 +1,4 @@
-//! Where a fit has put the parameters, in units of what was known of them before.
+//! The fitted parameters, in units of their constraints.
 
 use histfactory::{Fit, Model};
 

@@ -7,7 +7,7 @@ pub(crate) enum Align {
     Right,
 }
 
-/// Rows below headings, each column as wide as it must be, two blanks between them.
+/// Rows below headings, each column as wide as necessary, with two spaces between columns.
 pub(crate) struct Table {
     columns: Vec<(&'static str, Align)>,
     rows: Vec<Vec<String>>,

@@ -1,8 +1,8 @@
 """Training on the significance with 256 events of each kind at a time.
 
 The events and the analysis are those of ``two_blobs.py``. A significance is not a mean over events:
-the loss of a minibatch fluctuates, and lies below that of all events on average. Three things make
-it train: yields are scaled to all events, the sum of squared weights is scaled back, and the
+the loss of a minibatch fluctuates, and is below that of all events on average. Three measures make
+training work: yields are scaled to all events, the sum of squared weights is scaled back, and the
 learning rate falls so that the fluctuations average out.
 
     python minibatches.py --batch 256
@@ -32,7 +32,7 @@ from histfactory.torch import SignificanceLoss, SoftHistogram
 
 
 def minibatch(events: Events, count: int, generator: torch.Generator) -> Events:
-    """So many events of each kind; shifted background stays with its nominal one."""
+    """This many events of each kind; shifted background stays with its nominal counterpart."""
     signal = torch.randperm(len(events.signal), generator=generator)[:count]
     background = torch.randperm(len(events.background), generator=generator)[:count]
     return Events(
@@ -56,7 +56,7 @@ def train_in_batches(
         optimiser.zero_grad()
         batch = minibatch(events, count, generator)
         loss(*yields(scores, batch, histogram, len(events.background))).backward()
-        # A narrow kernel would leave the gradient to single events.
+        # A narrow kernel would make the gradient depend on single events.
         histogram.anneal(0.99, floor=0.06)
         optimiser.step()
         schedule.step()

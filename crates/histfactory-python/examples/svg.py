@@ -9,10 +9,11 @@ from pathlib import Path
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 420, 280, 56, 14, 34, 44
 COLOURS = {"blue": "#1f6fb2", "orange": "#d9822b", "grey": "#8a8f98", "ink": "#333333"}
+ON_DARK = {"blue": "#5aa9e6", "orange": "#f0a040", "grey": "#9aa3ad", "ink": "#e6edf3"}
 
 
 class Panel:
-    """Axes with what is drawn in them."""
+    """Axes and their contents."""
 
     def __init__(
         self,
@@ -100,8 +101,17 @@ def write(path: Path, panels: Sequence[Panel]) -> None:
         f'<g transform="translate({WIDTH * index} 0)">{"".join(panel.parts)}</g>'
         for index, panel in enumerate(panels)
     )
+    on_dark = [("#ffffff", "#0f1318"), *((COLOURS[name], ON_DARK[name]) for name in COLOURS)]
+    rules = "".join(
+        f'.plot [{kind}="{light}"]{{{kind}:{dark}}}'
+        for light, dark in on_dark
+        for kind in ("fill", "stroke")
+        if f'{kind}="{light}"' in inner or light == "#ffffff"
+    )
     path.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole} {HEIGHT}" width="{whole}" '
+        f'<svg class="plot" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole} {HEIGHT}" '
+        f'width="{whole}" '
         f'height="{HEIGHT}" font-family="system-ui, sans-serif" font-size="11">'
+        f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>"
         f'<rect width="100%" height="100%" fill="#ffffff"/>{inner}</svg>\n'
     )

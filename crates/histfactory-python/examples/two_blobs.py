@@ -1,9 +1,9 @@
-"""Two networks on the same events: one trained to classify, one to discover.
+"""Two networks on the same events: one trained to classify, one trained on the significance.
 
-Signal and background are two blobs in a plane. Where the background lies is uncertain along one
-axis, its amount by ten per cent, and its simulation is finite. A network that separates the blobs
-by cross-entropy knows nothing of that; one that is trained on the significance of the whole
-analysis, every uncertainty profiled, learns to avoid the uncertain direction.
+Signal and background are two blobs in a plane. The background's position is uncertain along one
+axis, its amount by ten per cent, and its simulation is finite. A network trained by cross-entropy
+does not know these uncertainties. A network trained on the significance of the whole analysis, with
+every uncertainty profiled, learns to avoid the uncertain direction.
 
     python two_blobs.py --output figures
 """
@@ -37,7 +37,7 @@ NAMES = [
 
 @dataclass
 class Events:
-    """Simulated events: signal, background, and background where it may lie instead."""
+    """Simulated events: signal, background, and shifted background."""
 
     signal: Tensor
     background: Tensor
@@ -54,7 +54,7 @@ def simulate(count: int, seed: int) -> Events:
 
 
 def workspace() -> dict[str, Any]:
-    """The analysis; the yields of each training step take the place of these."""
+    """The analysis; each training step replaces these yields."""
     flat = [BACKGROUND / BINS] * BINS
     return {
         "channels": [
@@ -98,15 +98,15 @@ def network(seed: int) -> nn.Module:
 def yields(
     scores: nn.Module, events: Events, histogram: SoftHistogram, total: int | None = None
 ) -> list[Tensor]:
-    """What the analysis is made of, as the network bins the events.
+    """The inputs of the analysis, for events binned by the network.
 
-    Where the events are part of ``total`` simulated ones, each stands for more than one: yields
-    are scaled by that, and the sum of squared weights is brought back to that of all events.
+    If the events are part of ``total`` simulated ones, each represents several: yields are scaled
+    accordingly, and the sum of squared weights is scaled back to that of all events.
     """
     one = BACKGROUND / len(events.background)
     share = 1.0 if total is None else (len(events.background) / total) ** 0.5
     background, errors = histogram.with_errors(scores(events.background))
-    # An empty bin would leave nothing to divide by.
+    # An empty bin would cause a division by zero.
     floor = 1e-2
     return [
         histogram(scores(events.signal)) * (SIGNAL / len(events.signal)),

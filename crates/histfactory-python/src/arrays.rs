@@ -1,4 +1,4 @@
-//! NumPy arrays in and out. What is contiguous and of the right type is not copied.
+//! Converts NumPy arrays. Contiguous arrays of the right type are not copied.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 
 use crate::error::Result;
 
-/// A vector of numbers as it is given: an array, or anything that NumPy makes one of.
+/// A vector argument: an array, or a value that NumPy converts to one.
 pub(crate) type Vector<'py> = PyArrayLike1<'py, f64, AllowTypeChange>;
 
-/// Its numbers, where they lie if they lie side by side.
+/// The numbers of a vector, borrowed if they are contiguous.
 pub(crate) fn numbers<'a>(vector: &'a Vector<'_>) -> Cow<'a, [f64]> {
     match vector.as_slice() {
         Ok(values) => Cow::Borrowed(values),
@@ -19,7 +19,7 @@ pub(crate) fn numbers<'a>(vector: &'a Vector<'_>) -> Cow<'a, [f64]> {
     }
 }
 
-/// Counts, with or without auxiliary data; the observed ones if there are none.
+/// Counts, with or without auxiliary data; the observed ones by default.
 pub(crate) fn data<'a>(model: &'a Model, given: Option<&Vector<'_>>) -> Result<Cow<'a, Data>> {
     let Some(given) = given else { return Ok(Cow::Borrowed(model.observed())) };
     let mut values = numbers(given).into_owned();
@@ -44,7 +44,7 @@ pub(crate) fn vector(py: Python<'_>, values: Vec<f64>) -> Py<PyArray1<f64>> {
     PyArray1::from_vec(py, values).unbind()
 }
 
-/// A point of the parameter space has as many numbers as there are parameters.
+/// Checks that a point of the parameter space has as many numbers as there are parameters.
 pub(crate) fn expect_length(
     what: &'static str,
     got: usize,

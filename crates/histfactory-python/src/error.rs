@@ -34,7 +34,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FitError", py.get_type::<FitError>())
 }
 
-/// An error on its way to Python.
+/// A Python exception.
 #[derive(Debug)]
 pub(crate) struct Error(PyErr);
 
@@ -107,7 +107,7 @@ impl From<InferenceError> for Error {
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// A value that is none of those that are known.
+/// An error for an unknown value, with the known ones.
 pub(crate) fn unknown(what: &str, given: &str, known: &[&str]) -> Error {
     let known: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
     let known = known.join(", ");

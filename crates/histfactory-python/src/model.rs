@@ -18,7 +18,7 @@ use crate::opening;
 use crate::results::{Fit, Hypotest, Significance, UpperLimit, statistic};
 use crate::yields;
 
-/// A statistical model: parameters, the rates they lead to, and the observed data.
+/// A statistical model: parameters, the rates as functions of them, and the observed data.
 #[pyclass(frozen, module = "histfactory", name = "Model")]
 pub(crate) struct Model {
     pub(crate) core: Arc<histfactory::Model>,
@@ -73,7 +73,7 @@ impl Model {
         Ok(Self::new(core))
     }
 
-    /// A made-up model with the structure of a published one.
+    /// A generated model with the structure of a published one.
     #[staticmethod]
     #[pyo3(signature = (name="small", seed=1))]
     fn synthetic(py: Python<'_>, name: &str, seed: u64) -> Result<Self> {
@@ -87,7 +87,7 @@ impl Model {
         self.core.parameter_names().to_vec()
     }
 
-    /// The names of the parameter sets with the places of their parameters.
+    /// The names of the parameter sets with the indices of their parameters.
     #[getter]
     fn parameter_sets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let sets = PyDict::new(py);
@@ -318,7 +318,7 @@ impl Model {
         Ok(matrix(py, values, columns)?)
     }
 
-    /// The test statistic of each toy. A toy without one is NaN, and a warning counts them.
+    /// The test statistic of each toy. A toy without one is NaN, and a warning reports their number.
     #[pyo3(signature = (theta, mu, count, seed=0, test="qtilde", *, search="mirrored"))]
     #[expect(clippy::too_many_arguments, reason = "named in Python")]
     fn toy_statistics(

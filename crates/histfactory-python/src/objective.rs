@@ -1,4 +1,4 @@
-//! `histfactory._native.Objective`: what PyTorch and JAX differentiate.
+//! `histfactory._native.Objective`: the function that PyTorch and JAX differentiate.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Objective {
         level: f64,
         templates: &str,
     ) -> Result<Self> {
-        // An expected limit is one on data without a signal.
+        // An expected limit uses data without a signal by default.
         let mu = mu.unwrap_or(if quantity == "upper_limit" { 0.0 } else { 1.0 });
         let dataset = dataset(data, mu)?;
         let quantity = match quantity {
@@ -84,13 +84,13 @@ impl Objective {
         self.core.len()
     }
 
-    /// How many numbers each named input has.
+    /// The number of values of each named input.
     #[getter]
     fn lengths(&self) -> Vec<usize> {
         self.lengths.clone()
     }
 
-    /// The inputs as the model has them.
+    /// The present values of the inputs in the model.
     #[getter]
     fn current(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
         vector(py, self.core.current())
@@ -107,8 +107,8 @@ impl Objective {
         shaped(py, values, batch)
     }
 
-    /// Why there is no value at each row of an array, `None` where there is one. In a batch such rows are
-    /// NaN and the others stand.
+    /// The reason for the missing value at each row of an array, `None` for rows with a value. In a batch
+    /// such rows are NaN and the others are valid.
     fn status(
         &self,
         py: Python<'_>,
@@ -135,7 +135,7 @@ impl Objective {
         Ok((shaped(py, values, batch)?, shaped(py, gradients, x.shape().to_vec())?))
     }
 
-    /// The value, the derivatives, and how they change along directions of the inputs.
+    /// The value, the derivatives, and their change along directions of the inputs.
     fn value_and_gradient_along<'py>(
         &self,
         py: Python<'py>,
@@ -152,7 +152,7 @@ impl Objective {
             return Err(PyValueError::new_err(problem).into());
         }
         let (directions, _) = self.rows(&directions)?;
-        // Gradient and change of each row side by side.
+        // Gradient and change of each row, concatenated.
         let inputs = self.core.len();
         let mut both = vec![0.0; 2 * rows.len()];
         let pairs: Vec<f64> = rows
@@ -193,7 +193,7 @@ fn shaped(py: Python<'_>, values: Vec<f64>, shape: Vec<usize>) -> Result<Bound<'
 }
 
 impl Objective {
-    /// All points one after the other, where they lie if they do so, and the shape of the results.
+    /// All points one after the other, borrowed if they are contiguous, and the shape of the results.
     fn rows<'a>(&self, x: &'a PyReadonlyArrayDyn<'_, f64>) -> Result<(Cow<'a, [f64]>, Vec<usize>)> {
         let shape = x.shape();
         match shape.split_last() {
@@ -214,7 +214,7 @@ impl Objective {
         }
     }
 
-    /// Something of each row; a single one is not worth another thread.
+    /// Calls a function for each row; a single row does not use another thread.
     fn all(&self, rows: &[f64], call: impl Fn(&[f64]) -> Found + Sync) -> Result<Vec<f64>> {
         let inputs = self.core.len();
         if rows.len() == inputs {
@@ -224,7 +224,7 @@ impl Objective {
     }
 }
 
-/// The values of a batch, NaN where there is none. An error if no row has a value.
+/// The values of a batch, NaN for rows without one. An error if no row has a value.
 fn masked(found: Vec<Found>) -> Result<Vec<f64>> {
     let none = found.iter().all(std::result::Result::is_err);
     let mask = |found: Found| match found {
@@ -234,7 +234,7 @@ fn masked(found: Vec<Found>) -> Result<Vec<f64>> {
     Ok(found.into_iter().map(mask).collect::<std::result::Result<_, _>>()?)
 }
 
-/// Something of each row and its part of the results, both of the same width.
+/// Calls a function for each row and its part of the results, both of the same width.
 fn all_with(
     width: usize,
     rows: &[f64],
@@ -257,7 +257,7 @@ fn all_with(
 
 type Found = std::result::Result<f64, InferenceError>;
 
-/// What a name stands for, and how many numbers that is.
+/// The inputs that a name refers to, and their number.
 fn resolve(model: &histfactory::Model, name: &str) -> Result<(Vec<Input>, usize)> {
     if name == "parameters" {
         return Ok((vec![Input::Parameters], model.parameter_count()));

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result, unknown};
 
-/// The JSON text of a file, or of anything that Python's own `json` can write.
+/// The JSON text of a file, or of any value that Python's `json` can write.
 fn text(given: &Bound<'_, PyAny>) -> Result<Vec<u8>> {
     if let Some(path) = path(given) {
         return std::fs::read(&path).map_err(|source| WorkspaceError::Read { path, source }.into());
@@ -35,14 +35,14 @@ fn parsed(text: &[u8]) -> Result<Value> {
     Ok(serde_json::from_slice(text).map_err(WorkspaceError::Syntax)?)
 }
 
-/// A made-up workspace.
+/// A generated workspace.
 pub(crate) fn synthetic(name: &str, seed: u64) -> Result<Workspace> {
     let twin = Twin::ALL.into_iter().find(|twin| twin.as_str() == name);
     let known = Twin::ALL.map(Twin::as_str);
     Ok(twin.ok_or_else(|| unknown("synthetic workspace", name, &known))?.workspace(seed))
 }
 
-/// A made-up workspace, as a dictionary.
+/// A generated workspace, as a dictionary.
 #[pyfunction]
 #[pyo3(signature = (name="small", seed=1))]
 pub(crate) fn synthetic_workspace<'py>(
@@ -81,7 +81,7 @@ fn apply(given: &Bound<'_, PyAny>, document: &mut Value) -> Result<()> {
     Ok(Patch::from_slice(&text(given)?)?.apply(document)?)
 }
 
-/// `{"normsys": "code1"}`, or as pyhf's `modifier_settings` has it; what is not named is default.
+/// `{"normsys": "code1"}`, or pyhf's `modifier_settings`; other modifiers use the default.
 pub(crate) fn interpolation(given: Option<&Bound<'_, PyDict>>) -> Result<Interpolation> {
     let mut found = Interpolation::default();
     let Some(given) = given else { return Ok(found) };

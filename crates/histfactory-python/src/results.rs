@@ -1,4 +1,4 @@
-//! What fits, tests and limits give.
+//! The results of fits, tests and limits.
 
 use histfactory::Model;
 use histfactory::fit::Side;
@@ -37,19 +37,19 @@ pub(crate) struct Fit {
     at_bound: Py<PyDict>,
     #[pyo3(get)]
     at_kink: Vec<String>,
-    /// −log L of other minima that the fit came upon.
+    /// −log L of other minima found by the fit.
     #[pyo3(get)]
     other_minima: Vec<f64>,
     /// Bins without a count whose rate is zero at the minimum.
     #[pyo3(get)]
     at_border: Vec<usize>,
-    /// A combination of parameters that is not determined: how far each moves, the largest by one.
+    /// A combination of parameters that is not determined: the distance of each, the largest being one.
     #[pyo3(get)]
     flat: Option<Py<PyDict>>,
-    /// What a reader of the fit should know.
+    /// Circumstances that a reader of the fit should know.
     #[pyo3(get)]
     notes: Vec<String>,
-    /// Holds the factorised Hessian: what is made of it is made when it is first read.
+    /// Holds the factorised Hessian; results computed from it are computed on first access.
     found: Option<histfactory::fit::Covariance>,
     covariance: PyOnceLock<Py<PyArray2<f64>>>,
     uncertainties: PyOnceLock<Py<PyArray1<f64>>>,
@@ -145,7 +145,7 @@ impl Fit {
     }
 }
 
-/// A test statistic: a `float` that also has what a reader of it should know.
+/// A test statistic: a `float` with notes.
 pub(crate) fn statistic<'py>(
     py: Python<'py>,
     found: &histfactory::inference::TestStatistic,
@@ -200,12 +200,12 @@ pub(crate) struct UpperLimit {
     /// At −2, −1, 0, 1 and 2 standard deviations.
     expected: Py<PyArray1<f64>>,
     level: f64,
-    /// Every tested value with its CLs: the value, the observed one (NaN where only the expected data
-    /// were fitted), the five expected ones.
+    /// Every tested value with its CLs: the value, the observed one (NaN if only the expected data were
+    /// fitted), the five expected ones.
     tested: Py<PyArray2<f64>>,
     /// The reason of each limit that is not finite, by band in standard deviations or `"observed"`.
     missing: Py<PyDict>,
-    /// How many fits were made.
+    /// The number of fits.
     fits: usize,
     notes: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Which numbers of a model a name stands for.
+//! Resolves names to numbers of a model.
 //!
 //! `"signal"` is a sample in all its channels, `"SR/signal"` in one of them. A third part names a
 //! modifier of it: `"SR/signal/scale:hi"` and `":lo"` the templates of a histosys,
@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyDictMethods};
 use crate::arrays::{Vector, expect_length, numbers};
 use crate::error::{Error, Result};
 
-/// What of a sample is meant.
+/// The part of a sample that is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Part {
     Nominal,
@@ -41,7 +41,7 @@ fn channels_with(model: &Model, sample: &str) -> Vec<(String, usize)> {
     channels.map(|(name, bins)| (name.to_owned(), bins.len())).collect()
 }
 
-/// What a name stands for.
+/// The places that a name refers to.
 pub(crate) fn places(model: &Model, name: &str) -> Result<Places> {
     if model.samples().iter().any(|sample| sample == name) {
         let channels = channels_with(model, name);
@@ -73,7 +73,7 @@ pub(crate) fn places(model: &Model, name: &str) -> Result<Places> {
     Ok(Places { sample: sample.to_owned(), channels, part })
 }
 
-/// The changes that a dictionary of names and numbers asks for.
+/// The changes in a dictionary of names and numbers.
 pub(crate) fn changes(model: &Model, given: &Bound<'_, PyDict>) -> Result<Vec<YieldChange>> {
     let mut changes: Vec<YieldChange> = Vec::new();
     for (name, values) in given.iter() {

@@ -1,7 +1,7 @@
 """Values and gradients of every loss from one front, as JSON: `python answers.py torch|jax`.
 
-Numbers are written to their last bit. `test_fronts.py` holds the answers of both fronts against
-each other; they may come from two environments.
+Numbers are written to their last bit. `test_fronts.py` compares the answers of both fronts, which
+may come from two environments.
 """
 
 from __future__ import annotations

@@ -44,15 +44,15 @@ def at_bounds() -> histfactory.Model:
     return histfactory.Model.from_workspace(workspace)
 
 
-# Two bins: signal, background, and its uncertainty in each bin for itself.
+# Two bins: signal, background, and its uncertainty in each bin separately.
 COUNTS = ((5.0, 50.0, 5.0), (10.0, 60.0, 6.0))
 
-# What q0 on Asimov data is when the signal is multiplied, to as many digits as are printed.
+# q0 on Asimov data when the signal is multiplied, to as many digits as are printed.
 SCALED = {0.5: 0.33243, 1.0: 1.28800, 2.0: 4.85350, 3.0: 10.33562}
 
 
 def counting() -> dict[str, Any]:
-    """A workspace of two bins whose q0 can be written down."""
+    """A workspace of two bins whose q0 has a closed form."""
     signal, background, uncertainty = (list(column) for column in zip(*COUNTS, strict=True))
     samples = [
         {
@@ -75,9 +75,10 @@ def counting() -> dict[str, Any]:
 
 
 def discovery(factor: float) -> tuple[float, float]:
-    """q0 of that workspace on Asimov data, the signal multiplied, and its slope in the factor.
+    """q0 of that workspace on Asimov data for a multiplied signal, and its slope in the factor.
 
-    Without signal a bin's factor g is fitted by n - g b + t - g t = 0, t being the auxiliary count.
+    Without signal, a bin's factor g is fitted by n - g b + t - g t = 0, t being the auxiliary
+    count.
     """
     q0 = slope = 0.0
     for signal, background, uncertainty in COUNTS:

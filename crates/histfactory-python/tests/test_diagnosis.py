@@ -1,4 +1,4 @@
-"""What results report beside their numbers, and rows of a batch without a value."""
+"""Notes of results, and rows of a batch without a value."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def workspace(signal: list[float], background: list[float], counts: list[float])
     }
 
 
-def test_an_expected_limit_has_no_signal_unless_it_is_asked_for() -> None:
+def test_an_expected_limit_uses_no_signal_by_default() -> None:
     model = histfactory.Model.from_workspace(workspace([5.0], [50.0], [50.0]))
     objective = histfactory.Objective(model, "upper_limit", ["signal"])
     value = objective.value(objective.current)
     assert np.isclose(value, model.upper_limit().expected[2], rtol=1e-7)
 
 
-def test_a_row_without_a_value_leaves_the_others() -> None:
+def test_a_row_without_a_value_does_not_affect_the_others() -> None:
     model = histfactory.Model.from_workspace(workspace([5.0], [50.0], [50.0]))
     objective = histfactory.Objective(model, "significance", ["signal", "background"])
     rows = np.array([[5.0, 50.0], [5.0, 0.0], [6.0, 50.0]])
@@ -53,7 +53,7 @@ def test_an_active_bound_is_reported_or_extended() -> None:
     assert extended.z > bounded.z + 0.5 and extended.mu_hat > 15.0
 
 
-def test_a_fit_reports_what_holds_its_parameters() -> None:
+def test_a_fit_reports_parameters_that_are_held() -> None:
     model = histfactory.Model.from_workspace(workspace([5.0], [50.0], [30.0]))
     fit = model.fit()
     assert fit.at_bound == {"mu": "lower"}
@@ -78,7 +78,7 @@ def test_an_input_that_is_not_finite_is_one_row_without_a_value() -> None:
 
 
 def test_toys_without_a_statistic_are_counted_in_a_warning() -> None:
-    # Something counted where only a signal can be leaves no likelihood without one.
+    # Counts in a bin that only contains signal leave no likelihood without a signal.
     model = histfactory.Model.from_workspace(workspace([0.5, 5.0], [0.0, 50.0], [0.0, 50.0]))
     toys = model.toys(model.init, 100, seed=1)
     bad = int((toys[:, 0] > 0).sum())

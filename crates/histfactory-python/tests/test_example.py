@@ -34,7 +34,7 @@ def test_training_on_the_significance_discovers_more_than_classifying(tmp_path: 
         ElementTree.parse(tmp_path / name)
 
 
-def test_the_example_is_the_same_for_a_seed(tmp_path: Path) -> None:
+def test_the_example_gives_the_same_result_for_a_seed(tmp_path: Path) -> None:
     short = ["--steps", "20", "--events", "300"]
     assert run(tmp_path, *short) == run(tmp_path, *short)
 

@@ -1,6 +1,6 @@
 """PyTorch and JAX give the same numbers to the last bit.
 
-Either may have an environment of its own: `HISTFACTORY_JAX_PYTHON` is the interpreter with JAX.
+They may use separate environments: `HISTFACTORY_JAX_PYTHON` is the interpreter with JAX.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def test_values_and_gradients_are_the_same_bits(fronts: Answers) -> None:
         assert parts == jax[what], what
 
 
-def test_histograms_are_the_same_but_for_the_rounding_of_sums(fronts: Answers) -> None:
+def test_histograms_are_the_same_up_to_the_rounding_of_sums(fronts: Answers) -> None:
     torch, jax = (answers["histograms"] for answers in fronts)
     assert torch and set(torch) == set(jax)
     for what, numbers in torch.items():

@@ -1,4 +1,4 @@
-"""The soft histogram beside the plain one."""
+"""Compares the soft histogram with the plain one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def events(count: int = 500) -> tuple[torch.Tensor, torch.Tensor]:
     return values, weights
 
 
-def test_it_becomes_the_plain_histogram_for_bins_of_any_width() -> None:
+def test_it_approaches_the_plain_histogram_for_bins_of_any_width() -> None:
     values, weights = events()
     plain, _ = np.histogram(values.numpy(), bins=EDGES, weights=weights.numpy())
     squares, _ = np.histogram(values.numpy(), bins=EDGES, weights=weights.numpy() ** 2)
@@ -50,7 +50,7 @@ def test_many_events_in_single_precision_leave_a_rare_bin_exact() -> None:
         torch.testing.assert_close(single.double(), whole, rtol=2e-5, atol=2e-3)
 
 
-def test_a_bin_that_no_event_reaches_is_empty() -> None:
+def test_a_bin_without_events_is_empty() -> None:
     values, weights = events()
     histogram = SoftHistogram([-9.0, -8.0, 0.0, 1.0, 8.0, 9.0], 0.01)
     contents = histogram(values, weights)
@@ -79,7 +79,7 @@ def test_nothing_is_lost_between_bins(bandwidth: float) -> None:
 
 
 def test_an_event_is_shared_by_distance_and_not_by_centres() -> None:
-    # A value at an edge belongs half to either side, however wide they are.
+    # Half of an event at an edge counts on either side, however wide the bins are.
     shares = SoftHistogram([0.0, 0.1, 1.0], 0.01)(torch.tensor([0.1], dtype=torch.float64))
     torch.testing.assert_close(shares, torch.tensor([0.5, 0.5], dtype=torch.float64))
 
@@ -94,7 +94,7 @@ def test_slopes_are_exact() -> None:
 
 
 @pytest.mark.parametrize("flow", ["drop", "merge", "keep"])
-def test_slopes_are_those_of_torch_func(flow: Flow) -> None:
+def test_slopes_match_torch_func(flow: Flow) -> None:
     values, weights = events(40)
     histogram = SoftHistogram(EDGES, 0.08, flow=flow)
     outer = torch.linspace(-1.0, 2.0, histogram.bins, dtype=torch.float64)
@@ -134,6 +134,6 @@ def test_an_empty_bin_has_no_uncertainty_and_finite_slopes() -> None:
 @pytest.mark.parametrize(
     ("edges", "bandwidth"), [([1.0], 0.1), ([0.0, 0.0], 0.1), ([0.0, 1.0], -1.0)]
 )
-def test_what_makes_no_histogram_is_refused(edges: list[float], bandwidth: float) -> None:
+def test_invalid_histograms_are_rejected(edges: list[float], bandwidth: float) -> None:
     with pytest.raises(ValueError, match=r"edges|bandwidth"):
         SoftHistogram(edges, bandwidth)

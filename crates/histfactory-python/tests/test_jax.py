@@ -89,7 +89,7 @@ def test_the_loss_is_minus_the_significance_of_the_model(model: histfactory.Mode
 
 
 @pytest.mark.parametrize("data", ["asimov", "observed", "profiled-asimov"])
-def test_gradients_are_those_of_refitted_models(model: histfactory.Model, data: str) -> None:
+def test_gradients_match_refitted_models(model: histfactory.Model, data: str) -> None:
     names = ["signal", "background", "SR/background/shape:hi", "SR/background/stat"]
     loss = losses.SignificanceLoss(model, yields=names, data=data)
     whole = jnp.concatenate([SIGNAL, BACKGROUND, jnp.array([42.0, 57.0, 2.0, 3.0])])
@@ -120,7 +120,7 @@ def test_gradients_hold_where_bounds_hold_parameters(at_bounds: histfactory.Mode
         close(jax.grad(q0)(x), difference(jax.jit(q0), x), 1e-8)
 
 
-def test_the_default_loss_sees_how_much_signal_there_is(model: histfactory.Model) -> None:
+def test_the_default_loss_depends_on_the_size_of_the_signal(model: histfactory.Model) -> None:
     factors = jnp.array([0.5, 1.0, 2.0, 3.0])
 
     def q0(factor: jax.Array, data: str) -> jax.Array:
@@ -140,7 +140,7 @@ def test_the_default_loss_sees_how_much_signal_there_is(model: histfactory.Model
 
 
 @pytest.mark.parametrize("factor", SCALED)
-def test_a_scaled_signal_changes_the_loss_as_theory_says(factor: float) -> None:
+def test_a_scaled_signal_changes_the_loss_as_predicted(factor: float) -> None:
     model = histfactory.Model.from_workspace(counting())
     signal = jnp.asarray(histfactory.Objective(model, "q0", ["signal"]).current)
     loss = losses.SignificanceLoss(model, yields=["signal"])
@@ -190,7 +190,7 @@ def test_an_inner_axis_can_be_mapped_too(model: histfactory.Model) -> None:
         assert np.array_equal(mapped[:, index], jax.grad(loss)(signals[:, index]))
 
 
-def test_the_core_says_the_same_to_numpy(model: histfactory.Model) -> None:
+def test_the_core_returns_the_same_to_numpy(model: histfactory.Model) -> None:
     objective = histfactory.Objective(model, "significance", ["signal"])
     points = np.asarray(SIGNAL) * (1 + 0.01 * np.arange(8)[:, None])
     values, slopes = objective.value_and_gradient(points)
@@ -236,7 +236,9 @@ def test_every_quantity_has_its_gradient(model: histfactory.Model, name: str) ->
 
 
 @pytest.mark.parametrize("name", ["significance", "observed", "q0", "nll"])
-def test_second_derivatives_are_those_of_gradients(model: histfactory.Model, name: str) -> None:
+def test_second_derivatives_match_differences_of_gradients(
+    model: histfactory.Model, name: str
+) -> None:
     def function(x: jax.Array) -> jax.Array:
         return QUANTITIES[name](model, x)
 
@@ -254,7 +256,7 @@ def test_second_derivatives_are_those_of_gradients(model: histfactory.Model, nam
     assert np.array_equal(mapped[1], jax.hessian(function)(batch[1]))
 
 
-def test_third_derivatives_are_refused(model: histfactory.Model) -> None:
+def test_third_derivatives_are_rejected(model: histfactory.Model) -> None:
     loss = losses.SignificanceLoss(model, yields=["signal"])
     with pytest.raises(NotImplementedError, match="no third ones"):
         jax.jacfwd(jax.hessian(loss))(SIGNAL)
@@ -281,13 +283,13 @@ def test_a_compiled_program_outlives_model_and_loss() -> None:
     assert compiled(SIGNAL)[0] == expected
 
 
-def test_errors_come_as_exceptions_with_the_words_of_the_core(model: histfactory.Model) -> None:
+def test_errors_are_raised_with_the_messages_of_the_core(model: histfactory.Model) -> None:
     loss = losses.SignificanceLoss(model, yields=["signal"])
     with pytest.raises(Exception, match="input 1 is NaN"):
         jax.block_until_ready(jax.jit(loss)(jnp.array([1.0, jnp.nan])))
     with pytest.raises(Exception, match="row 0: input 0 is inf"):
         jax.block_until_ready(jax.jit(jax.vmap(loss))(jnp.full((4, 2), jnp.inf)))
-    # And nothing is broken afterwards.
+    # Later calls still work.
     assert np.isfinite(jax.jit(loss)(SIGNAL))
 
 
@@ -307,7 +309,7 @@ def test_a_bad_row_of_a_batch_is_masked(model: histfactory.Model, bad: float) ->
     assert np.isfinite(twice).all()
 
 
-def test_what_does_not_fit_is_refused_when_it_is_traced(model: histfactory.Model) -> None:
+def test_wrong_shapes_are_rejected_when_traced(model: histfactory.Model) -> None:
     loss = losses.SignificanceLoss(model, yields=["signal"])
     with pytest.raises(ValueError, match=r"'signal' has the shape \(3,\).*2 numbers"):
         jax.jit(loss)(jnp.ones(3))
@@ -333,7 +335,7 @@ def test_yields_can_be_given_by_name(model: histfactory.Model) -> None:
         loss({"signal": SIGNAL})
 
 
-def test_a_soft_histogram_becomes_the_plain_one() -> None:
+def test_a_soft_histogram_approaches_the_plain_one() -> None:
     random = np.random.default_rng(4)
     values, weights = random.normal(size=2000), random.uniform(0.5, 2.0, 2000)
     edges = np.array([-2.0, -0.5, -0.4, 1.0, 2.5])
@@ -398,7 +400,7 @@ def test_no_python_is_called_by_a_compiled_program(model: histfactory.Model) -> 
     assert "callback" not in text
 
 
-def test_a_training_run_is_the_same_to_the_last_bit(model: histfactory.Model) -> None:
+def test_a_training_run_is_reproducible_to_the_last_bit(model: histfactory.Model) -> None:
     loss = losses.SignificanceLoss(model, yields=["signal"])
 
     def run(seed: int) -> Any:

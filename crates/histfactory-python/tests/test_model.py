@@ -1,4 +1,4 @@
-"""The Python package beside pyhf."""
+"""Compares the Python package with pyhf."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORKSPACES = ["two_bins", "every_modifier"]
 
 @pytest.fixture(params=WORKSPACES)
 def pair(request: pytest.FixtureRequest) -> tuple[histfactory.Model, Any, Any]:
-    """A model here and there, with pyhf's data."""
+    """A model in both packages, with pyhf's data."""
     pyhf.set_backend("numpy", pyhf.optimize.scipy_optimizer(tolerance=1e-12), precision="64b")
     workspace = pyhf.Workspace(document(request.param))
     theirs = workspace.model()
@@ -30,7 +30,7 @@ def pair(request: pytest.FixtureRequest) -> tuple[histfactory.Model, Any, Any]:
     return ours, theirs, np.asarray(workspace.data(theirs))
 
 
-def test_layout_and_likelihood_are_those_of_pyhf(
+def test_layout_and_likelihood_match_pyhf(
     pair: tuple[histfactory.Model, Any, Any],
 ) -> None:
     ours, theirs, data = pair
@@ -52,7 +52,7 @@ def test_layout_and_likelihood_are_those_of_pyhf(
         assert len(ours.expected_data(theta, auxiliary=False)) == ours.bin_count
 
 
-def test_gradient_and_hessian_are_those_of_the_likelihood(
+def test_gradient_and_hessian_match_the_likelihood(
     every_modifier: histfactory.Model,
 ) -> None:
     model = every_modifier
@@ -69,7 +69,7 @@ def test_gradient_and_hessian_are_those_of_the_likelihood(
         np.testing.assert_allclose(hessian[index], (up[1] - down[1]) / (2 * h), atol=2e-4)
 
 
-def test_tests_and_limits_are_those_of_pyhf(pair: tuple[histfactory.Model, Any, Any]) -> None:
+def test_tests_and_limits_match_pyhf(pair: tuple[histfactory.Model, Any, Any]) -> None:
     ours, theirs, data = pair
     observed, expected = pyhf.infer.hypotest(
         1.0, data, theirs, test_stat="qtilde", return_expected_set=True
@@ -92,7 +92,7 @@ def test_tests_and_limits_are_those_of_pyhf(pair: tuple[histfactory.Model, Any, 
     assert limit.tested.shape[1] == 7 and np.all(np.diff(limit.expected) > 0)
 
 
-def test_a_fit_says_how_good_it_is(every_modifier: histfactory.Model) -> None:
+def test_a_fit_carries_its_diagnostics(every_modifier: histfactory.Model) -> None:
     model = every_modifier
     fit = model.fit()
     assert fit.converged and fit.kkt < 1e-9 and fit.edm < 1e-12
@@ -164,7 +164,7 @@ def test_yields_are_named_by_sample_channel_and_modifier() -> None:
         model.with_yields({"SR/signal": [1.0, 2.0, 3.0]})
 
 
-def test_errors_carry_the_words_of_the_core(tmp_path: Path) -> None:
+def test_errors_have_the_messages_of_the_core(tmp_path: Path) -> None:
     workspace = document("two_bins")
     workspace["channels"][0]["samples"][0]["modifiers"][0]["type"] = "normfacter"
     with pytest.raises(histfactory.WorkspaceError, match="did you mean `normfactor`"):
@@ -180,7 +180,7 @@ def test_errors_carry_the_words_of_the_core(tmp_path: Path) -> None:
         model.hypotest(1.0, test="quantile")  # type: ignore[arg-type]
 
 
-def test_toys_depend_on_seed_and_number_alone() -> None:
+def test_toys_depend_only_on_seed_and_number() -> None:
     model = histfactory.Model.synthetic("small")
     toys = model.toys(model.init, 5, seed=7)
     assert toys.shape == (5, len(model.observed))
@@ -190,12 +190,12 @@ def test_toys_depend_on_seed_and_number_alone() -> None:
     assert np.all(statistics >= 0.0)
 
 
-def test_arrays_are_taken_where_they_lie_and_given_away() -> None:
+def test_arrays_are_borrowed_and_returned_without_a_copy() -> None:
     model = histfactory.Model.synthetic("small")
     theta = np.asarray(model.init)
     strided = np.repeat(theta, 2)[::2]
     assert model.nll(theta) == model.nll(list(theta)) == model.nll(strided)
-    # What comes out owns memory that NumPy did not allocate, and can be written to.
+    # The result owns memory that NumPy did not allocate, and is writable.
     _, gradient = model.nll_and_grad(theta)
     assert gradient.base is not None and gradient.flags.writeable
 
@@ -216,7 +216,7 @@ def test_other_threads_run_during_a_fit() -> None:
     sys.setswitchinterval(1000.0)
     try:
         inside.set()
-        # A busy machine may take its time to wake the other thread: it has many calls for that.
+        # A busy machine may take a while to wake the other thread, so there are many calls.
         for _ in range(50):
             model.toy_statistics(model.init, 1.0, 20)
             if reached.is_set():
@@ -227,7 +227,7 @@ def test_other_threads_run_during_a_fit() -> None:
         other.join()
 
 
-def test_importing_brings_in_neither_torch_nor_jax() -> None:
+def test_importing_loads_neither_torch_nor_jax() -> None:
     program = "import sys, histfactory; print([n for n in ('torch', 'jax') if n in sys.modules])"
     found = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
@@ -235,7 +235,7 @@ def test_importing_brings_in_neither_torch_nor_jax() -> None:
     assert found.stdout.strip() == "[]", found.stderr
 
 
-def test_objectives_are_for_numpy_too(two_bins: histfactory.Model) -> None:
+def test_objectives_work_with_numpy(two_bins: histfactory.Model) -> None:
     objective = histfactory.Objective(two_bins, "significance", ["signal"])
     x = objective.current
     value, gradient = objective.value_and_gradient(x)

@@ -1,4 +1,4 @@
-"""The suite `histfactory` in its smallest form, with what the tests' own environment has."""
+"""The suite `histfactory` in its smallest form, with the packages of the tests' environment."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def refusals(document: dict[str, Any]) -> list[tuple[str, str, Any, Any]]:
-    """The arms that were stopped and the rejected samples, each with its reasons."""
+    """The abandoned arms and the rejected samples, each with its reasons."""
     found = []
     for case in document["cases"]:
         for arm in case["arms"]:
@@ -67,7 +67,7 @@ def samples(arm: dict[str, Any]) -> list[dict[str, Any]]:
     return [sample for regime in arm["regimes"] for sample in regime["samples"]]
 
 
-def test_every_arm_does_its_jobs_and_all_agree(document: dict[str, Any]) -> None:
+def test_every_arm_completes_its_cases_and_all_agree(document: dict[str, Any]) -> None:
     jobs = {
         "small-nll-gradient": set(ARMS),
         "small-fit": set(ARMS) - {"histfactory-jax"},

@@ -1,4 +1,4 @@
-"""The wheel lists what it is made of."""
+"""The wheel lists its components."""
 
 import importlib.metadata
 import json

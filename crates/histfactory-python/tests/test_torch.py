@@ -79,12 +79,12 @@ LOSSES = list(losses(model_of("small"), NAMES["small"]))
 def test_first_and_second_derivatives_are_exact(name: str, kind: str) -> None:
     model = model_of(name)
     if name == "two_bins":
-        # An excess, so that q0 on the observed data is not held at zero.
+        # An excess, so that q0 on the observed data is positive.
         model = model.with_data([70.0, 66.0])
     names = NAMES[name]
     loss = losses(model, names)[kind]
     yields = current(model, names)
-    # The counts are large: a step of 1e-6 of one would drown in rounding.
+    # The counts are large, so a relative step of 1e-6 of one would be lost in rounding.
     assert torch.autograd.gradcheck(loss, yields, eps=1e-4, atol=1e-7, rtol=1e-5)
     assert torch.autograd.gradgradcheck(loss, yields, eps=1e-4, atol=1e-7, rtol=1e-5)
 
@@ -111,7 +111,7 @@ def test_the_default_loss_follows_asimov_theory(two_bins: histfactory.Model) -> 
 
 
 @pytest.mark.parametrize("factor", SCALED)
-def test_a_scaled_signal_changes_the_loss_as_theory_says(factor: float) -> None:
+def test_a_scaled_signal_changes_the_loss_as_predicted(factor: float) -> None:
     model = histfactory.Model.from_workspace(counting())
     [signal] = [tensor.detach() for tensor in current(model, ["signal"])]
     loss = SignificanceLoss(model, ["signal"])
@@ -134,7 +134,7 @@ def test_a_scaled_signal_changes_the_loss_as_theory_says(factor: float) -> None:
     assert falling.item() == pytest.approx(-rising / (2 * math.sqrt(expected)), rel=1e-9)
 
 
-def test_on_observed_data_the_signal_strength_takes_up_a_common_factor(
+def test_on_observed_data_the_signal_strength_compensates_a_common_factor(
     two_bins: histfactory.Model,
 ) -> None:
     model = two_bins.with_data([60.0, 60.0])
@@ -176,7 +176,7 @@ def refitted(
 
 @pytest.mark.parametrize("data", ["asimov", "observed", "profiled-asimov"])
 @pytest.mark.parametrize("quantity", ["q0", "significance", "sigma_mu"])
-def test_gradients_are_those_of_refits_for_8_parameters(quantity: str, data: str) -> None:
+def test_gradients_match_refits_for_8_parameters(quantity: str, data: str) -> None:
     model = histfactory.Model.synthetic("small")
     assert len(model.parameter_names) == 8
     ours, theirs = refitted(model, quantity, NAMES["small"], data, 1)
@@ -185,7 +185,7 @@ def test_gradients_are_those_of_refits_for_8_parameters(quantity: str, data: str
 
 @pytest.mark.parametrize("data", ["asimov", "profiled-asimov"])
 @pytest.mark.parametrize("quantity", ["q0", "significance"])
-def test_gradients_are_those_of_refits_for_184_parameters(quantity: str, data: str) -> None:
+def test_gradients_match_refits_for_184_parameters(quantity: str, data: str) -> None:
     model = histfactory.Model.synthetic("combination")
     assert len(model.parameter_names) == 184
     ours, theirs = refitted(model, quantity, model.samples, data, 7)
@@ -264,7 +264,7 @@ def test_no_signal_has_no_slope_unless_it_is_smoothed(two_bins: histfactory.Mode
     assert value.item() == pytest.approx(-1e-3, rel=1e-3) and torch.isfinite(slope).all()
 
 
-def test_results_are_of_the_kind_that_was_given(two_bins: histfactory.Model) -> None:
+def test_results_have_the_dtype_and_device_of_the_arguments(two_bins: histfactory.Model) -> None:
     [signal] = current(two_bins, ["signal"])
     loss = SignificanceLoss(two_bins, ["signal"])
     single = signal.detach().float().requires_grad_()
@@ -278,7 +278,7 @@ def test_results_are_of_the_kind_that_was_given(two_bins: histfactory.Model) -> 
     assert torch.equal(copy.deepcopy(loss)(signal), loss(signal))
 
 
-def test_what_does_not_fit_is_said(two_bins: histfactory.Model) -> None:
+def test_wrong_arguments_are_reported(two_bins: histfactory.Model) -> None:
     loss = SignificanceLoss(two_bins, ["signal"])
     with pytest.raises(ValueError, match="must have 2 numbers"):
         loss(torch.ones(3))
@@ -334,7 +334,7 @@ def train(seed: int, steps: int = 5) -> list[Tensor]:
     return history + [parameter.detach().clone() for parameter in network.parameters()]
 
 
-def test_training_is_the_same_bit_for_bit_for_a_seed() -> None:
+def test_training_is_reproducible_bit_for_bit_for_a_seed() -> None:
     first, second, other = train(3), train(3), train(4)
     assert all(torch.equal(one, two) for one, two in zip(first, second, strict=True))
     assert not all(torch.equal(one, two) for one, two in zip(first, other, strict=True))

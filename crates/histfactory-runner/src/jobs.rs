@@ -1,4 +1,4 @@
-//! The suite's jobs.
+//! The cases of the suite.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use histfactory::inference::Dataset;
 use histfactory::objective::{Input, Objective, Quantity};
 use histfactory::{Data, FitOptions, Model, ModelOptions, Workspace};
 
-/// How long and how fast a training runs.
+/// The length and the rate of a training.
 pub(crate) struct Loop {
     pub(crate) rate: f64,
     pub(crate) rates: Vec<f64>,
     pub(crate) steps: usize,
 }
 
-/// One job, ready to be done again and again.
+/// A case, ready to be repeated.
 pub(crate) enum Job {
     Load(PathBuf),
     Nll { model: Box<Model>, gradient: bool },
@@ -114,8 +114,8 @@ impl Job {
     }
 }
 
-/// Gradient descent on minus the significance, the yields being a softmax of the weights times
-/// their sum; the loss of every step.
+/// Gradient descent on minus the significance. The yields are a softmax of the weights times their sum.
+/// Returns the loss of every step.
 fn train(
     objective: &Objective,
     yields: &[f64],

@@ -1,7 +1,7 @@
-//! The arm `histfactory` of the suite of that name: the core called from Rust, nothing in between.
+//! The arm `histfactory` of the suite `histfactory`, which calls the core directly from Rust.
 //!
-//! `histfactory-runner workspaces FOLDER` writes the suite's workspaces; without arguments it speaks
-//! the runner protocol.
+//! `histfactory-runner workspaces FOLDER` writes the suite's workspaces; without arguments it is a runner
+//! that follows the protocol.
 
 mod jobs;
 
@@ -13,7 +13,7 @@ use histfactory::synthetic::Twin;
 
 use jobs::Job;
 
-/// The workspaces' seed: that of the goldens.
+/// The seed of the workspaces, the same as that of the goldens.
 const SEED: u64 = 1;
 
 fn main() -> ExitCode {
@@ -79,7 +79,7 @@ fn setup(prepare: &Prepare) -> Result<Arm, Failure> {
     Ok(Arm(job))
 }
 
-/// A file, or a name that lies beside this program.
+/// A file, or the name of one beside this program.
 fn path(workspace: &str) -> Result<PathBuf, Failure> {
     if workspace.contains('/') {
         return Ok(PathBuf::from(workspace));

@@ -1,9 +1,10 @@
-//! Minima beside the lowest of random starts, as one line of JSON for each model:
-//! `minima [--starts N] [--toys N] [--synthetic FROM COUNT] WORKSPACE.json...`
+//! Compares minima with the lowest of random starts, as one line of JSON for each model: `minima [--starts N]
+//! [--toys N] [--synthetic FROM COUNT] WORKSPACE.json...`
 //!
-//! Of each model the fits of q̃ at μ = 0, 1 and 2 to the observed data are compared, and q₀ and q̃ at
-//! μ = 1 of N toys drawn at the background fit. A positive number is how far a fit is above the lowest
-//! one, or a statistic too high (the tested value's fit) or too low (the free fit).
+//! For each model it compares the fits of q̃ at μ = 0, 1 and 2 to the observed data, and q₀ and q̃ at μ = 1
+//! of N toys drawn at the background fit. A positive number is how far a fit is above the lowest one, or how
+//! far a statistic is too high (because of the fit with the tested value) or too low (because of the free
+//! fit).
 
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 
@@ -124,7 +125,7 @@ fn compare(name: &str, model: &Model, settings: &Settings) -> Result<Value, Fail
     Ok(row)
 }
 
-/// Statistics of toys beside those of the lowest minima.
+/// Compares statistics of toys with those of the lowest minima.
 fn toys(
     lowest: &Lowest<'_>,
     theta: &[f64],

@@ -1,4 +1,4 @@
-//! What this library makes of workspaces, for comparison with another implementation.
+//! Prints the library's view of workspaces, for comparison with another implementation.
 //!
 //! `oracle any 100 7` makes a hundred arbitrary workspaces, the first from seed 7; `oracle read`
 //! takes one from each line of its input. For each it prints a line of JSON: the workspace, its
@@ -84,7 +84,7 @@ fn examined(text: &str) -> Result<Value, Box<dyn std::error::Error>> {
     )
 }
 
-/// The start, and points on either side of it that the bounds allow; never at a kink.
+/// The start, and points on either side of it within the bounds; never at a kink.
 fn places(model: &Model) -> Vec<Vec<f64>> {
     let place = |number: u32| -> Vec<f64> {
         let shift = |(index, parameter): (u32, histfactory::model::Parameter<'_>)| {

@@ -1,7 +1,7 @@
-//! Limits and tests of every signal of a publication, as one line of JSON each and a summary last:
-//! `published FOLDER [STARTS [SAMPLE]]`. The folder has a folder for each region with a `BkgOnly.json`
-//! and its patches. Of every so many signals, SAMPLE in all, minima are compared with the lowest of
-//! STARTS random starts.
+//! Limits and tests of every signal of a publication, as one line of JSON each with a summary at the end:
+//! `published FOLDER [STARTS [SAMPLE]]`. The folder has a folder for each region with a `BkgOnly.json` and
+//! its patches. For SAMPLE signals, evenly spaced, minima are compared with the lowest of STARTS random
+//! starts.
 
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 
@@ -101,7 +101,7 @@ fn model(signal: &Signal) -> Result<Result<Model, ModelError>, Failure> {
     Ok(Model::new(&Workspace::from_value(&document)?, &ModelOptions::default()))
 }
 
-/// The limits of a signal, and what tests there give.
+/// The limits of a signal, and the tests at these values.
 fn limits(signal: &Signal) -> Value {
     let row = || -> Result<Value, Failure> {
         let model = match model(signal)? {
@@ -150,7 +150,7 @@ fn is_several(note: &Note) -> bool {
     matches!(note, Note::SeveralMinima { .. })
 }
 
-/// The minima of a test and of a limit beside the lowest of random starts.
+/// Compares the minima of a test and of a limit with the lowest of random starts.
 fn minima(signal: &Signal, starts: usize) -> Result<Value, Failure> {
     let Ok(model) = model(signal)? else { return Ok(json!({"name": signal.name, "higher": 0.0})) };
     let poi = model.poi().ok_or("no parameter of interest")?;

@@ -1,5 +1,5 @@
-//! How long things take on combinations of more and more analyses, as one line of JSON for each size:
-//! `scaling [PARAMETERS ...]`. Figures are the mean processor time of a call, in microseconds.
+//! Measures combinations of a growing number of analyses, as one line of JSON for each size: `scaling
+//! [PARAMETERS ...]`. Figures are the mean processor time of a call, in microseconds.
 //!
 //! `scaling --write PARAMETERS FILE` writes a combination for other programs.
 
@@ -18,7 +18,7 @@ type Failure = Box<dyn std::error::Error>;
 
 const SIZES: [usize; 6] = [181, 611, 1_060, 2_098, 5_000, 10_000];
 const SEED: u64 = 1;
-/// Calls go on for so many seconds of processor time, but there are at least three.
+/// Calls are repeated for this many seconds of processor time, but at least three times.
 const SECONDS: f64 = 0.5;
 
 fn main() -> Result<(), Failure> {
@@ -84,7 +84,7 @@ fn figures(parameters: usize) -> Result<Value, Failure> {
     row.insert("nll_at_fit".to_owned(), json!(fit.nll));
     row.insert("kkt".to_owned(), json!(fit.kkt));
     row.insert("iterations".to_owned(), json!(fit.iterations));
-    // What fits and limits took beyond what the workspace had taken before.
+    // The memory that fits and limits used beyond the workspace itself.
     row.insert("megabytes".to_owned(), json!(peak_megabytes() - before));
     row.insert("peak_megabytes".to_owned(), json!(peak_megabytes()));
     Ok(Value::Object(row))
@@ -98,7 +98,7 @@ fn peak_megabytes() -> f64 {
     kilobytes.map_or(f64::NAN, |kilobytes| kilobytes / 1024.0)
 }
 
-/// The mean over calls: the system counts processor time in steps of some milliseconds.
+/// The mean over calls: the system counts processor time in steps of a few milliseconds.
 fn mean_micros(call: &mut dyn FnMut() -> Result<(), Failure>) -> Result<f64, Failure> {
     call()?;
     let begin = Instant::now();
@@ -114,8 +114,8 @@ fn mean_micros(call: &mut dyn FnMut() -> Result<(), Failure>) -> Result<f64, Fai
     }
 }
 
-/// Microseconds that this thread has had a processor, where the system reports it, else since the beginning:
-/// other programs then count.
+/// Processor time of this thread in microseconds, where the system reports it. Otherwise the elapsed time,
+/// which includes other programs.
 fn on_processor(begin: Instant) -> f64 {
     let status = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = status.split_whitespace().next().and_then(|text| text.parse::<f64>().ok());

@@ -10,7 +10,7 @@ use histfactory::toys::{Shard, ToyOptions};
 use histfactory::{FitOptions, Model};
 use sha2::{Digest, Sha256};
 
-/// Toys in memory at a time.
+/// The number of toys in memory at a time.
 const PIECE: u64 = 10_000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -40,8 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Every parameter and the likelihood of each fit, in the order of the toys. One piece means blocks of
-/// threads that run over the edges of shards; only the memory is bounded.
+/// Every parameter and the likelihood of each fit, in the order of the toys. In one piece, blocks of threads
+/// cross the edges of shards; only the memory is bounded.
 fn digest(
     model: &Model,
     toys: ToyOptions,

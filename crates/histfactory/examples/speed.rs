@@ -1,7 +1,7 @@
-//! How long things take on one core, as one line of JSON: `speed WORKSPACE.json [SECONDS]`. Each
-//! figure is the median over batches of calls, in microseconds; the toys use all cores.
+//! Measures calls on one core, as one line of JSON: `speed WORKSPACE.json [SECONDS]`. Each figure is the
+//! median over batches of calls, in microseconds; the toys use all cores.
 //!
-//! `speed --write FILE` writes the synthetic twin that the figures are published for.
+//! `speed --write FILE` writes the synthetic twin for which the figures are published.
 
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 
@@ -131,7 +131,7 @@ fn read(fitter: &mut Fitter<'_>, number: impl Fn(&Covariance) -> f64) -> Option<
     fit.covariance.as_ref().map(number)
 }
 
-/// The largest difference of toys fitted together and one by one, and the largest projected gradient.
+/// The largest difference between toys fitted together and one by one, and the largest projected gradient.
 fn compare_toys(model: &Model, theta: &[f64], toys: &ToyOptions) -> Result<[f64; 2], FitError> {
     let together = model.toy_fits(theta, toys, &FitOptions::default())?;
     let together: Vec<Fit> =
@@ -142,7 +142,7 @@ fn compare_toys(model: &Model, theta: &[f64], toys: &ToyOptions) -> Result<[f64;
     Ok([differences.fold(0.0, f64::max), kkt])
 }
 
-/// The same toys, each fitted as if there were no others.
+/// The same toys, each fitted on its own.
 fn one_by_one(model: &Model, theta: &[f64], toys: &ToyOptions) -> Result<Vec<Fit>, FitError> {
     let options = FitOptions::default().from(theta);
     let numbers: Vec<u64> = (0..toys.count).collect();

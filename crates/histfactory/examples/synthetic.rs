@@ -1,5 +1,5 @@
-//! Prints a made-up workspace: `cargo run -p histfactory --example synthetic -- combination 1`, or
-//! `any 7` for an arbitrary one.
+//! Prints a generated workspace: `cargo run -p histfactory --example synthetic -- combination 1`, or `any 7`
+//! for an arbitrary one.
 
 #![expect(clippy::print_stdout, reason = "it is all that this program does")]
 

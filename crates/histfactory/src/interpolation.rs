@@ -1,11 +1,11 @@
-//! How a modifier's effect depends on its parameter between and beyond its two variations.
+//! The effect of a modifier as a function of its parameter, between and beyond its two variations.
 //!
-//! Every additive code is written as Δ = x(α)·S + y(α)·A with S = (I⁺−I⁻)/2 and
-//! A = (I⁺+I⁻−2I⁰)/16, so that the templates do not know the code: a code is two functions of the
-//! parameter, shared by all bins. Names and numbering are pyhf's; where 0.7.6 departs from what
-//! ROOT and later versions compute, the corrected form has a name of its own.
+//! Every additive code is written as Δ = x(α)·S + y(α)·A with S = (I⁺−I⁻)/2 and A = (I⁺+I⁻−2I⁰)/16, so the
+//! templates do not depend on the code: a code is two functions of the parameter, shared by all bins. Names
+//! and numbering are pyhf's. Where 0.7.6 departs from ROOT and later versions, the corrected form has a
+//! separate name.
 
-/// Interpolation of the modifiers that have one.
+/// The interpolation of normsys and histosys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Interpolation {
     pub normsys: NormsysCode,
@@ -13,7 +13,7 @@ pub struct Interpolation {
 }
 
 impl Interpolation {
-    /// What pyhf's validation and ROOT's older models use: code1 and code0.
+    /// The codes that pyhf's validation and ROOT's older models use: code1 and code0.
     pub const PIECEWISE: Self = Self { normsys: NormsysCode::Code1, histosys: HistosysCode::Code0 };
 }
 
@@ -21,7 +21,7 @@ impl Interpolation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum NormsysCode {
-    /// Piecewise exponential; its slope jumps at zero, where the left one is taken.
+    /// Piecewise exponential; its slope jumps at zero, where the left slope is used.
     Code1,
     /// A polynomial of the sixth degree inside |α| < 1, exponential outside; smooth.
     #[default]
@@ -32,13 +32,13 @@ pub enum NormsysCode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum HistosysCode {
-    /// Piecewise linear; its slope jumps at zero, where the left one is taken.
+    /// Piecewise linear; its slope jumps at zero, where the left slope is used.
     Code0,
-    /// Quadratic inside |α| ≤ 1, as pyhf 0.7.6 computes it outside: jumps at ±1.
+    /// Quadratic inside |α| ≤ 1; outside as pyhf 0.7.6 computes it: jumps at ±1.
     Code2,
-    /// Quadratic inside, outside as pyhf's documentation states it: jumps at ±1.
+    /// Quadratic inside; outside as pyhf's documentation states it: jumps at ±1.
     Code2Documented,
-    /// Quadratic inside, its tangent outside, as in ROOT: continuous.
+    /// Quadratic inside; outside its tangent, as in ROOT: continuous.
     Code2Root,
     /// A polynomial of the sixth degree inside |α| ≤ 1, linear outside; smooth.
     #[default]
@@ -92,7 +92,7 @@ fn smooth(alpha: f64, square: f64) -> [f64; 3] {
     ]
 }
 
-/// The inverse of the conditions that code4's polynomial meets at ±1: value, slope, curvature.
+/// The inverse of the conditions on code4's polynomial at ±1: value, slope, curvature.
 const CONDITIONS: [[f64; 6]; 6] = [
     [15.0 / 16.0, -15.0 / 16.0, -7.0 / 16.0, -7.0 / 16.0, 1.0 / 16.0, -1.0 / 16.0],
     [24.0 / 16.0, 24.0 / 16.0, -9.0 / 16.0, 9.0 / 16.0, 1.0 / 16.0, 1.0 / 16.0],
@@ -152,7 +152,7 @@ pub(crate) fn polynomial_at(a: &[f64; 6], alpha: f64) -> [f64; 3] {
         values[1] = values[1] * alpha + values[0];
         values[0] = values[0] * alpha + coefficient;
     }
-    // What stands now is Σ aᵢαⁱ⁻¹; one more power.
+    // The loop has computed Σ aᵢαⁱ⁻¹; one more power is missing.
     let [value, slope, curvature] = values;
     [value * alpha, slope * alpha + value, curvature * alpha + 2.0 * slope]
 }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn additive_codes_meet_their_templates() {
+    fn additive_codes_pass_through_their_templates() {
         let templates = [8.0, 10.0, 13.0];
         for code in [HistosysCode::Code0, HistosysCode::Code2Root, HistosysCode::Code4p] {
             assert!(close(delta(code, templates, 1.0), 3.0, 1e-15), "{code:?}");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn derivatives_of_the_bases_are_those_of_their_values() {
+    fn derivatives_of_the_bases_match_differences() {
         use HistosysCode::{Code0, Code2, Code2Documented, Code2Root, Code4p};
         let h = 1e-5;
         for code in [Code0, Code2, Code2Documented, Code2Root, Code4p] {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn slopes_of_the_polynomial_in_its_factors_are_differences() {
+    fn slopes_of_the_polynomial_in_its_factors_match_differences() {
         let (hi, lo, step) = (1.3, 0.8, 1e-6);
         let [up, down] = polynomial_slopes(f64::ln(hi), f64::ln(lo));
         let of_hi = [polynomial(hi + step, lo), polynomial(hi - step, lo)];

@@ -1,8 +1,8 @@
-//! HistFactory models: workspaces as pyhf writes them, and inference on them.
+//! HistFactory models: workspaces in pyhf's format, and inference on them.
 //!
-//! A [`Workspace`] is read, compiled into a [`Model`], and evaluated, differentiated and fitted.
-//! Parameters and data are laid out as pyhf lays them out, all constants of the likelihood are
-//! kept, and −log L is what is computed (pyhf's `twice_nll` is twice that).
+//! A [`Workspace`] is read, compiled into a [`Model`], and evaluated, differentiated and fitted. Parameters
+//! and data have pyhf's layout, all constants of the likelihood are kept, and functions return −log L (pyhf's
+//! `twice_nll` is twice that).
 //!
 //! ```
 //! use histfactory::inference::{Dataset, TestKind};
@@ -45,8 +45,8 @@
 //! | pseudo-experiments, batches | [`toys`] |
 //! | models to try things on | [`synthetic`] |
 //!
-//! Nothing here panics on what a workspace can hold. Where there is no value there is an error that says
-//! where and why; the few results that can be NaN or infinite say so and carry the reason.
+//! No workspace makes this crate panic. A missing value is an error with its place and reason; the few
+//! results that can be NaN or infinite document that and carry the reason.
 
 #![expect(clippy::doc_markdown, reason = "formulas are written as formulas")]
 #![expect(clippy::inline_always, reason = "a kernel is compiled for its processor as a whole")]

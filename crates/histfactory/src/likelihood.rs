@@ -1,13 +1,13 @@
 //! The likelihood of a data set: value and gradient.
 //!
-//! log L = Σ_b [n ln ν − ν − lnΓ(n+1)] + Σ ln N(a|θ,σ) + Σ ln Pois(a|γτ), all constants kept, counts
-//! real. What is returned is −log L; pyhf's `twice_nll` is twice that.
+//! log L = Σ_b [n ln ν − ν − lnΓ(n+1)] + Σ ln N(a|θ,σ) + Σ ln Pois(a|γτ), all constants kept, counts real.
+//! Functions return −log L; pyhf's `twice_nll` is twice that.
 
 use crate::kernel::evaluate::{self, Slopes};
 use crate::kernel::{Curvature, Scratch};
 use crate::model::{Data, EvaluationError, Model};
 
-/// Evaluates a model on a data set again and again without allocating.
+/// Evaluates a model on a data set repeatedly without allocating.
 ///
 /// ```
 /// # let workspace = histfactory::Workspace::from_slice(include_bytes!("../tests/data/two_bins.json"))?;
@@ -23,10 +23,10 @@ use crate::model::{Data, EvaluationError, Model};
 pub struct Evaluator<'a> {
     pub(crate) model: &'a Model,
     pub(crate) data: &'a Data,
-    /// In place of the counts of `data`, while a fit keeps off the border of positive rates.
+    /// Replaces the counts of `data` while a fit keeps away from the boundary of positive rates.
     pub(crate) softened: Option<Vec<f64>>,
     pub(crate) scratch: Scratch,
-    /// Made when a Hessian is first asked for.
+    /// Allocated when a Hessian is first computed.
     pub(crate) curvature: Option<Box<Curvature>>,
 }
 
@@ -64,26 +64,26 @@ impl Model {
 }
 
 impl Evaluator<'_> {
-    /// −log L. Infinite where counts were seen and none can be; an error where it has no value.
+    /// −log L. Infinite if a bin with counts has a rate of zero; an error if −log L has no value.
     pub fn nll(&mut self, theta: &[f64]) -> Result<f64, EvaluationError> {
         self.check(theta)?;
         let nll = self.raw_nll(theta);
         self.checked(nll)
     }
 
-    /// −log L and its gradient in the parameters; an error also where −log L is infinite.
+    /// −log L and its gradient in the parameters; also an error if −log L is infinite.
     pub fn nll_and_gradient(&mut self, theta: &[f64]) -> Result<(f64, &[f64]), EvaluationError> {
         self.check(theta)?;
         let nll = self.raw_gradient(theta);
         if nll.is_finite() { Ok((nll, self.gradient())) } else { Err(self.reason()) }
     }
 
-    /// Of the latest evaluation.
+    /// The gradient of the latest evaluation.
     pub(crate) fn gradient(&self) -> &[f64] {
         &self.scratch.gradient[..self.model.parameter_count()]
     }
 
-    /// NaN where there is no value.
+    /// −log L, or NaN where it has no value.
     pub(crate) fn raw_nll(&mut self, theta: &[f64]) -> f64 {
         let Model { layout, numbers, .. } = self.model;
         let data = self.softened.as_deref().unwrap_or(&self.data.values);
@@ -94,14 +94,14 @@ impl Evaluator<'_> {
         self.raw_gradient_with(theta, Slopes::Near)
     }
 
-    /// The gradient with the slopes of the far side in every parameter with a kink.
+    /// The gradient with the slope of the far side for every parameter with a kink.
     pub(crate) fn far_gradient(&mut self, theta: &[f64]) -> &[f64] {
         self.raw_gradient_with(theta, Slopes::Far);
         self.gradient()
     }
 
-    /// The gradient with the slopes that interpolations have at −α, in every parameter with |α| of at
-    /// least `least`; the rates are those at α.
+    /// The gradient with the slopes of interpolations at −α for every parameter with |α| of at least `least`;
+    /// the rates are those at α.
     pub(crate) fn mirrored_gradient(&mut self, theta: &[f64], least: f64) -> &[f64] {
         self.raw_gradient_with(theta, Slopes::Mirrored { least });
         self.gradient()
@@ -114,7 +114,8 @@ impl Evaluator<'_> {
             + self.data.constant
     }
 
-    /// Adds the sizes of what the constraints' part of the gradient is a difference of, of each parameter.
+    /// Adds, for each parameter, the sizes of the terms whose difference is the constraints' part of the
+    /// gradient.
     pub(crate) fn add_constraint_sizes(&self, theta: &[f64], sizes: &mut [f64]) {
         let auxiliary = self.data.auxiliary();
         for term in &self.model.numbers.normal {
@@ -141,7 +142,7 @@ impl Evaluator<'_> {
         if nll.is_nan() { Err(self.reason()) } else { Ok(nll) }
     }
 
-    /// Where a value that is none, or infinite, comes from.
+    /// The cause of a missing or infinite value.
     fn reason(&self) -> EvaluationError {
         let layout = &self.model.layout;
         for channel in &layout.channels {

@@ -20,7 +20,7 @@ pub(crate) const fn stride_of(n: usize) -> usize {
     n.next_multiple_of(COLUMNS)
 }
 
-/// A symmetric matrix of which the upper triangle counts, or its Cholesky factor.
+/// A symmetric matrix, of which the upper triangle is used, or its Cholesky factor.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Symmetric {
     pub(crate) n: usize,
@@ -44,7 +44,7 @@ impl Symmetric {
         &mut self.values[row * self.stride..(row + 1) * self.stride]
     }
 
-    /// Adds AᵀB, whose rows are adjacent, of this matrix's stride.
+    /// Adds AᵀB; the rows of A and B are adjacent and have this matrix's stride.
     pub(crate) fn add_products(&mut self, a: &[f64], b: &[f64]) {
         if self.n > 0 {
             dispatch_wide(Products { target: self, a, b });
@@ -56,8 +56,8 @@ impl Symmetric {
         self.eliminate(self.n)
     }
 
-    /// Replaces the first `own` rows by those of U, and the rest by what their elimination leaves of
-    /// it; false if the matrix is not positive definite there.
+    /// Replaces the first `own` rows by those of U, and the rest by the remainder after their elimination;
+    /// false if the matrix is not positive definite there.
     pub(crate) fn eliminate(&mut self, own: usize) -> bool {
         for row in self.n..self.stride {
             self.row_mut(row).fill(0.0);
@@ -67,7 +67,7 @@ impl Symmetric {
             let n = self.n;
             self.row_mut(row)[n..].fill(0.0);
         }
-        // Padding is a part of the elimination, where everything is eliminated.
+        // If everything is eliminated, the padding is too.
         let own = if own == self.n { self.stride } else { own };
         dispatch_wide(Eliminate { matrix: self, own })
     }
@@ -203,7 +203,7 @@ impl WithSimd for Eliminate<'_> {
     }
 }
 
-/// Eliminates the first rows of a panel, so many pivots, from the others.
+/// Eliminates the first `pivots` rows of a panel from the others.
 #[inline(always)]
 fn panel_factor<S: Simd>(
     simd: S,
@@ -212,7 +212,7 @@ fn panel_factor<S: Simd>(
     first: usize,
     pivots: usize,
 ) -> bool {
-    // Whole vectors from before the panel's first column: what lies below the diagonal is noise.
+    // Whole vectors that begin before the panel's first column: values below the diagonal are meaningless.
     let from = first / S::F64_LANES * S::F64_LANES;
     for row in 0..ROWS {
         let (above, rest) = panel.split_at_mut(row * stride);
@@ -260,7 +260,7 @@ pub(crate) fn solve<S: Simd>(simd: S, factor: &Symmetric, b: &mut [f64]) {
     backward(simd, factor, factor.n, b);
 }
 
-/// Solves Uᵀx = b for the first `own` rows and takes what they imply from the rest of b.
+/// Solves Uᵀx = b for the first `own` rows and subtracts their effect from the rest of b.
 #[inline(always)]
 pub(crate) fn forward<S: Simd>(simd: S, factor: &Symmetric, own: usize, b: &mut [f64]) {
     let n = factor.n;
@@ -273,7 +273,7 @@ pub(crate) fn forward<S: Simd>(simd: S, factor: &Symmetric, own: usize, b: &mut 
     }
 }
 
-/// Solves Ux = b for the first `own` rows, where the rest of b is known to be x.
+/// Solves Ux = b for the first `own` rows; the rest of b already holds x.
 #[inline(always)]
 pub(crate) fn backward<S: Simd>(simd: S, factor: &Symmetric, own: usize, b: &mut [f64]) {
     let n = factor.n;
@@ -285,13 +285,13 @@ pub(crate) fn backward<S: Simd>(simd: S, factor: &Symmetric, own: usize, b: &mut
     }
 }
 
-/// Adds a multiple of what is as long, or longer.
+/// Adds a multiple of a slice that is at least as long.
 pub(crate) fn add_multiple(target: &mut [f64], scale: f64, values: &[f64]) {
     let values = &values[..target.len()];
     dispatch_wide(AddMultiple { target, scale, values });
 }
 
-/// Σ a b over as many as `a` has.
+/// Σ a b over the length of `a`.
 pub(crate) fn product(a: &[f64], b: &[f64]) -> f64 {
     dispatch_wide(Product { a, b: &b[..a.len()] })
 }
@@ -385,7 +385,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_solution_gives_back_its_right_side(
+        fn a_solution_reproduces_its_right_hand_side(
             n in 1_usize..40,
             numbers in proptest::collection::vec(-2.0..2.0_f64, 40 * 12 + 40),
         ) {

@@ -1,7 +1,7 @@
-//! The same question for many rows: fits, tests and significances on all cores.
+//! Fits, tests and significances of many rows on all cores.
 //!
-//! Each row is what the function for one row gives, to the last bit, whatever the number of threads. A row
-//! that fails has its own error and does not affect the others.
+//! Each row has the result of the function for one row, to the last bit, whatever the number of threads. A
+//! row that fails has its own error and does not affect the others.
 
 use rayon::prelude::*;
 
@@ -26,8 +26,8 @@ impl Model {
         data.par_iter().map(|data| self.hypotest_with(data, mu, kind, options)).collect()
     }
 
-    /// The discovery significance of this model with each row of changed yields, as
-    /// [`Model::with_yields`] and [`Model::significance_with`] give it.
+    /// The discovery significance of this model with each row of changed yields, as from
+    /// [`Model::with_yields`] and [`Model::significance_with`].
     pub fn significance_many(
         &self,
         rows: &[Vec<YieldChange>],

@@ -1,12 +1,12 @@
 //! Special functions: the Poisson density of real counts, and the normal distribution.
 //!
-//! −ln Pois(n|ν) is computed as n(u − ln(1+u)) + c(n) with u = ν/n − 1: the first part is the
-//! deviance, small near the minimum, and c(n) = n − n ln n + lnΓ(n+1) is small too, so that large
-//! counts do not drown the result in the rounding of n ln ν.
+//! −ln Pois(n|ν) is computed as n(u − ln(1+u)) + c(n) with u = ν/n − 1. The first part is the deviance, small
+//! near the minimum, and c(n) = n − n ln n + lnΓ(n+1) is small too, so for large counts the rounding of n ln
+//! ν does not dominate the result.
 
 use std::f64::consts::{PI, SQRT_2};
 
-/// −ln Pois(n|n): what is left of a Poisson term at its best rate.
+/// −ln Pois(n|n): a Poisson term at its best rate.
 pub(crate) fn poisson_constant(n: f64) -> f64 {
     if n <= 0.0 {
         0.0
@@ -24,7 +24,7 @@ pub(crate) fn poisson_constant(n: f64) -> f64 {
     }
 }
 
-/// −ln Pois(n|ν) without [`poisson_constant`]; infinite where n > 0 meets no rate, NaN for ν < 0.
+/// −ln Pois(n|ν) without [`poisson_constant`]; infinite for n > 0 and ν = 0, NaN for ν < 0.
 #[inline]
 pub(crate) fn poisson_deviance(n: f64, rate: f64) -> f64 {
     if n == 0.0 {
@@ -36,7 +36,7 @@ pub(crate) fn poisson_deviance(n: f64, rate: f64) -> f64 {
 
 /// ψ(x), the derivative of lnΓ, for x > 0.
 pub(crate) fn digamma(x: f64) -> f64 {
-    // Recurrence up to where the asymptotic series holds to the last bit.
+    // Recurrence up to the range in which the asymptotic series is exact to the last bit.
     let (mut x, mut sum) = (x, 0.0);
     while x < 12.0 {
         sum -= 1.0 / x;
@@ -77,8 +77,8 @@ pub fn normal_quantile(p: f64) -> f64 {
     if p > 0.5 {
         return -normal_quantile(1.0 - p);
     }
-    // A rational start (Abramowitz and Stegun 26.2.23), then Halley's steps on ln p: the tail spans
-    // three hundred orders of magnitude, its logarithm is nearly a parabola.
+    // A rational start (Abramowitz and Stegun 26.2.23), then Halley steps on ln p: the tail spans three
+    // hundred orders of magnitude, but its logarithm is nearly a parabola.
     let t = (-2.0 * p.ln()).sqrt();
     let numerator = 2.515_517 + t * (0.802_853 + t * 0.010_328);
     let mut z = t - numerator / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_undo_tails() {
+    fn quantiles_invert_tails() {
         for z in [-3.0, -0.5, 0.0, 0.1, 1.64, 5.0, 12.0, 30.0] {
             let p = normal_tail(z);
             let back = normal_quantile(p);

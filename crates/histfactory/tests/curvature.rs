@@ -1,5 +1,5 @@
-//! Second derivatives of objectives beside differences of first ones, and the quantities that are
-//! found by the implicit function theorem beside what inference finds.
+//! Compares second derivatives of objectives with differences of first ones, and quantities found by the
+//! implicit function theorem with the results of inference.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 #![expect(clippy::float_cmp, reason = "the same computation gives the same bits")]
@@ -59,7 +59,7 @@ fn gradient_at(objective: &Objective, x: &[f64]) -> (f64, Vec<f64>) {
     (value, gradient)
 }
 
-/// A direction that moves every input by its own share of its size.
+/// A direction that moves every input by a different fraction of its size.
 fn direction(x: &[f64]) -> Vec<f64> {
     let share = |index: u32| f64::from((index * 37 + 11) % 17) / 17.0 - 0.4;
     x.iter().zip(0_u32..).map(|(x, index)| share(index) * x).collect()
@@ -117,7 +117,7 @@ fn quantities() -> Vec<Quantity> {
 }
 
 #[test]
-fn second_derivatives_are_those_of_the_first() {
+fn second_derivatives_match_differences_of_the_first() {
     let workspace = Workspace::from_slice(EVERY_MODIFIER).unwrap();
     let model = compile(&workspace);
     let inputs = inputs(&workspace);
@@ -155,7 +155,7 @@ fn parameters_have_second_derivatives_too() {
 }
 
 #[test]
-fn a_limit_as_an_objective_is_the_limit_of_inference() {
+fn a_limit_as_an_objective_equals_that_of_inference() {
     for json in [EVERY_MODIFIER, TWO_BINS] {
         let workspace = Workspace::from_slice(json).unwrap();
         let model = compile(&workspace);
@@ -179,7 +179,7 @@ fn a_limit_as_an_objective_is_the_limit_of_inference() {
 }
 
 #[test]
-fn a_width_as_an_objective_is_that_of_the_fit() {
+fn a_width_as_an_objective_equals_that_of_the_fit() {
     let workspace = Workspace::from_slice(EVERY_MODIFIER).unwrap();
     let model = compile(&workspace);
     let poi = model.poi().unwrap();
@@ -192,7 +192,7 @@ fn a_width_as_an_objective_is_that_of_the_fit() {
 }
 
 #[test]
-fn an_expected_limit_wants_background_alone() {
+fn an_expected_limit_requires_background_alone() {
     let workspace = Workspace::from_slice(TWO_BINS).unwrap();
     let model = compile(&workspace);
     let quantity = Quantity::UpperLimit { dataset: ASIMOV, level: 0.05 };

@@ -1,4 +1,4 @@
-//! Derivatives beside finite differences.
+//! Compares derivatives with finite differences.
 
 #![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails where it stands")]
 
@@ -8,7 +8,7 @@ use histfactory::{Data, Interpolation};
 use shared::goldens;
 
 #[test]
-fn hessians_are_differences_of_gradients() {
+fn hessians_match_differences_of_gradients() {
     for golden in goldens() {
         let model = golden.model(Interpolation::default());
         let data = Data::new(&model, golden.numbers("data")).unwrap();

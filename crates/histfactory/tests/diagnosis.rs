@@ -1,4 +1,4 @@
-//! What fits and tests report beside their numbers.
+//! Diagnostics that fits and tests report with their numbers.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -35,11 +35,11 @@ fn proportional_samples_are_named_with_their_combination() {
     ];
     let model = model(&samples, &[66.0, 92.0]);
     let fit = model.fit(model.observed(), &FitOptions::default().with_covariance()).unwrap();
-    let flat = fit.flat.expect("k1 and k2 cannot be told apart");
+    let flat = fit.flat.expect("k1 and k2 cannot be distinguished");
     let names: Vec<&str> =
         flat.parameters.iter().map(|(index, _)| model.parameter_names()[*index].as_str()).collect();
     assert_eq!(names, ["k1", "k2"]);
-    // 20 k1 + 40 k2 stays what it is.
+    // 20 k1 + 40 k2 stays constant.
     assert!((flat.parameters[1].1 / flat.parameters[0].1 + 0.5).abs() < 1e-6, "{flat:?}");
     assert!(flat.sigma > 10.0);
 }

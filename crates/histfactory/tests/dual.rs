@@ -1,4 +1,4 @@
-//! Gradients and Hessians beside dual numbers pushed through a plain reading of the definition.
+//! Compares gradients and Hessians with dual numbers in a direct implementation of the definition.
 
 #![expect(
     clippy::unwrap_used,
@@ -55,7 +55,7 @@ fn histosys<D: DualNum<Primitive = f64> + Copy>(alpha: D, [lo, nominal, hi]: [f6
     alpha * ((hi - lo) / 2.0) + bend * ((hi + lo - 2.0 * nominal) / 16.0)
 }
 
-/// −log L without what no parameter changes.
+/// −log L without the terms that do not depend on parameters.
 fn nll<D: DualNum<Primitive = f64> + Copy>(workspace: &Workspace, model: &Model, theta: &[D]) -> D {
     let at: BTreeMap<&str, usize> =
         model.parameter_sets().map(|(name, range)| (name, range.start)).collect();
@@ -108,7 +108,7 @@ fn points(model: &Model) -> Vec<Vec<f64>> {
         values.map(|(value, index)| value + size * (turn * f64::from(index)).sin()).collect()
     };
     let mut outside = shifted(0.3, 1.3);
-    // Beyond the polynomials, on either side.
+    // Beyond the polynomials, on both sides.
     for (index, name) in ["shared", "ttbar_shape", "signal_norm"].into_iter().enumerate() {
         outside[model.index_of(name).unwrap()] = [1.8, -2.3, -1.2][index];
     }
@@ -122,7 +122,7 @@ fn gradients_and_hessians_match_dual_numbers() {
     check(&workspace, &model, &points(&model));
 }
 
-/// Kernels treat bins by fours and eights, and what is left apart.
+/// Kernels process bins in fours and eights, and the rest separately.
 #[test]
 fn derivatives_match_dual_numbers_for_any_number_of_bins() {
     for bins in 1..=19 {
@@ -133,7 +133,7 @@ fn derivatives_match_dual_numbers_for_any_number_of_bins() {
     }
 }
 
-/// Three samples of so many bins, and a channel after them.
+/// Three samples with this number of bins, followed by another channel.
 fn of_bins(bins: usize) -> String {
     let yields = |scale: f64, turn: f64, bins: usize| -> Vec<f64> {
         let values = (0_u32..).take(bins);
@@ -165,7 +165,7 @@ fn of_bins(bins: usize) -> String {
     )
 }
 
-/// Value, gradient and Hessian beside those of dual numbers.
+/// Compares value, gradient and Hessian with those of dual numbers.
 fn check(workspace: &Workspace, model: &Model, points: &[Vec<f64>]) {
     for theta in points {
         let (value, gradient) = model.nll_and_gradient(theta, model.observed()).unwrap();

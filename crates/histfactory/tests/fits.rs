@@ -1,4 +1,4 @@
-//! Fits beside tight minima of pyhf's likelihoods.
+//! Compares fits with precise minima of pyhf's likelihoods.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -46,7 +46,7 @@ fn fits_reach_the_minima_of_the_goldens() {
     }
 }
 
-/// The matrix is computed when it is first read, from what the fit left behind.
+/// The matrix is computed on first access, from the factor that the fit kept.
 #[test]
 fn later_fits_do_not_change_the_covariance_of_an_earlier_one() {
     let model = Model::new(&Twin::Combination.workspace(1), &ModelOptions::default()).unwrap();
@@ -71,10 +71,9 @@ fn later_fits_do_not_change_the_covariance_of_an_earlier_one() {
     }
 }
 
-/// A fit that was asked for a covariance takes its exact Hessian within a rounding of the minimum and uses
-/// it for both.
+/// A fit with a covariance evaluates its exact Hessian within rounding of the minimum and uses it for both.
 #[test]
-fn a_covariance_is_the_inverse_of_the_hessian_where_the_fit_ended() {
+fn a_covariance_is_the_inverse_of_the_hessian_at_the_end_of_the_fit() {
     for twin in Twin::ALL {
         let model = Model::new(&twin.workspace(2), &ModelOptions::default()).unwrap();
         let options = FitOptions::default().with_covariance();

@@ -1,8 +1,7 @@
-//! The likelihood and its gradient beside pyhf's, at stored points.
+//! Compares the likelihood and its gradient with pyhf's, at stored points.
 //!
-//! Goldens of other people's workspaces lie outside the repository: the folder is looked for beside
-//! the checkout (`shared/data`) and in `HISTFACTORY_SHARED_DATA`; without it those tests say so and
-//! pass.
+//! Goldens of third-party workspaces are not in the repository. The folder is searched beside the checkout
+//! (`shared/data`) and in `HISTFACTORY_SHARED_DATA`; without it those tests print a note and pass.
 
 #![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails where it stands")]
 
@@ -76,8 +75,8 @@ fn check_point(
     let kink = model.interpolation() == Interpolation::PIECEWISE;
     for (index, (ours, theirs)) in gradient.iter().zip(&theirs).enumerate() {
         if kink && theta[index] == 0.0 {
-            // lo^|α| has no derivative at zero and automatic differentiation takes that of |α| to
-            // be one there, whose sign is wrong on the left. Ours is the left derivative.
+            // lo^|α| has no derivative at zero. Automatic differentiation takes that of |α| to be one there,
+            // which has the wrong sign on the left. Our derivative is the left one.
             left_derivative(place, model, data, theta, index, *ours);
             continue;
         }

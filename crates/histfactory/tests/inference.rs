@@ -1,4 +1,4 @@
-//! Test statistics, CLs, limits and significances beside pyhf's published values.
+//! Compares test statistics, CLs, limits and significances with pyhf's published values.
 
 #![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails where it stands")]
 
@@ -25,7 +25,7 @@ fn with_counts(model: &Model, counts: &[f64]) -> Data {
 
 /// The examples in pyhf's documentation; its fits stop at about seven digits.
 #[test]
-fn the_documented_examples_of_pyhf_come_out() {
+fn the_documented_examples_of_pyhf_are_reproduced() {
     let model = two_bins();
     let data = model.observed();
     let twice_nll = 2.0 * model.nll(model.init(), data).unwrap();
@@ -38,10 +38,10 @@ fn the_documented_examples_of_pyhf_come_out() {
     assert!((test.observed.cls - 0.052_514_97).abs() < 1e-6);
 }
 
-/// Both variations of a normsys go up here, so that the background alone has a minimum on either side
-/// of zero; the one that is nearer to the fit with a signal is the higher one. With descents alone values
-/// are pyhf's, with minima polished by Newton's method. The expected data have a lower minimum with the
-/// signal than pyhf's start leads to, by 0.736.
+/// Both variations of a normsys are upwards here, so the background alone has a minimum on each side of zero;
+/// the one nearer to the fit with a signal is the higher one. With descents only, the values are pyhf's with
+/// minima polished by Newton's method. With the signal, the expected data have a minimum that is lower by
+/// 0.736 than the one pyhf's start leads to.
 #[test]
 fn the_background_is_the_lower_one_of_two_minima() {
     let workspace = Workspace::from_slice(include_bytes!("data/two_minima.json")).unwrap();
@@ -61,7 +61,7 @@ fn the_background_is_the_lower_one_of_two_minima() {
 }
 
 #[test]
-fn cls_matches_pyhf_where_it_was_run() {
+fn cls_matches_values_computed_with_pyhf() {
     for golden in goldens() {
         let reference = &golden.json["pyhf_hypotest_mu1_qtilde"];
         let Some(observed) = reference["CLs_obs"].as_f64() else { continue };
@@ -81,11 +81,11 @@ fn cls_matches_pyhf_where_it_was_run() {
 
 /// pyhf's regression tests: observed and expected CLs of sbottom signals at μ = 1.
 ///
-/// What pyhf publishes comes from fits that stop early. The last column was computed by pyhf 0.7.6
-/// itself with minima that Newton's method polished to a projected gradient below 2e-10 (SLSQP with a
-/// tolerance of 1e-12 agrees with it to 6e-10); see `docs/design/why-fits-are-newton.md`. Three of
-/// the published observed values are within 1e-6 of it, the fourth is off by 2.1e-6. The expected ones are off
-/// by up to 7.6e-6, and by up to 5.8e-6 between pyhf's versions, whose own test allows 1e-5.
+/// pyhf's published values come from fits that stop early. The last column was computed by pyhf 0.7.6 itself
+/// with minima that Newton's method polished to a projected gradient below 2e-10 (SLSQP with a tolerance of
+/// 1e-12 agrees with it to 6e-10); see `docs/design/why-fits-are-newton.md`. Three of the published observed
+/// values are within 1e-6 of it; the fourth differs by 2.1e-6. The expected ones differ by up to 7.6e-6, and
+/// by up to 5.8e-6 between pyhf's versions, whose own test allows 1e-5.
 #[test]
 fn cls_matches_the_regression_tests_of_pyhf() {
     let Some(folder) = shared::folder() else { return };
@@ -159,7 +159,7 @@ fn yield_gradients_match_refits_of_pyhf() {
             if let Some(exact) = entry["analytic"][key].as_f64() {
                 assert!((ours - exact).abs() < 1e-9, "{place}: {ours} {exact}");
             }
-            // The stored differences took steps too long for a sample with templates on Asimov data.
+            // The stored differences used steps that are too long for a sample with templates on Asimov data.
             let tolerance = if key == "asimov_mu1" && sample == "bkg1" { 1e-5 } else { 1e-8 };
             let theirs = entry["dq0"][key].as_f64().unwrap();
             assert!((ours - theirs).abs() < tolerance, "{place}: {ours} {theirs}");
@@ -167,9 +167,9 @@ fn yield_gradients_match_refits_of_pyhf() {
     }
 }
 
-/// The signal scaled by 0.5, 1, 2, 3 must show on Asimov data.
+/// The Asimov significance must depend on whether the signal is scaled by 0.5, 1, 2 or 3.
 #[test]
-fn asimov_significance_sees_the_scale_of_the_signal() {
+fn asimov_significance_depends_on_the_scale_of_the_signal() {
     let Some(folder) = shared::folder() else { return };
     let workspace = Workspace::from_path(folder.join("workspaces/simple_workspace.json")).unwrap();
     let model = Model::new(&workspace, &ModelOptions::default()).unwrap();
@@ -196,7 +196,7 @@ fn asimov_significance_sees_the_scale_of_the_signal() {
 }
 
 #[test]
-fn a_limit_has_the_level_it_was_asked_for() {
+fn cls_at_a_limit_equals_the_requested_level() {
     let model = two_bins();
     let data = model.observed();
     let limit = model.upper_limit(data, &LimitOptions::default()).unwrap();
@@ -231,7 +231,7 @@ fn an_interval_ends_where_the_profile_has_risen() {
 }
 
 #[test]
-fn impacts_are_what_moving_a_parameter_does() {
+fn impacts_match_fits_with_a_moved_parameter() {
     let model = two_bins();
     let data = model.asimov(model.init()).unwrap();
     let ranking = model.ranking(&data).unwrap();

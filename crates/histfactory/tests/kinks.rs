@@ -7,7 +7,7 @@ use histfactory::toys::ToyOptions;
 use histfactory::{Data, FitOptions, Interpolation, Model, ModelOptions, Workspace};
 use serde_json::{Value, json};
 
-/// A background that `tilt` and `scale` raise on either side of zero, and a signal beside it.
+/// A background that `tilt` and `scale` raise on both sides of zero, and a signal.
 fn model(observed: &Value) -> Model {
     let workspace = Workspace::from_value(&json!({
         "channels": [{"name": "c", "samples": [
@@ -29,13 +29,13 @@ fn piecewise() -> ModelOptions {
     ModelOptions { interpolation: Interpolation::PIECEWISE, ..ModelOptions::default() }
 }
 
-/// The least −log L over the other parameters.
+/// The lowest −log L over the other parameters.
 fn profile(model: &Model, data: &Data, parameter: usize, value: f64) -> f64 {
     model.fit(data, &FitOptions::default().fixing(parameter, value)).unwrap().require().unwrap().nll
 }
 
 #[test]
-fn a_minimum_at_a_kink_is_one() {
+fn a_minimum_at_a_kink_is_a_minimum() {
     let model = model(&json!([80.0, 50.0, 40.0]));
     let data = model.observed();
     let kinked = ["tilt", "scale"].map(|name| model.index_of(name).unwrap());
@@ -61,7 +61,7 @@ fn a_minimum_at_a_kink_is_one() {
 }
 
 #[test]
-fn a_minimum_beside_a_kink_is_found_on_either_side() {
+fn a_minimum_beside_a_kink_is_found_on_both_sides() {
     for observed in [json!([120.0, 60.0, 40.0]), json!([104.0, 60.0, 50.0])] {
         let model = model(&observed);
         let data = model.observed();
@@ -80,7 +80,7 @@ fn a_minimum_beside_a_kink_is_found_on_either_side() {
     }
 }
 
-/// A bound at zero allows the right side alone, so its slope decides.
+/// A bound at zero only allows the right side, so its slope decides.
 #[test]
 fn a_bound_at_a_kink_has_the_slope_of_the_inside() {
     let model = model(&json!([120.0, 60.0, 40.0]));
@@ -90,9 +90,9 @@ fn a_bound_at_a_kink_has_the_slope_of_the_inside() {
     assert!(fit.converged() && fit.theta[scale] > 0.1 && fit.at_kink.is_empty(), "{fit:?}");
 }
 
-/// Without a slope on either side a kink holds nothing: there is an uncertainty.
+/// Without a slope on either side a kink holds nothing, so the parameter has an uncertainty.
 #[test]
-fn expected_data_leave_kinks_alone() {
+fn expected_data_do_not_hold_parameters_at_kinks() {
     let model = model(&json!([80.0, 50.0, 40.0]));
     let data = Data::new(&model, model.expected_data(model.init()).unwrap()).unwrap();
     let fit = model.fit(&data, &FitOptions::default().with_covariance()).unwrap();
@@ -101,7 +101,7 @@ fn expected_data_leave_kinks_alone() {
 }
 
 #[test]
-fn fits_with_kinks_converge_to_what_no_small_move_improves() {
+fn no_small_move_improves_a_fit_with_kinks() {
     let (mut failed, mut held) = (Vec::new(), 0);
     for seed in 0..152 {
         let model = Model::new(&any(seed, Limits::default()), &piecewise()).unwrap();
@@ -125,7 +125,7 @@ fn fits_with_kinks_converge_to_what_no_small_move_improves() {
     assert!(held > 20, "{held}");
 }
 
-/// Without a look beyond kinks one of twenty such fits ends in a higher minimum than one beside it.
+/// Without a search beyond kinks, one of twenty such fits ends in a higher minimum.
 #[test]
 fn no_minimum_beyond_a_kink_is_lower() {
     let options = piecewise();
@@ -153,7 +153,7 @@ fn no_minimum_beyond_a_kink_is_lower() {
     assert!(lower.is_empty(), "{lower:?}");
 }
 
-/// Started on the higher one of two minima, a fit ends in the lower one.
+/// A fit that starts in the higher one of two minima ends in the lower one.
 #[test]
 fn a_fit_crosses_a_kink_to_the_lower_minimum() {
     let tilted = json!({"hi_data": [90.0, 100.0], "lo_data": [95.0, 100.0]});
@@ -174,9 +174,9 @@ fn a_fit_crosses_a_kink_to_the_lower_minimum() {
     assert!(left.theta[tilt] < -0.1 && right.theta[tilt] > 0.1 && right.nll < left.nll - 0.1);
     let fit = model.fit(data, &FitOptions::default().from(&left.theta)).unwrap();
     assert!((fit.nll - right.nll).abs() < 1e-12 && fit.converged());
-    // What it took is counted.
+    // The extra iterations are counted.
     assert!(fit.iterations > 1 && fit.evaluations > fit.iterations);
-    // Toys start where they were drawn, here in the wrong minimum.
+    // Toys start where they were drawn, which here is the wrong minimum.
     let toys = ToyOptions::new(16, 3);
     let drawn = model.toys(&left.theta, toys.count, toys.seed).unwrap();
     let fits = model.toy_fits(&left.theta, &toys, &FitOptions::default()).unwrap();

@@ -27,7 +27,7 @@ fn fits_of_ordinary_workspaces_converge() {
         match model.fit(model.observed(), &FitOptions::default()) {
             Ok(fit) if fit.converged() => assert!(fit.kkt < 1e-6, "{seed}: {}", fit.kkt),
             Ok(fit) => failed.push(format!("{seed}: {:?} {:.1e}", fit.outcome, fit.kkt)),
-            // Counts where none can be are no fault of the fit.
+            // Counts in a bin with a rate of zero are not an error of the fit.
             Err(_) => {}
         }
     }
@@ -35,7 +35,7 @@ fn fits_of_ordinary_workspaces_converge() {
 }
 
 #[test]
-fn a_covariance_undoes_the_hessian() {
+fn a_covariance_inverts_the_hessian() {
     let mut seen = 0;
     for (seed, model) in models(80) {
         let options = FitOptions::default().with_covariance();
@@ -66,7 +66,7 @@ fn a_covariance_undoes_the_hessian() {
 }
 
 #[test]
-fn the_hessian_is_the_slope_of_the_gradient() {
+fn the_hessian_matches_differences_of_the_gradient() {
     for (seed, model) in models(60) {
         let count = model.parameter_count();
         let theta: Vec<f64> = model

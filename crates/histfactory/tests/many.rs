@@ -1,4 +1,4 @@
-//! Many rows at once beside the functions for one row.
+//! Compares many rows at once with the functions for one row.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -11,7 +11,7 @@ fn model() -> Model {
     Model::new(&Twin::Small.workspace(1), &ModelOptions::default()).unwrap()
 }
 
-/// Toys, and in their middle data of another model.
+/// Toys, with data of another model in the middle.
 fn rows(model: &Model) -> Vec<Data> {
     let workspace = Workspace::from_slice(include_bytes!("data/two_bins.json")).unwrap();
     let other = Model::new(&workspace, &ModelOptions::default()).unwrap();
@@ -21,7 +21,7 @@ fn rows(model: &Model) -> Vec<Data> {
 }
 
 #[test]
-fn many_fits_are_the_single_fits_and_a_bad_row_fails_alone() {
+fn many_fits_equal_single_fits_and_a_bad_row_fails_alone() {
     let model = model();
     let (rows, options) = (rows(&model), FitOptions::default());
     let found = model.fit_many(&rows, &options);
@@ -33,7 +33,7 @@ fn many_fits_are_the_single_fits_and_a_bad_row_fails_alone() {
 }
 
 #[test]
-fn many_tests_are_the_single_tests_and_a_bad_row_fails_alone() {
+fn many_tests_equal_single_tests_and_a_bad_row_fails_alone() {
     let model = model();
     let (rows, options) = (rows(&model), TestOptions::default());
     let found = model.hypotest_many(&rows, 1.0, TestKind::QTilde, &options);
@@ -45,7 +45,7 @@ fn many_tests_are_the_single_tests_and_a_bad_row_fails_alone() {
 }
 
 #[test]
-fn many_significances_are_the_single_ones_and_a_bad_row_fails_alone() {
+fn many_significances_equal_single_ones_and_a_bad_row_fails_alone() {
     let workspace = Workspace::from_slice(include_bytes!("data/two_bins.json")).unwrap();
     let model = Model::new(&workspace, &ModelOptions::default()).unwrap();
     let change = |nominal: Vec<f64>| {

@@ -1,4 +1,4 @@
-//! Several minima, small constraint widths, empty bins: fits that once failed or ended elsewhere.
+//! Several minima, small constraint widths, empty bins: fits that once failed or ended in another minimum.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -38,8 +38,8 @@ fn channel(samples: &[Value]) -> Value {
     json!({"name": "c", "samples": samples})
 }
 
-/// A signal whose templates take from it whichever way their parameters go: with a large signal that
-/// was not seen there is a minimum for every combination of signs.
+/// A signal whose templates lower it on both sides of zero: with a large signal that was not seen there is a
+/// minimum for every combination of signs.
 fn two_sided() -> Model {
     let template = |name: &str, hi: [f64; 3], lo: [f64; 3]| json!({"name": name, "type": "histosys", "data": {"hi_data": hi, "lo_data": lo}});
     let signal = signal(
@@ -70,7 +70,7 @@ fn a_fit_finds_the_lowest_of_several_minima_and_reports_the_others() {
     let mut several = 0;
     for mu in [0.5, 1.0, 2.0, 3.0, 5.0, 8.0] {
         let options = FitOptions::default().fixing(poi, mu);
-        // The sign that a start has decides where a descent ends.
+        // The sign of a parameter at the start decides where a descent ends.
         for sign in [-1.0, 1.0] {
             let mut start = model.init().to_vec();
             for name in ["a", "b", "d"] {
@@ -102,7 +102,7 @@ fn a_test_at_the_limit_gives_the_level() {
     assert!(limit.notes.iter().any(|note| matches!(note, Note::SeveralMinima { .. })));
 }
 
-/// Statistics of toys against the lowest minima that a global search finds for each.
+/// Compares statistics of toys with the lowest minima that a global search finds for each.
 #[test]
 fn statistics_of_toys_use_the_lowest_minima() {
     let model = two_sided();
@@ -122,8 +122,8 @@ fn statistics_of_toys_use_the_lowest_minima() {
     }
 }
 
-/// A signal can take the place of a background whose normalisation is free: the minima lie at ends of ranges,
-/// far from where the toys are drawn.
+/// A signal can replace a background whose normalisation is free: the minima lie at ends of ranges, far from
+/// where the toys are drawn.
 #[test]
 fn statistics_of_toys_reach_minima_at_the_ends_of_ranges() {
     let mut positive = 0;
@@ -148,10 +148,10 @@ fn statistics_of_toys_reach_minima_at_the_ends_of_ranges() {
     assert!(positive > 4, "{positive}");
 }
 
-/// On these workspaces a parameter ends at a bound or far from its measurement, and other parameters do the
-/// same for less.
+/// On these workspaces a parameter ends at a bound or far from its measurement, while other parameters could
+/// have the same effect at a lower −log L.
 #[test]
-fn a_fit_leaves_a_minimum_in_which_one_parameter_went_too_far() {
+fn a_fit_leaves_a_minimum_in_which_one_parameter_moved_too_far() {
     let mut far = 0;
     for seed in [1_000_522, 1_001_559, 1_006_883, 1_007_678, 1_007_745, 1_009_939] {
         let model = Model::new(&any(seed, Limits::default()), &ModelOptions::default()).unwrap();
@@ -173,10 +173,10 @@ fn a_fit_leaves_a_minimum_in_which_one_parameter_went_too_far() {
     assert!(far > 5, "{far}");
 }
 
-/// A signal that was not seen vanishes for less if its templates take from it together than if the factor of its
-/// statistical error does.
+/// A signal that was not seen vanishes at a lower −log L if several templates subtract from it than if the
+/// factor of its statistical error becomes zero.
 #[test]
-fn templates_take_the_place_of_a_statistical_factor_that_went_to_zero() {
+fn templates_replace_a_statistical_factor_that_became_zero() {
     let template = |name: &str, by: f64| json!({"name": name, "type": "histosys", "data": {"hi_data": [120.0 * (1.0 + by)], "lo_data": [120.0 * (1.0 - by)]}});
     let modifiers = [
         json!({"name": "stat", "type": "staterror", "data": [17.0]}),
@@ -202,7 +202,8 @@ fn templates_take_the_place_of_a_statistical_factor_that_went_to_zero() {
     assert!(left > 0, "the descent alone never ends in the higher minimum");
 }
 
-/// The statistic of a signal that its own uncertainty absorbs levels off: bands that it does not reach have no limit.
+/// The statistic of a signal that its own uncertainty absorbs has an upper bound: bands above it have no
+/// limit.
 #[test]
 fn a_band_without_a_limit_leaves_the_others() {
     let absorbed =
@@ -259,9 +260,9 @@ fn narrow_constraints_and_large_counts_converge_in_few_iterations() {
     }
 }
 
-/// With no count in a bin −log L falls with its rate: here to where the rate is zero.
+/// In a bin without counts −log L falls with its rate: here down to a rate of zero.
 #[test]
-fn minima_at_the_border_of_positive_rates_are_found() {
+fn minima_at_the_boundary_of_positive_rates_are_found() {
     // In the first bin the signal and the template can cancel the background.
     let template = json!({"name": "a", "type": "histosys", "data": {"hi_data": [0.2, 10.3], "lo_data": [3.8, 9.7]}});
     let samples = [signal(&[0.2, 6.0], &[]), background(&[2.0, 10.0], &[template])];
@@ -272,7 +273,7 @@ fn minima_at_the_border_of_positive_rates_are_found() {
     assert!(fit.converged(), "{:?}", fit.outcome);
     let rates = model.expected_main(&fit.theta).unwrap();
     assert!(rates.iter().all(|rate| *rate >= 0.0));
-    // Nothing that is allowed is lower.
+    // No permitted point is lower.
     let a = model.index_of("a").unwrap();
     let mut theta = fit.theta.clone();
     for step in 0..4000 {

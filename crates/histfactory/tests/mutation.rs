@@ -1,10 +1,10 @@
-//! A fuzzer for the readers that runs on the stable toolchain: valid documents, damaged in seeded
-//! ways. Whatever comes, nothing panics and nothing that is no number comes out.
+//! A fuzzer for the readers that runs on the stable toolchain: it damages valid documents in seeded ways. No
+//! document may cause a panic or a result that is not a number.
 //!
-//! In CI each reader faces a few hundred; `HISTFACTORY_FUZZ_SECONDS=600 cargo test --release
-//! --package histfactory --test mutation -- --nocapture` goes on for ten minutes, and
-//! `HISTFACTORY_FUZZ_SEED` begins elsewhere, or repeats what a failure names. Runs side by side get
-//! seeds far apart: each goes on to the next. The test's binary needs nothing but itself.
+//! In CI each reader gets a few hundred documents. `HISTFACTORY_FUZZ_SECONDS=600 cargo test --release
+//! --package histfactory --test mutation -- --nocapture` runs for ten minutes, and `HISTFACTORY_FUZZ_SEED`
+//! selects the first seed, also to repeat a failure. Parallel runs should get distant seeds, because each
+//! continues with the next. The test's binary runs on its own.
 
 #![expect(clippy::print_stdout, reason = "how many were tried is the result of a long run")]
 
@@ -17,7 +17,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
-/// Tries as many seeds as usual, or as many as there is time for; a failure names its seed.
+/// Tries the usual number of seeds, or as many as the time allows; a failure names its seed.
 fn fuzz(what: &str, usual: u64, mut check: impl FnMut(u64, &mut Pcg64Mcg)) {
     let number = |variable: &str| -> Option<u64> {
         let text = std::env::var(variable).ok()?;
@@ -39,7 +39,7 @@ fn fuzz(what: &str, usual: u64, mut check: impl FnMut(u64, &mut Pcg64Mcg)) {
     println!("{what}: {} documents from seed {first}", seed - first);
 }
 
-/// What stands where something else should.
+/// A wrong value.
 fn odd(dice: &mut Pcg64Mcg) -> Value {
     let choices = [
         json!(null),
@@ -120,10 +120,13 @@ fn damage(document: &mut Value, dice: &mut Pcg64Mcg) {
     }
 }
 
-/// Everything that can be done with a document must end in an error or in numbers.
+/// Uses a document in every possible way: each must end in an error or in numbers.
 fn used(text: &[u8]) -> Option<bool> {
     let workspace = Workspace::from_slice(text).ok()?;
-    assert_eq!(workspace.to_json().parse::<Workspace>().expect("it was valid"), workspace);
+    assert_eq!(
+        workspace.to_json().parse::<Workspace>().expect("the document was valid"),
+        workspace
+    );
     let model = Model::new(&workspace, &ModelOptions::default()).ok()?;
     if let Ok((nll, gradient)) = model.nll_and_gradient(model.init(), model.observed()) {
         assert!(!nll.is_nan());
@@ -151,7 +154,7 @@ fn damaged_document(seed: u64, dice: &mut Pcg64Mcg) -> Value {
 }
 
 #[test]
-fn a_damaged_document_is_refused_or_gives_numbers() {
+fn a_damaged_document_is_rejected_or_gives_numbers() {
     let mut accepted = 0;
     fuzz("damaged documents", 600, |seed, dice| {
         let document = damaged_document(seed, dice);
@@ -161,10 +164,10 @@ fn a_damaged_document_is_refused_or_gives_numbers() {
     assert!(accepted > 0, "some damage is harmless");
 }
 
-/// Found by long runs: slopes that are infinite or no number, a model without a parameter that is shared
-/// between bins, and a factor that was used after its renewal had failed.
+/// Found by long runs: slopes that are infinite or NaN, a model without a parameter that is shared between
+/// bins, and a factor that was used after its renewal had failed.
 #[test]
-fn documents_that_were_once_presented_as_results_are_not() {
+fn documents_that_once_gave_wrong_results_are_rejected() {
     for seed in [180_345, 100_037_641, 200_119_460, 300_018_500, 400_013_870] {
         let document = damaged_document(seed, &mut Pcg64Mcg::seed_from_u64(seed));
         assert_eq!(used(document.to_string().as_bytes()), Some(true), "seed {seed}: it is a model");
@@ -186,27 +189,27 @@ fn damaged_bytes(mut bytes: Vec<u8>, dice: &mut Pcg64Mcg) -> Vec<u8> {
 }
 
 #[test]
-fn damaged_bytes_are_refused_or_give_numbers() {
+fn damaged_bytes_are_rejected_or_give_numbers() {
     fuzz("damaged bytes", 1500, |seed, dice| {
         let limits = Limits { channels: 1, bins: 2, samples: 2, modifiers: 3, odd: false };
         let bytes = any(seed % 50, limits).to_value().to_string().into_bytes();
         let bytes = damaged_bytes(bytes, dice);
         used(&bytes);
-        // Readers of other documents take the same nonsense.
+        // Readers of other documents get the same input.
         let _ = Patch::from_slice(&bytes);
         let _ = PatchSet::from_slice(&bytes);
     });
 }
 
 #[test]
-fn a_document_that_is_nested_without_end_is_refused() {
+fn a_document_that_is_nested_too_deeply_is_rejected() {
     let deep = "[".repeat(200_000);
     assert!(deep.parse::<Workspace>().is_err());
     let inside = format!("{{\"channels\": {deep}");
     assert!(inside.parse::<Workspace>().is_err());
 }
 
-/// An operation on a place of the document, with the place and a value that may not suit it.
+/// An operation on a place of the document, with a place and a value that may not fit.
 fn operation(document: &Value, dice: &mut Pcg64Mcg) -> Value {
     let mut all = Vec::new();
     pointers(document, "", &mut all);
@@ -229,11 +232,11 @@ fn a_damaged_patch_fails_or_leaves_a_workspace() {
 }
 
 #[test]
-fn a_damaged_patch_set_is_refused_or_leaves_workspaces() {
+fn a_damaged_patch_set_is_rejected_or_gives_workspaces() {
     let mut applied = 0;
     fuzz("damaged patch sets", 600, |seed, dice| {
         let document = any(seed % 40, Limits::default()).to_value();
-        let sha256 = Algorithm::parse("sha256").expect("it is known");
+        let sha256 = Algorithm::parse("sha256").expect("the algorithm is known");
         let entry = |name: &str, dice: &mut Pcg64Mcg| {
             let harmless = json!({"op": "replace", "path": "/channels/0/samples/0/data/0",
                                   "value": dice.random_range(1..50)});

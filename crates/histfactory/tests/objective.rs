@@ -1,4 +1,4 @@
-//! Objectives beside differences of refitted models.
+//! Compares objectives with differences of refitted models.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 #![expect(clippy::float_cmp, reason = "the same computation gives the same bits")]
@@ -20,7 +20,7 @@ fn compile(workspace: &Workspace) -> Model {
     Model::new(workspace, &ModelOptions::default()).unwrap()
 }
 
-/// Everything that a sample's numbers can be named by.
+/// All inputs that a sample's numbers can be addressed by.
 fn inputs(workspace: &Workspace, wanted: impl Fn(&str) -> bool) -> Vec<Input> {
     let mut inputs = Vec::new();
     for channel in &workspace.channels {
@@ -92,7 +92,7 @@ fn quantities() -> [Quantity; 6] {
 }
 
 #[test]
-fn an_objective_follows_every_input() {
+fn an_objective_depends_on_every_input() {
     let workspace = every_modifier();
     let model = compile(&workspace);
     let inputs = inputs(&workspace, |_| true);
@@ -105,7 +105,7 @@ fn an_objective_follows_every_input() {
 }
 
 #[test]
-fn templates_ride_along_unless_they_are_inputs() {
+fn templates_move_along_unless_they_are_inputs() {
     let workspace = every_modifier();
     let model = compile(&workspace);
     let all = inputs(&workspace, |_| true);
@@ -153,7 +153,7 @@ fn gradients_hold_on_the_twins() {
 }
 
 #[test]
-fn the_default_loss_sees_how_much_signal_there_is() {
+fn the_default_loss_depends_on_the_size_of_the_signal() {
     let workspace = Twin::Small.workspace(1);
     let model = compile(&workspace);
     let signal: Vec<Input> = inputs(&workspace, |name| name == "signal")
@@ -184,7 +184,7 @@ fn the_default_loss_sees_how_much_signal_there_is() {
 }
 
 #[test]
-fn an_input_that_does_not_exist_or_comes_twice_is_an_error() {
+fn an_unknown_or_repeated_input_is_an_error() {
     let model = compile(&every_modifier());
     let signal = Input::Nominal { channel: "nowhere".into(), sample: "signal".into() };
     let made = Objective::new(&model, Quantity::Nll, &[signal], Convention::default());

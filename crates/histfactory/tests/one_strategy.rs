@@ -52,7 +52,7 @@ fn no_point_of_a_scan_lies_below_the_best_fit() {
             assert!(rise > -1e-8, "seed {seed} at {}: {rise}", point.value);
             assert!((point.t - rise.max(0.0)).abs() < 1e-12 && point.converged);
         }
-        // A test of the value that led there knows of it, too.
+        // A test of the value that led there finds it too.
         let test = model.test_statistic(data, TestKind::T, lower).unwrap();
         assert!((test.free.nll - scan.best.nll).abs() < 1e-8, "seed {seed}");
         let at = scan.points.iter().find(|point| (point.value - lower).abs() < 1e-12).unwrap();
@@ -79,7 +79,7 @@ fn an_interval_surrounds_the_lowest_minimum() {
     }
 }
 
-/// On these workspaces the background that is nearest to the best fit is not the lowest one.
+/// On these workspaces the background nearest to the best fit is not the lowest one.
 #[test]
 fn an_objective_has_the_value_of_the_test() {
     for seed in [1589, 1611, 3087, 4078, 4483] {
@@ -100,9 +100,9 @@ fn an_objective_has_the_value_of_the_test() {
     }
 }
 
-/// With a negative signal in one bin there is no likelihood beyond a signal strength.
+/// With a negative signal in one bin −log L has no value above some signal strength.
 #[test]
-fn a_band_whose_fits_fail_is_not_a_number_and_has_a_reason() {
+fn a_band_whose_fits_fail_is_nan_and_has_a_reason() {
     let samples = [signal(&[3.0, -0.002]), sample("background", &[60.0, 0.01], &[])];
     let model = model(&samples, &[60.0, 0.0], None);
     let limit = model.upper_limit(model.observed(), &LimitOptions::default()).unwrap();
@@ -128,7 +128,7 @@ fn a_limit_that_levels_off_names_its_data() {
     assert!(band.why.to_string().contains("CLs of the expected data stays above"), "{band:?}");
 }
 
-/// A bin that only the signal fills has no likelihood without a signal, once something was counted there.
+/// A bin that only contains signal has no likelihood without a signal if it has counts.
 #[test]
 fn toys_without_a_statistic_are_counted() {
     let samples = [signal(&[0.5, 5.0]), sample("background", &[0.0, 50.0], &[])];
@@ -155,7 +155,7 @@ fn limits_and_fits_report_a_negative_background() {
     assert!(limit.notes.contains(&expected), "{:?}", limit.notes);
 }
 
-/// The continuation along μ has about as many fits as bands and steps, not a search for each band.
+/// The continuation along μ needs about as many fits as bands and steps, not a search for each band.
 #[test]
 fn a_limit_with_bands_takes_at_most_twenty_eight_fits_on_the_combination() {
     let workspace = Twin::Combination.workspace(1);
@@ -170,10 +170,10 @@ fn a_limit_with_bands_takes_at_most_twenty_eight_fits_on_the_combination() {
     );
 }
 
-/// Below a best fit of zero q̃ compares with μ̂ = 0, whatever bounds the workspace has. pyhf takes the
-/// bounds as they are: its q̃ with bounds from −5 is the statistic q in the formulae of q̃.
+/// For a best fit below zero q̃ compares with μ̂ = 0, whatever bounds the workspace has. pyhf uses the bounds
+/// as they are: with bounds from −5, its q̃ is the statistic q in the formulae of q̃.
 #[test]
-fn qtilde_keeps_the_signal_at_zero_also_with_negative_bounds() {
+fn qtilde_keeps_the_signal_at_or_above_zero_with_negative_bounds() {
     let samples = [
         signal(&[12.0, 11.0]),
         sample(
@@ -195,7 +195,7 @@ fn qtilde_keeps_the_signal_at_zero_also_with_negative_bounds() {
     let [bounded, q_of_pyhf, qtilde_of_pyhf] = PYHF;
     assert!((tilde.observed.cls - bounded).abs() < 2e-6, "{}", tilde.observed.cls);
     assert!((q.observed.cls - q_of_pyhf).abs() < 2e-6, "{}", q.observed.cls);
-    // The documented difference.
+    // The documented deviation from pyhf.
     assert!(tilde.observed.cls > 1.5 * qtilde_of_pyhf);
 }
 

@@ -1,4 +1,4 @@
-//! Whatever a workspace looks like: no panic, no NaN as a result, and laws that must hold.
+//! For arbitrary workspaces: no panic, no NaN as a result, and laws that must hold.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,10 @@ fn any_bool() -> impl Strategy<Value = bool> {
 }
 
 fn model(workspace: &Workspace) -> Model {
-    Model::new(workspace, &ModelOptions::default()).expect("arbitrary workspaces are models")
+    Model::new(workspace, &ModelOptions::default()).expect("arbitrary workspaces compile")
 }
 
-/// A place inside the bounds, away from the start.
+/// A point inside the bounds, away from the start.
 fn inside(model: &Model, wave: f64) -> Vec<f64> {
     let mut phase = wave;
     let shift = |parameter: histfactory::model::Parameter<'_>| {
@@ -41,8 +41,8 @@ fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || (a - b).abs() <= 1e-12 * a.abs().max(1.0)
 }
 
-/// Two free factors of one product that both want to be zero have no curvature of their own there,
-/// only one that they share.
+/// Two free factors of one product whose minimum is at zero have no separate curvature there, only a mixed
+/// one.
 #[test]
 fn two_factors_of_a_product_can_vanish_together() {
     for (seed, mu) in [(40, 2.0), (49, 1.0), (49, 2.0), (58, 2.6), (114, 5.0)] {
@@ -62,10 +62,10 @@ fn two_factors_of_a_product_can_vanish_together() {
     }
 }
 
-/// Far out in the parameter of interest slopes are differences of large numbers, and no step makes them
-/// smaller than their rounding: that is a minimum, and bands that CLs does not reach have no limit.
+/// At large values of the parameter of interest, slopes are differences of large numbers, and no step reduces
+/// them below their rounding. Such a point is a minimum, and bands that CLs does not reach have no limit.
 #[test]
-fn a_signal_that_is_absorbed_has_no_limit_rather_than_a_fit_that_fails() {
+fn an_absorbed_signal_has_no_limit_and_its_fits_do_not_fail() {
     for seed in [32, 39, 54, 62, 101, 134] {
         let model = model(&any(seed, Limits::default()));
         match model.upper_limit(model.observed(), &LimitOptions::default()) {
@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn the_gradient_is_that_of_the_value(workspace in workspaces(), wave in 0.0..1.0) {
+    fn the_gradient_matches_differences_of_the_value(workspace in workspaces(), wave in 0.0..1.0) {
         for interpolation in [Interpolation::default(), Interpolation::PIECEWISE] {
             let options = ModelOptions { interpolation, ..ModelOptions::default() };
             let model = Model::new(&workspace, &options).unwrap();
@@ -112,7 +112,7 @@ proptest! {
             prop_assert!(!value.is_nan());
             if !value.is_finite() { continue }
             for index in 0..theta.len() {
-                // A step over a kink of an interpolation is no derivative.
+                // A step across a kink of an interpolation is skipped, because no derivative exists there.
                 if theta[index].abs() < 1e-3 || (theta[index].abs() - 1.0).abs() < 1e-3 { continue }
                 let at = |step: f64| {
                     let mut moved = theta.clone();
@@ -131,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn a_fit_ends_with_numbers_and_says_whether_it_converged(workspace in workspaces()) {
+    fn a_fit_ends_with_numbers_and_reports_whether_it_converged(workspace in workspaces()) {
         let model = model(&workspace);
         let Ok(fit) = model.fit(model.observed(), &FitOptions::default().with_covariance()) else { return Ok(()) };
         prop_assert!(fit.nll.is_finite());
@@ -158,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn combining_what_pruning_took_apart_gives_the_same_likelihood(workspace in workspaces(), wave in 0.0..1.0) {
+    fn combining_pruned_parts_gives_the_same_likelihood(workspace in workspaces(), wave in 0.0..1.0) {
         let names: Vec<String> = workspace.channels.iter().map(|channel| channel.name.clone()).collect();
         if names.len() < 2 { return Ok(()) }
         let without = |channels: &[String]| {

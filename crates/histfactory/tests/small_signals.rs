@@ -41,7 +41,7 @@ fn a_tiny_signal_has_finite_slopes() {
     for quantity in quantities {
         let objective =
             Objective::new(&model, quantity, &[input()], Convention::default()).unwrap();
-        // The limit is inverse to the signal, and is not looked for beyond 1e9.
+        // The limit is inversely proportional to the signal, and is not searched beyond 1e9.
         let powers = if matches!(quantity, Quantity::UpperLimit { .. }) { 8 } else { 12 };
         for power in 0..powers {
             let size = 10_f64.powi(-power);
@@ -61,7 +61,7 @@ fn a_tiny_signal_has_finite_slopes() {
     }
 }
 
-/// A bin in which nothing is expected contributes nothing, whatever the other bins do.
+/// A bin with an expectation of zero contributes nothing, whatever the other bins do.
 #[test]
 fn an_empty_bin_has_no_slope() {
     let model = model([50.0, 40.0, 0.0]);
@@ -76,7 +76,7 @@ fn an_empty_bin_has_no_slope() {
     };
     let empty = slopes([5.0, 2.0, 0.0, 50.0, 40.0, 0.0]);
     assert!(empty[2].abs() + empty[5].abs() < 1e-15, "{empty:?}");
-    // The other slopes are those beside a bin with almost nothing in it.
+    // The other slopes equal those of a model with almost nothing in that bin.
     let almost = slopes([5.0, 2.0, 0.0, 50.0, 40.0, 1e-12]);
     for index in [0, 1, 3, 4] {
         assert!((empty[index] - almost[index]).abs() < 1e-9, "{empty:?} {almost:?}");

@@ -1,4 +1,4 @@
-//! Pseudo-experiments: drawn alike by any number of threads, evaluated alike in batches.
+//! Pseudo-experiments: drawn identically by any number of threads, evaluated identically in batches.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -33,7 +33,7 @@ fn toys_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn a_toy_does_not_depend_on_the_toys_beside_it() {
+fn a_toy_does_not_depend_on_other_toys() {
     for which in Twin::ALL {
         let count = if which == Twin::Small { 40 } else { 19 };
         let model = twin(which);
@@ -46,7 +46,7 @@ fn a_toy_does_not_depend_on_the_toys_beside_it() {
     }
 }
 
-/// Fits of toys, and fits of the same data one by one.
+/// Compares fits of toys with fits of the same data one by one.
 fn compare(name: &str, model: &Model, count: u64, options: &FitOptions) {
     let theta = options.start.clone().unwrap_or_else(|| model.init().to_vec());
     let one_by_one = options.clone().from(&theta);
@@ -66,13 +66,13 @@ fn compare(name: &str, model: &Model, count: u64, options: &FitOptions) {
 }
 
 #[test]
-fn toys_reach_the_minima_that_fits_one_by_one_reach() {
+fn toys_reach_the_minima_of_single_fits() {
     for which in Twin::ALL {
         let model = twin(which);
         let poi = model.poi().unwrap();
         let count = if which == Twin::Combination { 12 } else { 24 };
         compare(which.as_str(), &model, count, &FitOptions::default());
-        // At a bound, which some of them leave; beside a parameter that does not move; elsewhere.
+        // At a bound, which some of them leave; with a fixed parameter; elsewhere.
         let mut start = model.init().to_vec();
         start[poi] = 0.0;
         compare(which.as_str(), &model, count, &FitOptions::default().from(&start));
@@ -90,9 +90,10 @@ fn toys_reach_the_minima_that_fits_one_by_one_reach() {
     }
 }
 
-/// Empty bins, rates below zero, factors that vanish, kinks: what a toy does alone it does with others.
+/// Empty bins, rates below zero, factors that vanish, kinks: a toy gives the same result alone and with
+/// others.
 #[test]
-fn toys_of_arbitrary_workspaces_end_as_fits_one_by_one_do() {
+fn toys_of_arbitrary_workspaces_end_like_single_fits() {
     let mut compared = 0;
     for seed in 0..60 {
         let modifiers = 5 + 15 * usize::try_from(seed % 3).unwrap();
@@ -124,7 +125,7 @@ fn toys_of_arbitrary_workspaces_end_as_fits_one_by_one_do() {
 }
 
 #[test]
-fn the_distance_of_a_toy_is_that_of_the_exact_curvature() {
+fn the_distance_of_a_toy_uses_the_exact_curvature() {
     let model = twin(Twin::Search);
     for toy in fits(1, 24, &model, &FitOptions { tolerance: 1e-5, ..FitOptions::default() }) {
         let data = model.toy(model.init(), 3, toy.number).unwrap();
@@ -137,7 +138,7 @@ fn the_distance_of_a_toy_is_that_of_the_exact_curvature() {
 }
 
 #[test]
-fn test_statistics_of_toys_are_those_of_fits_one_by_one() {
+fn test_statistics_of_toys_equal_those_of_single_fits() {
     for which in [Twin::Small, Twin::Search] {
         let model = twin(which);
         let toys = ToyOptions::new(20, 3);
@@ -151,7 +152,7 @@ fn test_statistics_of_toys_are_those_of_fits_one_by_one() {
 }
 
 #[test]
-fn toys_scatter_around_what_they_were_drawn_from() {
+fn toys_scatter_around_their_parameters() {
     let model = twin(Twin::Small);
     let expected = model.expected_data(model.init()).unwrap();
     let toys = model.toys(model.init(), 2_000, 11).unwrap();
@@ -165,7 +166,7 @@ fn toys_scatter_around_what_they_were_drawn_from() {
 }
 
 #[test]
-fn a_batch_gives_what_single_evaluations_give_for_any_number_of_threads() {
+fn a_batch_equals_single_evaluations_for_any_number_of_threads() {
     for (which, toys) in [(Twin::Small, 11), (Twin::Combination, 200)] {
         let model = twin(which);
         let toys = model.toys(model.init(), toys, 5).unwrap();
@@ -195,7 +196,7 @@ fn a_batch_gives_what_single_evaluations_give_for_any_number_of_threads() {
 }
 
 #[test]
-fn of_the_points_of_a_batch_without_a_value_the_first_is_told() {
+fn the_first_point_of_a_batch_without_a_value_is_reported() {
     let model = twin(Twin::Combination);
     let toys = model.toys(model.init(), 200, 5).unwrap();
     let count = model.parameter_count();
@@ -238,9 +239,9 @@ fn every_toy_can_have_a_covariance() {
     }
 }
 
-/// Shards whose edges lie within the blocks that threads and vectors take at a time.
+/// Shards whose edges lie within the blocks that threads and vectors process at a time.
 #[test]
-fn toys_in_shards_are_bitwise_those_in_one_piece() {
+fn toys_in_shards_equal_those_in_one_piece_bitwise() {
     let model = twin(Twin::Combination);
     let whole = ToyOptions::new(101, 9);
     let fit = |toys: ToyOptions| -> Vec<(u64, u64, Vec<u64>)> {

@@ -1,4 +1,4 @@
-//! Where implementations of HistFactory have gone wrong, one test each.
+//! Errors of other HistFactory implementations, one test each.
 
 #![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails where it stands")]
 
@@ -107,7 +107,7 @@ fn fixed_flags_are_honoured_for_all_or_for_each_component() {
 }
 
 #[test]
-fn the_gradient_lives_where_a_factor_is_zero() {
+fn the_gradient_is_finite_where_a_factor_is_zero() {
     let model = model(
         &json!([
             {"name": "signal", "data": [5.0], "modifiers": [
@@ -126,7 +126,7 @@ fn the_gradient_lives_where_a_factor_is_zero() {
     assert!((gradient[at_mu] - weight * 5.0).abs() < 1e-13, "{}", gradient[at_mu]);
     let hessian = model.hessian(&theta, model.observed()).unwrap();
     assert!((hessian.get(at_mu, at_k) - weight * 5.0).abs() < 1e-13);
-    // Two factors at zero: only their mixed derivative is left.
+    // With two factors at zero, only their mixed derivative remains.
     theta[at_k] = 0.0;
     let (_, gradient) = model.nll_and_gradient(&theta, model.observed()).unwrap();
     assert_eq!([gradient[at_mu], gradient[at_k]], [0.0, 0.0]);
@@ -165,7 +165,7 @@ fn a_fit_recovers_from_a_start_with_negative_rates() {
 }
 
 #[test]
-fn counts_where_none_can_be_are_told() {
+fn counts_in_a_bin_without_a_rate_are_reported() {
     let model = model(
         &json!([{"name": "signal", "data": [0.0, 4.0], "modifiers": [mu()]}]),
         &json!([3.0, 4.0]),
@@ -177,7 +177,7 @@ fn counts_where_none_can_be_are_told() {
 }
 
 #[test]
-fn an_empty_bin_costs_its_rate() {
+fn an_empty_bin_adds_its_rate() {
     let model = model(
         &json!([{"name": "signal", "data": [0.0, 4.0], "modifiers": [mu()]}]),
         &json!([0.0, 0.0]),
@@ -192,7 +192,7 @@ fn an_empty_bin_costs_its_rate() {
 }
 
 #[test]
-fn counts_need_not_be_whole() {
+fn counts_need_not_be_integers() {
     let model = model(
         &json!([{"name": "signal", "data": [4.0], "modifiers": [mu()]}]),
         &json!([2.5]),
@@ -208,7 +208,7 @@ fn counts_need_not_be_whole() {
 }
 
 #[test]
-fn large_counts_do_not_drown_in_rounding() {
+fn large_counts_do_not_lose_precision() {
     let model = model(
         &json!([{"name": "signal", "data": [1e12], "modifiers": [mu()]}]),
         &json!([1e12]),
@@ -221,7 +221,7 @@ fn large_counts_do_not_drown_in_rounding() {
 }
 
 #[test]
-fn a_name_cannot_ask_for_two_kinds_of_parameter() {
+fn a_name_cannot_require_two_kinds_of_parameter() {
     let samples = json!([{"name": "signal", "data": [4.0], "modifiers": [
         mu(), {"name": "mu", "type": "normsys", "data": {"hi": 1.1, "lo": 0.9}}]}]);
     let read = Workspace::from_value(&json!({
@@ -253,9 +253,9 @@ fn a_flat_direction_does_not_stop_a_fit() {
     assert!((fit.theta[model.index_of("k").unwrap()] - 1.1).abs() < 1e-9);
 }
 
-/// ROOT makes it Poisson from 6.22 on, and exported workspaces often mean that; pyhf never does.
+/// ROOT uses a Poisson constraint from 6.22 on, and exported workspaces often mean that; pyhf never does.
 #[test]
-fn a_staterror_is_normal_however_few_events_stand_behind_it() {
+fn a_staterror_is_normal_even_for_few_events() {
     let model = model(
         &json!([
             {"name": "signal", "data": [5.0], "modifiers": [mu()]},
@@ -278,7 +278,7 @@ fn a_staterror_is_normal_however_few_events_stand_behind_it() {
         assert!((nll - of_main(gamma) - of_normal(gamma)).abs() < 1e-14, "{nll}");
         assert!((nll - pyhf).abs() < 1e-14, "{nll}");
     }
-    // A Poisson term of four events would bend by 4/γ² there, not by 1/σ².
+    // A Poisson term of four events would have a curvature of 4/γ² there, not 1/σ².
     let gamma: f64 = 1.3;
     let hessian = model.hessian(&[1.0, gamma], model.observed()).unwrap();
     let of_rate = 9.0 * 16.0 / (5.0 + 4.0 * gamma).powi(2);
@@ -328,7 +328,7 @@ fn code4_is_not_the_smoothing_of_combine() {
 
 /// The reference is pyhf 0.7.6; later versions fix code2 and guard q̃ against 0/0.
 #[test]
-fn where_versions_of_pyhf_differ_the_released_one_is_the_default_and_the_other_has_a_name() {
+fn the_released_pyhf_is_the_default_and_other_versions_have_a_name() {
     let workspace = workspace(
         &json!([
             {"name": "signal", "data": [5.0], "modifiers": [mu()]},
@@ -357,7 +357,7 @@ fn where_versions_of_pyhf_differ_the_released_one_is_the_default_and_the_other_h
 }
 
 #[test]
-fn a_signal_that_is_not_there_is_excluded_by_nothing() {
+fn a_signal_of_zero_is_excluded_by_nothing() {
     let model = model(
         &json!([
             {"name": "signal", "data": [0.0], "modifiers": [mu()]},

@@ -1,5 +1,5 @@
-//! CLs of small models beside the values that pyhf publishes: those of its validation, most of them from
-//! ROOT (most kinds of modifiers, interpolation codes 1 and 0, q with μ = 1), and of its documentation.
+//! Compares CLs of small models with the values that pyhf publishes: those of its validation, most of them
+//! from ROOT (most kinds of modifiers, interpolation codes 1 and 0, q with μ = 1), and of its documentation.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -47,7 +47,7 @@ fn model(
     Model::new(&workspace, &options).unwrap()
 }
 
-/// The largest distance from what is published.
+/// The largest distance from the published values.
 fn distance(
     channels: &[(&[f64], Vec<Value>)],
     parameters: &Value,
@@ -66,15 +66,15 @@ fn validated(channels: &[(&[f64], Vec<Value>)], parameters: &Value, published: &
     assert!(found < 1e-6, "{found:e}");
 }
 
-/// As `pyhf cls` does it, not as pyhf's validation does: the default codes, and q̃.
+/// Like `pyhf cls`, unlike pyhf's validation: the default codes, and q̃.
 fn validated_by_default(channels: &[(&[f64], Vec<Value>)], published: &Published) {
     let (codes, kind) = (Interpolation::default(), TestKind::QTilde);
     let found = distance(channels, &json!([]), codes, kind, published);
     assert!(found < 1e-6, "{found:e}");
 }
 
-/// Where the published values are further than 1e-6 from the minima: the distance that they have, and
-/// what pyhf 0.7.6 itself gives with a tolerance of 1e-12.
+/// For published values further than 1e-6 from the minima: their distance, and the result of pyhf 0.7.6
+/// itself with a tolerance of 1e-12.
 fn validated_tightly(
     channels: &[(&[f64], Vec<Value>)],
     parameters: &Value,
@@ -287,9 +287,9 @@ fn discovery_in_one_bin_with_a_shapesys() {
     assert!(distance < 1e-8, "{distance:e}");
 }
 
-/// Here the templates lower a bin whichever way the parameter goes, so that −log L has a minimum on either
-/// side of zero. What is published has those of the right side throughout, and comes out where there is no
-/// other; the lowest ones with the tested value are on the left, and are what CLs is about.
+/// Here the templates lower a bin on both sides of zero, so that −log L has a minimum on either side. The
+/// published values use those of the right side throughout, and are reproduced with these; the lowest ones
+/// with the tested value are on the left, and define CLs.
 #[test]
 fn two_channels_with_one_histosys() {
     let channels: &[(&[f64], Vec<Value>)] = &[
@@ -329,7 +329,7 @@ fn two_channels_with_one_histosys() {
     );
 }
 
-/// A bin whose uncertainty is zero has no factor of its own.
+/// A bin with an uncertainty of zero has no separate factor.
 #[test]
 fn a_shapesys_with_a_zero_beside_root() {
     let background = modified("background", &[100.0, 10.0], "shapesys", &json!([10.0, 0.0]));

@@ -46,13 +46,13 @@ fn read(document: &Value) -> Result<Workspace, WorkspaceError> {
 }
 
 fn workspace() -> Workspace {
-    read(&document()).expect("the document is a workspace")
+    read(&document()).expect("the document is a valid workspace")
 }
 
-/// The message about a document that was broken at one place.
+/// The error message of a document with one wrong value.
 fn message(pointer: &str, value: Value) -> String {
     let mut document = document();
-    *document.pointer_mut(pointer).expect("it is there") = value;
+    *document.pointer_mut(pointer).expect("the place exists") = value;
     read(&document).expect_err("it was broken").to_string()
 }
 
@@ -73,7 +73,7 @@ fn keys_may_come_in_any_order() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_channel_sample_and_modifier() {
+fn errors_name_channel_sample_and_modifier() {
     let samples = "/channels/0/samples";
     let cases = [
         (
@@ -157,7 +157,7 @@ fn what_is_wrong_is_told_with_its_channel_sample_and_modifier() {
 }
 
 #[test]
-fn an_unknown_key_is_refused_as_the_schema_refuses_it() {
+fn an_unknown_key_is_rejected_as_by_the_schema() {
     let mut document = document();
     document["channels"][0]["sample"] = json!([]);
     let error = read(&document).unwrap_err().to_string();
@@ -165,7 +165,7 @@ fn an_unknown_key_is_refused_as_the_schema_refuses_it() {
 }
 
 #[test]
-fn numbers_that_json_does_not_have_are_pointed_at() {
+fn numbers_that_json_does_not_allow_are_located() {
     let text = document().to_string().replacen("5.0,6.0", "NaN,6.0", 1);
     let error = text.parse::<Workspace>().unwrap_err().to_string();
     let expected = "channel `SR`, sample `signal`: entry 0 of `data` must be a number, not NaN";
@@ -175,7 +175,7 @@ fn numbers_that_json_does_not_have_are_pointed_at() {
 }
 
 #[test]
-fn a_workspace_made_in_code_is_held_to_the_same() {
+fn a_workspace_made_in_code_passes_the_same_checks() {
     let mut workspace = workspace();
     workspace.channels[1].samples[0].data[0] = f64::INFINITY;
     let error = workspace.validate().unwrap_err().to_string();
@@ -183,7 +183,7 @@ fn a_workspace_made_in_code_is_held_to_the_same() {
 }
 
 #[test]
-fn modifiers_share_a_parameter_only_when_they_ask_the_same_of_it() {
+fn modifiers_share_a_parameter_only_with_the_same_requirements() {
     let shared = |name: &str, modifier: Value| {
         let mut document = document();
         let modifiers = &mut document["channels"][1]["samples"][0]["modifiers"];
@@ -295,7 +295,7 @@ fn a_patch_changes_the_workspace() {
 }
 
 #[test]
-fn a_patch_that_does_not_fit_says_where() {
+fn a_patch_that_does_not_fit_names_the_place() {
     let patch = Patch::from_slice(
         br#"[{"op": "test", "path": "/version", "value": "1.0.0"},
              {"op": "replace", "path": "/channels/7/name", "value": "x"}]"#,
@@ -343,7 +343,7 @@ fn patch_set(digest: &str) -> Result<PatchSet, WorkspaceError> {
 }
 
 #[test]
-fn a_patch_set_applies_to_the_workspace_it_was_made_for() {
+fn a_patch_set_applies_to_its_workspace() {
     let document = document();
     let digest = histfactory::workspace::digest(
         &document,
@@ -368,7 +368,7 @@ fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn pruning_takes_observations_and_settings_along() {
+fn pruning_removes_observations_and_settings_too() {
     let pruning = Pruning {
         channels: names(&["CR"]),
         modifiers: names(&["lumi"]),
@@ -437,7 +437,7 @@ fn combining_without_a_join_needs_different_names() {
 }
 
 #[test]
-fn outer_joins_merge_what_is_the_same_and_refuse_what_differs() {
+fn outer_joins_merge_equal_parts_and_reject_different_ones() {
     let left = workspace();
     assert_eq!(Workspace::combine(&left, &left, Join::Outer, false).unwrap(), left);
     let mut right = left.clone();

@@ -1,4 +1,4 @@
-//! Derivatives in the numbers of a workspace beside differences of refitted, rebuilt models.
+//! Compares derivatives in the numbers of a workspace with differences of refitted, recompiled models.
 
 #![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails where it stands")]
 
@@ -36,7 +36,7 @@ fn q0(dataset: Dataset, change: impl FnOnce(&mut Workspace)) -> f64 {
 }
 
 #[test]
-fn q0_follows_every_number_of_the_workspace() {
+fn q0_depends_on_every_number_of_the_workspace() {
     let original = workspace();
     let model = compile(&original);
     for dataset in DATASETS {
@@ -131,7 +131,7 @@ fn q0_follows_every_number_of_the_workspace() {
 }
 
 #[test]
-fn templates_ride_along_where_that_is_asked_for() {
+fn templates_move_along_if_requested() {
     let original = workspace();
     let model = compile(&original);
     let found =
@@ -157,7 +157,7 @@ fn templates_ride_along_where_that_is_asked_for() {
 }
 
 #[test]
-fn other_yields_give_the_model_of_a_changed_workspace() {
+fn other_yields_equal_the_model_of_a_changed_workspace() {
     let mut changed = workspace();
     let model = compile(&changed);
     let sample = &mut changed.channels[0].samples[1];
@@ -203,7 +203,7 @@ fn other_yields_give_the_model_of_a_changed_workspace() {
 }
 
 #[test]
-fn the_fast_yield_gradient_is_the_full_one() {
+fn the_fast_yield_gradient_equals_the_full_one() {
     let model = compile(&workspace());
     let theta: Vec<f64> = model
         .init()
@@ -225,9 +225,9 @@ fn the_fast_yield_gradient_is_the_full_one() {
     }
 }
 
-/// Second derivatives in a parameter and a yield are differences of first ones.
+/// Compares second derivatives in a parameter and a yield with differences of first ones.
 #[test]
-fn mixed_derivatives_are_differences_of_gradients() {
+fn mixed_derivatives_match_differences_of_gradients() {
     let model = compile(&workspace());
     let theta: Vec<f64> = model.init().iter().map(|value| value + 0.07).collect();
     let count = model.parameter_count();

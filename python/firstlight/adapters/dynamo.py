@@ -1,8 +1,8 @@
-"""torch.compile: Dynamo, AOTAutograd and Inductor, from the log that PyTorch keeps of them.
+"""torch.compile: Dynamo, AOTAutograd and Inductor, from PyTorch's own log.
 
-Everything that PyTorch times while compiling passes through one logger, whichever module started
-it. The names below are the stretches that mean something to a user; the rest falls to the stretch
-around it.
+Every time that PyTorch records while compiling passes through one logger, whichever module started
+it. The names below are the intervals that are meaningful to a user; other time belongs to the
+surrounding interval.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class _Frame:
         self.cause: str | None = None
 
 
-# What was compiled last on any thread: its backward may be compiled on autograd's thread.
+# The last compilation on any thread: its backward pass may be compiled on autograd's thread.
 _latest: list[_Frame | None] = [None]
 
 
 class _Open(_local):
-    """The function being compiled on one thread, and the caches' counters when it began."""
+    """The function being compiled on one thread, and the caches' counters at its start."""
 
     def __init__(self) -> None:
         self.frame: _Frame | None = _latest[0]
@@ -137,7 +137,9 @@ def _guarded(channel: Channel) -> Callable[[Callable[..., Any]], Callable[..., A
 
 
 def _reason(text: str) -> str:
-    """``0/0: tensor 'x' size mismatch at index 0. expected 32, actual 48`` without its number."""
+    """Return ``0/0: tensor 'x' size mismatch at index 0. expected 32, actual 48`` without its
+    number.
+    """
     head, colon, rest = text.partition(": ")
     reason = rest if colon and "/" in head and " " not in head else text
     reason = " ".join(reason.split())
@@ -164,13 +166,15 @@ def _detail(open_: _Open, event_name: str) -> dict[str, object]:
 
 
 def _counts() -> tuple[int, int]:
-    """Hits and misses of the FX graph cache, which every compiled graph asks."""
+    """Return hits and misses of the FX graph cache, which every compiled graph queries."""
     counts = sys.modules["torch._dynamo.utils"].counters["inductor"]
     return counts["fxgraph_cache_hit"], counts["fxgraph_cache_miss"]
 
 
 def _frame_being_compiled() -> _Frame | None:
-    """Dynamo names neither function nor shapes in its log; both are in the caller's locals."""
+    """Find the frame being compiled: Dynamo's log contains neither function nor shapes, but the
+    caller's locals do.
+    """
     frame = sys._getframe()
     for _ in range(FRAMES_TO_SEARCH):
         if frame.f_code.co_name == "_compile":
@@ -185,7 +189,7 @@ def _frame_being_compiled() -> _Frame | None:
 
 
 def _name(code: Any, values: dict[str, Any]) -> str:
-    """``Encoder.forward`` for a module's method, regardless of the class that defines it."""
+    """Return ``Encoder.forward`` for a module's method, whichever class defines it."""
     name = str(getattr(code, "co_qualname", None) or getattr(code, "co_name", "?"))
     owner = values.get("self")
     module = getattr(sys.modules.get("torch.nn"), "Module", None)
@@ -201,7 +205,7 @@ def _source(code: Any) -> str | None:
 
 
 def _shapes(values: dict[str, Any]) -> str | None:
-    # An object of the user's may have a `shape` of its own, and reading it may run his code.
+    # A user's object may have a `shape` property, and reading it may run user code.
     kind = sys.modules["torch"].Tensor
     tensors = [value for value in values.values() if isinstance(value, kind)]
     if not tensors:

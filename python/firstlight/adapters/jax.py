@@ -1,9 +1,9 @@
 """JAX: tracing, lowering, compiling and the persistent cache, from its own monitoring events.
 
-The events carry a function's name but no shapes, and no event tells of starting a backend, of
-writing a cache entry or of running a program, so four internal functions are wrapped as well. Each
-wrapper stands alone: one that a JAX version no longer has is left out, and the events still tell
-the rest.
+The events contain a function's name but no shapes, and there are no events for starting a backend,
+writing a cache entry or running a program, so four internal functions are wrapped as well. Each
+wrapper is independent: one that a JAX version no longer has is left out, and the events still
+report the rest.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PHASES = {
 }
 REQUEST = "/jax/compilation_cache/compile_requests_use_cache"
 HIT = "/jax/compilation_cache/cache_hits"
-# Stands for a trace that no event tells of.
+# Represents a trace without an event.
 EAGER = "eager trace"
 SHOWN_ARGUMENTS = 6
 KEPT_PROGRAMS = 256
@@ -94,7 +94,7 @@ def _listen(channel: Channel, monitoring: Any, open_: _Open) -> None:
         if event in open_.events:
             while open_.events.pop() != event:
                 pass
-        else:  # older versions tell of the end only
+        else:  # older versions only report the end
             channel.begin(phase, name, now - int(duration * 1e9))
         detail = _compile_detail(channel, open_) if phase == "compile" else None
         channel.end(phase, name, detail, now)
@@ -140,7 +140,7 @@ def _cache_settings() -> tuple[str | None, bool]:
 
 
 def _report_cache(channel: Channel) -> str | None:
-    """Reports the directory of JAX's compiled programs whenever it changes."""
+    """Report the directory of JAX's compiled programs whenever it changes."""
     config = getattr(sys.modules["jax"], "config", None)
     directory, enabled = _cache_settings()
     state = [directory, enabled]
@@ -158,7 +158,7 @@ def _report_cache(channel: Channel) -> str | None:
 
 
 def _wrap_compile(channel: Channel, open_: _Open) -> None:
-    """Reads the argument shapes off the module that is handed to the compiler."""
+    """Read the argument shapes from the module that is passed to the compiler."""
     compiler: Any = sys.modules["jax._src.compiler"]
     original = compiler.compile_or_get_cached
     last: dict[str, list[str]] = {}
@@ -176,7 +176,7 @@ def _wrap_compile(channel: Channel, open_: _Open) -> None:
                 if call is not None:
                     open_.cause = jax_calls.cause(calls.get(open_.function), call)
                     calls[open_.function] = call
-        except Exception:  # shapes are a courtesy; without them the name stands alone
+        except Exception:  # shapes are optional; without them the name stands alone
             open_.signature = open_.digest = open_.changed = None
         program = original(backend, computation, *args, **kwargs)
         if channel.keeps_programs and len(compiled) < KEPT_PROGRAMS:
@@ -193,7 +193,7 @@ def _wrap_compile(channel: Channel, open_: _Open) -> None:
 
 
 def _argument_types(module: Any) -> list[str]:
-    """The argument types of a module's ``main``, as the compiler is given them."""
+    """Return the argument types of a module's ``main``, as passed to the compiler."""
     for operation in module.body.operations:
         if operation.name.value == "main":
             return [str(kind) for kind in operation.type.inputs]
@@ -208,7 +208,7 @@ def _shown(types: list[str]) -> str:
 
 
 def _difference(before: list[str] | None, types: list[str]) -> str | None:
-    """The arguments that changed since the function's last program."""
+    """Return the arguments that changed since the function's last program."""
     if before is None or len(before) != len(types):
         return None
     return _shown([new for old, new in zip(before, types) if old != new]) or None
@@ -221,7 +221,7 @@ def _digest(texts: list[str]) -> str:
 
 
 def _shape(kind: str) -> str:
-    """``tensor<128x784xf32>`` as people write it: ``f32[128,784]``."""
+    """Convert ``tensor<128x784xf32>`` to the usual form: ``f32[128,784]``."""
     if not (kind.startswith("tensor<") and kind.endswith(">")):
         return kind
     *sizes, element = kind[len("tensor<") : -1].split("x")
@@ -276,7 +276,7 @@ def _wrap_cache_write(channel: Channel, open_: _Open) -> None:
 
     def cache_write(*args: Any, **kwargs: Any) -> Any:
         directory, enabled = _cache_settings()
-        if directory is None or not enabled:  # it is called all the same, and returns at once
+        if directory is None or not enabled:  # it is called nevertheless, and returns immediately
             return original(*args, **kwargs)
         channel.begin("cache-write", "jax")
         try:
@@ -288,9 +288,9 @@ def _wrap_cache_write(channel: Channel, open_: _Open) -> None:
 
 
 def _wrap_first_execution(channel: Channel, open_: _Open) -> None:
-    """The first run of each program, which may start the device and reserve its memory.
+    """Report the first run of each program, which may start the device and reserve its memory.
 
-    Later calls of a jitted function do not pass here; calls of other executables are let through.
+    Later calls of a jitted function do not pass through here; calls of other executables do.
     """
     executor: Any = sys.modules["jax._src.interpreters.pxla"].ExecuteReplicated
     original = executor.__call__
@@ -311,7 +311,7 @@ def _wrap_first_execution(channel: Channel, open_: _Open) -> None:
 
 
 def _wrap_eager_trace(channel: Channel, open_: _Open) -> None:
-    """Traces outside any jitted function, such as the body of an eager ``lax.scan``."""
+    """Report traces outside any jitted function, such as the body of an eager ``lax.scan``."""
     module: Any = sys.modules["jax._src.interpreters.partial_eval"]
     for name in ("trace_to_jaxpr", "trace_to_jaxpr_dynamic"):
         original = getattr(module, name, None)
@@ -320,7 +320,7 @@ def _wrap_eager_trace(channel: Channel, open_: _Open) -> None:
 
 
 class _EagerTrace:
-    """A tracing function that reports when it traced; everything else is the original's."""
+    """Wraps a tracing function and reports its traces; everything else is the original's."""
 
     def __init__(self, channel: Channel, open_: _Open, original: Any) -> None:
         self._channel = channel

@@ -1,7 +1,7 @@
-"""Why JAX compiled a program: the user's line, and the differences to the last program.
+"""The reason why JAX compiled a program: the user's line, and the differences to the last program.
 
-JAX's events carry neither. Both are in the frames above the compiler while it is called: the jitted
-function, its arguments' types and names, and whoever called it.
+JAX's events contain neither. Both are in the frames above the compiler during its call: the jitted
+function, the types and names of its arguments, and its caller.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INNER = ("jax", "jaxlib")
 
 
 class Call:
-    """One call of a jitted function that found no compiled program."""
+    """One call of a jitted function without a compiled program."""
 
     def __init__(self, frame: FrameType, function: Any, names: dict[str, Any]) -> None:
         params, info = names.get("p"), names.get("jit_info")
@@ -37,7 +37,7 @@ class Call:
 
 
 def _reference(function: Any) -> Any:
-    """Compares two functions by identity without keeping them alive."""
+    """Reference a function by identity without keeping it alive."""
     try:
         return sys.modules["weakref"].ref(function)
     except TypeError:
@@ -45,7 +45,7 @@ def _reference(function: Any) -> Any:
 
 
 def current() -> Call | None:
-    """The call that is being compiled; None for programs that are compiled ahead of time."""
+    """Return the call being compiled; None for programs that are compiled ahead of time."""
     frame: FrameType | None = sys._getframe(1)
     for _ in range(FRAMES):
         if frame is None:
@@ -61,7 +61,7 @@ def current() -> Call | None:
 
 
 def source(frame: FrameType) -> str | None:
-    """The innermost line of the user's own files, or else of any file outside JAX."""
+    """Return the innermost line of the user's own files, otherwise of any file outside JAX."""
     first = None
     outer = frame.f_back
     for _ in range(FRAMES):
@@ -89,7 +89,7 @@ def _line(frame: FrameType, file: str) -> str:
 
 
 def shape(aval: Any) -> str:
-    """``f32[128,784]``, and whether the type is weak."""
+    """Return ``f32[128,784]``, and whether the type is weak."""
     try:
         text = str(aval.str_short(short_dtypes=True))
     except Exception:  # an abstract value of another kind
@@ -98,7 +98,7 @@ def shape(aval: Any) -> str:
 
 
 def _statics(info: Any, args: Any, kwargs: Any) -> dict[str, str]:
-    """The values of static arguments, by position or name."""
+    """Return the values of static arguments, by position or name."""
     found = {}
     for place in getattr(info, "static_argnums", None) or ():
         if -len(args) <= place < len(args):
@@ -110,7 +110,7 @@ def _statics(info: Any, args: Any, kwargs: Any) -> dict[str, str]:
 
 
 def _value(value: Any) -> str:
-    """Plain values as they are; of anything else only whether it is the same object."""
+    """Describe plain values by their repr, and other values by their identity."""
     if value is None or isinstance(value, (bool, int, float, str)):
         text = repr(value)
         return text if len(text) <= SHOWN_VALUE else text[: SHOWN_VALUE - 1] + "…"
@@ -119,7 +119,7 @@ def _value(value: Any) -> str:
 
 
 def cause(before: Call | None, now: Call) -> str | None:
-    """Why the function is recompiled; None for its first program."""
+    """Return the reason for a recompilation; None for the first program."""
     if before is None:
         return None
     if before.tree != now.tree:

@@ -1,6 +1,6 @@
 """Numba: compilations from its event system, and time saved and spent by its on-disk cache.
 
-Numba tells of a function only when it really compiles it, so the cache itself is wrapped too.
+Numba only reports a function when it actually compiles it, so the cache itself is wrapped too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .._channel import Channel
 
-# The fewest hexadecimal digits that are an address.
+# The smallest number of hexadecimal digits of an address.
 ADDRESS = 6
 
 
@@ -62,7 +62,7 @@ def _wrap_cache(channel: Channel) -> None:
     def asked(cache: Any, sig: Any, began: int, served: bool) -> None:
         name = _name(cache)
         if served:
-            # As a framework that compiles and is served instead.
+            # Reported like a framework whose compilation was served by a cache.
             channel.begin("compile", name, began)
             channel.end("compile", name, _detail(cache, sig, "hit"))
         else:
@@ -111,7 +111,7 @@ _last: dict[str, str] = {}
 
 
 def _without_addresses(kind: str) -> str:
-    """A jitclass is named with its address, which differs from process to process."""
+    """Remove addresses: a jitclass is named with its address, which differs between processes."""
     parts = kind.split("#")
     kept = [parts[0]]
     for part in parts[1:]:
@@ -131,7 +131,7 @@ def _name(owner: Any) -> str:
 
 
 def _function(owner: Any) -> Any:
-    """The function of a dispatcher or of a cache."""
+    """Return the function of a dispatcher or of a cache."""
     return getattr(owner, "py_func", None) or getattr(owner, "_py_func", None)
 
 

@@ -1,4 +1,4 @@
-//! How long a million iterations take to be analysed.
+//! The time to analyse a million iterations.
 
 use super::Workshop;
 use xtask::shell::{Result, cargo, step};

@@ -1,4 +1,4 @@
-//! Identical code in two arms, and 5 % more work in one: what the verdicts say, ten times each.
+//! Identical code in two arms, and 5 % more work in one: the verdicts of ten runs each.
 
 use firstlight_schema::comparison::{Comparison, Verdict};
 use firstlight_schema::run::RunDocument;

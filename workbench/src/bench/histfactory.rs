@@ -1,5 +1,5 @@
-//! histfactory beside nextstat and pyhf with JAX, in one run: on the synthetic twin, and on the
-//! 184-parameter workspace of `shared/data` when that lies beside the checkout.
+//! Compares histfactory with nextstat and pyhf with JAX, in one run: on the synthetic twin, and on the
+//! 184-parameter workspace of `shared/data` if it is beside the checkout.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use xtask::shell::{Result, cargo, exists, output, root, step};
 const PEERS: [&str; 2] = ["nextstat", "pyhf-jax"];
 const PACKAGES: [&str; 3] = ["pyhf[jax]==0.7.6", "jax==0.10.2", "nextstat==0.10.1"];
 
-/// A figure of ours in microseconds, what is asked of it, and its name with the peers.
+/// A figure of ours in microseconds, its limit, and its name for the other tools.
 const WANTED: [(&str, &str, f64, Option<&str>); 13] = [
     ("loading the JSON", "load", 12_000.0, Some("load")),
     ("NLL", "nll", f64::INFINITY, Some("nll")),
@@ -102,7 +102,7 @@ fn on(python: &Path, name: &str, workspace: &Path) -> Result {
     Ok(())
 }
 
-/// Toys that take their first step together, beside the same toys one by one.
+/// Compares toys that share their first step with the same toys one by one.
 fn toys(ours: &Value) -> Result {
     let (together, alone) = (number(ours, "toys_1000")?, number(ours, "toys_1000_one_by_one")?);
     let ratio = alone / together;
@@ -114,7 +114,7 @@ fn toys(ours: &Value) -> Result {
     Ok(())
 }
 
-/// From the start of a process to the end of its first fit.
+/// The time from the start of a process to the end of its first fit.
 fn first_fit(python: &Path, script: &str, workspace: &Path) -> Result {
     let ours = wall(20, || {
         let mut command = Command::new(root().join("target/release/histfactory"));
@@ -167,7 +167,7 @@ fn shared() -> Option<PathBuf> {
     shared_workspace("workspace_tHu.json")
 }
 
-/// A workspace that is not ours to publish.
+/// A workspace that must not be published here.
 pub(super) fn shared_workspace(name: &str) -> Option<PathBuf> {
     let given = std::env::var_os("HISTFACTORY_SHARED_DATA").map(PathBuf::from);
     let beside =
@@ -176,7 +176,7 @@ pub(super) fn shared_workspace(name: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// The peers in an environment of their own below `target`.
+/// The other tools in a separate environment below `target`.
 pub(super) fn environment() -> Result<PathBuf> {
     let folder = root().join("target/python-histfactory");
     let python = folder.join("bin/python");

@@ -1,9 +1,9 @@
-//! What the hooks cost a cold JAX process: interleaved with processes that have none, and counted
-//! in instructions, which no other process disturbs.
+//! The cost of the hooks in a cold JAX process: interleaved with processes without hooks, and counted in
+//! instructions, which other processes do not disturb.
 //!
-//! The wall time of a cold JAX process scatters by a tenth of itself on a shared machine, so that no
-//! affordable number of pairs shows a few milliseconds. Instructions show them: the share that the
-//! hooks add, times the processor time that the process takes without them.
+//! The wall time of a cold JAX process scatters by 10 % on a shared machine, so no affordable number of pairs
+//! resolves a few milliseconds. Instructions do: the share that the hooks add, times the processor time of
+//! the process without them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -36,8 +36,8 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     instructions(workshop, processor_ns, &[&python, &step])
 }
 
-/// The interleaved control's verdict; a share of the whole is asked only of a JAX process. Returns
-/// the processor time of a process without hooks.
+/// The verdict of the interleaved control; a limit on the share only applies to a JAX process. Returns the
+/// processor time of a process without hooks.
 fn price(workshop: &Workshop, pairs: &str, command: &[&str], share: bool) -> Result<f64> {
     let options = ["--runs", pairs, "--control", "--bytecode", "primed", "--timeout", "60s"];
     let document = workshop.cold(&options, command)?;
@@ -68,17 +68,16 @@ fn figure(price: &Estimate, base: f64) -> String {
 
 /// The command under callgrind, with and without hooks.
 ///
-/// Threads of the compiler execute a varying number of instructions, in XLA and in the C and C++
-/// libraries. The hooks are Python, so that the interpreter's own are counted, which repeat to some
-/// thousandths of a per cent; what it has the C library do for them is a tenth more at most (an
-/// empty program, where nothing varies, shows it). System calls are no instructions of the process,
-/// and are counted apart.
+/// Threads of the compiler execute a varying number of instructions, in XLA and in the C and C++ libraries.
+/// The hooks are Python, so the interpreter's own instructions are counted, which repeat to a few thousandths
+/// of a per cent. The C library's work for the hooks adds at most a tenth (shown by an empty program, where
+/// nothing varies). System calls are not instructions of the process, and are counted separately.
 fn instructions(workshop: &Workshop, processor_ns: f64, command: &[&str]) -> Result {
     let folder = workshop.folder.path().join("callgrind");
     fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let file = format!("--callgrind-out-file={}/%p", folder.display());
-    // valgrind does not know the newest vector instructions; threads that spin while they wait
-    // execute as many as the scheduler lets them; addresses and hashes decide on collisions.
+    // valgrind does not support the newest vector instructions. Spinning threads execute as many instructions
+    // as the scheduler allows. Addresses and hashes affect collisions.
     let flags = "XLA_FLAGS=--xla_cpu_max_isa=AVX2 --xla_cpu_parallel_codegen_split_count=1 \
                  --xla_cpu_multi_thread_eigen=false";
     let same = ["env", flags, "OPENBLAS_NUM_THREADS=1", "PYTHONHASHSEED=0", "setarch", "-R"];
@@ -96,11 +95,12 @@ fn instructions(workshop: &Workshop, processor_ns: f64, command: &[&str]) -> Res
     };
     println!("   million instructions of the interpreter with hooks: {}", million(&with));
     println!("   without: {}", million(&without));
-    let of = |counts: &[Counts], which: fn(&Counts) -> f64| {
+    let select = |counts: &[Counts], which: fn(&Counts) -> f64| {
         median(&counts.iter().map(which).collect::<Vec<_>>())
     };
-    let more = of(&with, |count| count.interpreter) - of(&without, |count| count.interpreter);
-    let share = more / of(&without, |count| count.all);
+    let more =
+        select(&with, |count| count.interpreter) - select(&without, |count| count.interpreter);
+    let share = more / select(&without, |count| count.all);
     let kernel_ns = kernel(workshop, &document.samples[0].raw)?;
     let price_ns = share * processor_ns + kernel_ns;
     let figure = format!(
@@ -119,7 +119,7 @@ fn instructions(workshop: &Workshop, processor_ns: f64, command: &[&str]) -> Res
     Ok(())
 }
 
-/// The kernel's time for the phases that a process told.
+/// The kernel's time for the phases of a process.
 fn kernel(workshop: &Workshop, sample: &RawSample) -> Result<f64> {
     let begins =
         |message: &&Message| matches!(message, Message::Phase(edge) if edge.edge == Edge::Begin);
@@ -139,7 +139,7 @@ struct Counts {
     interpreter: f64,
 }
 
-/// What callgrind counted in each process.
+/// The callgrind counts of each process.
 fn counted<'a>(folder: &Path, samples: impl Iterator<Item = &'a RawSample>) -> Result<Vec<Counts>> {
     let pid = |sample: &RawSample| {
         let mut tail = sample.streams.stderr_tail.lines();
@@ -155,22 +155,22 @@ fn counted<'a>(folder: &Path, samples: impl Iterator<Item = &'a RawSample>) -> R
         .collect()
 }
 
-/// Sums the cost lines of a callgrind profile; those of calls repeat what the callee has.
+/// Sums the cost lines of a callgrind profile, without those of calls, which repeat the callee's.
 fn by_object(profile: &str) -> Counts {
     let mut counts = Counts { all: 0.0, interpreter: 0.0 };
     let mut names: HashMap<&str, bool> = HashMap::new();
     let (mut interpreter, mut repeated) = (false, false);
     for line in profile.lines() {
-        // An object is named where it first comes up, which may be as the target of a call.
+        // An object is named at its first appearance, which may be as the target of a call.
         let called = line.strip_prefix("cob=");
         if let Some(object) = called.or_else(|| line.strip_prefix("ob=")) {
             let (id, name) = object.split_once(' ').unwrap_or((object, ""));
-            let of = names.entry(id);
-            let of = *of.or_insert_with(|| {
+            let one = names.entry(id);
+            let one = *one.or_insert_with(|| {
                 let file = name.rsplit('/').next().unwrap_or_default();
                 file.starts_with("libpython") || file.starts_with("python")
             });
-            interpreter = if called.is_some() { interpreter } else { of };
+            interpreter = if called.is_some() { interpreter } else { one };
         } else if line.starts_with("calls=") {
             repeated = true;
         } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {

@@ -1,4 +1,4 @@
-//! The ledger against JAX's own ahead-of-time timings, and the proof of the cache policies.
+//! Compares the ledger with JAX's own ahead-of-time timings, and checks the cache policies.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     Ok(())
 }
 
-/// Samples of the script, and what the script timed itself, process by process.
+/// Samples of the script, and the script's own timings, process by process.
 fn measure(workshop: &Workshop, model: &str, policy: &str) -> Result<(RegimeResult, Vec<Value>)> {
     let file = workshop.folder.path().join(format!("{model}-{policy}.jsonl"));
     let python = workshop.python.display().to_string();
@@ -63,7 +63,7 @@ fn closes(document: &RegimeResult) {
     );
 }
 
-/// The monitored stages of the step beside the script's own timings of the same calls.
+/// Compares the monitored stages of the step with the script's own timings of the same calls.
 fn agrees(document: &RegimeResult, own: &[Value]) {
     let stage = |compile: &Compile, name: &str| match name {
         "trace" => compile.trace_ns,

@@ -1,4 +1,4 @@
-//! Losses in Python: what PyTorch adds to the core, training, import; nextstat beside them.
+//! Losses in Python: PyTorch's overhead over the core, training, import; compared with nextstat.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use super::{Workshop, judge};
 use xtask::shell::{Result, output};
 use xtask::wheel;
 
-/// A figure, its name in the script's answer, and the most that is asked of it in microseconds.
+/// A figure, its name in the script's answer, and its limit in microseconds.
 const WANTED: [(&str, &str, f64); 3] = [
     ("SignificanceLoss forward and backward, 8 parameters, beyond the core", "beyond_core", 100.0),
     ("a step of a 20-step training loop, 8 bins", "training_step", 1_000.0),

@@ -1,4 +1,4 @@
-//! How large the parent itself gets while it measures.
+//! The memory of the parent while it measures.
 
 use std::fs;
 use std::process::Stdio;
@@ -39,7 +39,7 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     Ok(())
 }
 
-/// The last reading of `VmHWM` before the process ended; the mark never falls.
+/// The last reading of `VmHWM` before the process exited; the peak never falls.
 fn high_water(workshop: &Workshop, arguments: &[&str]) -> Result<u64> {
     let mut command = workshop.firstlight(arguments);
     command.stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,5 +1,5 @@
-//! How long a thousand shards of a megabyte take to be gathered, checked and merged, beside the floor:
-//! reading and hashing their bytes on one core.
+//! The time to gather, check and merge a thousand shards of a megabyte, compared with reading and hashing
+//! their bytes on one core.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     Ok(())
 }
 
-/// How many bytes all files below a folder have, after each was read and hashed.
+/// The total size of all files below a folder, after reading and hashing each.
 fn hash(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder).map_err(|error| error.to_string())?.flatten() {

@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: firstlight measured, beside its peers, in one run.
+//! `cargo xtask bench`: measures firstlight and other tools in one run.
 //!
-//! Each bench prints its figures and whether they meet what the design asks. Nothing here is a
-//! test: a noisy machine may fall short, and says so.
+//! Each bench prints its figures and whether they meet the limits of the design. Nothing here is a test: on a
+//! noisy machine a figure may fall short, which the bench reports.
 
 mod analysis;
 mod arms;
@@ -30,14 +30,14 @@ use tempfile::TempDir;
 use xtask::python;
 use xtask::shell::{Result, cargo, root, step};
 
-/// What a bench needs: the release binary, an interpreter with JAX, a folder of its own.
+/// The requirements of a bench: the release binary, an interpreter with JAX, a separate folder.
 struct Workshop {
     binary: PathBuf,
     python: PathBuf,
     folder: TempDir,
 }
 
-/// Benches that bring much along or take long, and are run only when they are asked for by name.
+/// Benches with large dependencies or long run times, which only run on request.
 const LARGE: [&str; 7] = ["losses", "merge", "published", "scaling", "suites", "torch", "trace"];
 
 type Bench = fn(&Workshop) -> Result;
@@ -70,7 +70,7 @@ pub(crate) fn bench(names: &[String]) -> Result {
     let needed = |without: &[&str]| {
         names.is_empty() || names.iter().any(|name| !without.contains(&name.as_str()))
     };
-    // histfactory has programs and peers of its own; suites make their own environments.
+    // histfactory uses other programs and tools; suites create their own environments.
     let (firstlight, python) = (
         needed(&["histfactory", "losses", "published", "scaling"]),
         needed(&["histfactory", "losses", "merge", "published", "scaling", "suites"]),
@@ -107,7 +107,7 @@ impl Workshop {
         root().join("benches").join(name).display().to_string()
     }
 
-    /// What `firstlight cold` with these options finds of this command, in its only regime.
+    /// The result of `firstlight cold` with these options for this command, in its only regime.
     fn cold(&self, options: &[&str], command: &[&str]) -> Result<RegimeResult> {
         let mut whole = vec!["cold", "--format", "json", "--quiet"];
         whole.extend(options);
@@ -127,7 +127,7 @@ fn judge(what: &str, figure: &str, wanted: &str, met: bool) {
     println!("   {what}: {figure}, {verdict} {wanted}");
 }
 
-/// The same for a figure with an interval, of which at most `limit` is asked.
+/// The same for a figure with an interval and a limit.
 fn judge_interval(what: &str, figure: &str, wanted: &str, (low, high): (f64, f64), limit: f64) {
     let verdict = if high <= limit {
         "meets"

@@ -1,4 +1,4 @@
-//! How long a site over a thousand snapshots takes to be made, and to be given one more.
+//! The time to build a site of a thousand snapshots, and to add one more.
 
 use std::fs;
 use std::time::Instant;
@@ -47,7 +47,7 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     Ok(())
 }
 
-/// Copies of a run with other beginnings, numbered from `first`.
+/// Copies of a run with other start times, numbered from `first`.
 fn make(run: &str, snapshots: &str, first: u32, count: u32) -> Result {
     let (first, count) = (first.to_string(), count.to_string());
     let bench = ["bench", "--quiet", "--package", "firstlight", "--bench", "snapshots", "--"];

@@ -1,5 +1,5 @@
-//! All signals of a published search: limits, tests at the limits, and minima beside those of random
-//! starts. pyhf tests a few of the signals in the same run.
+//! All signals of a published search: limits, tests at the limits, and minima compared with those of random
+//! starts. pyhf tests some of the signals in the same run.
 
 use std::path::Path;
 use std::process::Command;

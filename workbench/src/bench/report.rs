@@ -1,4 +1,4 @@
-//! How long `firstlight report` takes for a result with a million calls.
+//! The time of `firstlight report` for a result with a million calls.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! Combinations of more and more analyses: how evaluations, fits, tests and limits grow with the number
-//! of parameters. nextstat fits the smaller ones in the same run.
+//! Combinations of a growing number of analyses: the growth of evaluations, fits, tests and limits with the
+//! number of parameters. nextstat fits the smaller ones in the same run.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use super::{Workshop, judge};
 use crate::bench::histfactory::environment;
 use xtask::shell::{Result, cargo, output, root, step};
 
-/// What is asked at [`AT`] parameters: milliseconds, and megabytes last.
+/// The limits at [`AT`] parameters: milliseconds, with megabytes last.
 const WANTED: [(&str, &str, f64); 5] = [
     ("NLL and gradient", "nll_and_gradient", 0.06),
     ("fit", "fit", 60.0),
@@ -21,14 +21,14 @@ const WANTED: [(&str, &str, f64); 5] = [
 const AT: f64 = 2_098.0;
 /// The largest exponent in the number of parameters.
 const EXPONENT: f64 = 1.5;
-/// nextstat's time for one fit grows fast.
+/// nextstat's time for one fit grows quickly.
 const MOST_FOR_NEXTSTAT: f64 = 1_100.0;
 
 pub(super) fn bench(workshop: &Workshop) -> Result {
     let build = ["build", "--release", "--quiet", "-p", "histfactory", "--example", "scaling"];
     step("bench scaling: the example", cargo().args(build))?;
     let example = root().join("target/release/examples/scaling");
-    // One process for each size: memory is counted from its start.
+    // One process for each size, because memory is counted from its start.
     let mut rows: Vec<Value> = Vec::new();
     for parameters in ["181", "611", "1060", "2098", "5000", "10000"] {
         let text = output(Command::new(&example).arg(parameters))?;

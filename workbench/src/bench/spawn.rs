@@ -1,4 +1,4 @@
-//! What a sample of `true` costs, beside hyperfine without a shell.
+//! The cost of a sample of `true`, compared with hyperfine without a shell.
 
 use std::fs;
 use std::path::Path;
@@ -34,8 +34,8 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
         ours_all.push(ours);
         peers_all.push(peer);
     }
-    let micros = |values: &[Figures], of: fn(&Figures) -> f64| {
-        median(&values.iter().map(of).collect::<Vec<_>>()) * 1e6
+    let micros = |values: &[Figures], one: fn(&Figures) -> f64| {
+        median(&values.iter().map(one).collect::<Vec<_>>()) * 1e6
     };
     println!(
         "   reported per sample: firstlight {:.0} µs, {} {:.0} µs",
@@ -63,7 +63,7 @@ fn interval(ratios: &[f64]) -> (f64, f64) {
     (sorted[13], sorted[26])
 }
 
-/// Seconds: the median that was reported, and everything divided by the runs.
+/// Seconds: the reported median, and the elapsed time divided by the runs.
 struct Figures {
     median: f64,
     per_run: f64,

@@ -1,5 +1,5 @@
-//! The suites in their tiny form, each from one command with an environment made from its lock file:
-//! how long that takes, and whether the result has what the suite is there to show.
+//! The suites in their tiny form, each from one command with an environment created from its lock file: the
+//! time, and whether the result shows the suite's purpose.
 
 use std::path::Path;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use xtask::shell::Result;
 
 const SUITES: [&str; 3] = ["generate", "jit-overhead", "short-runs"];
 const MINUTES: f64 = 5.0;
-/// Of `firstlight run`: some arm failed, and the others count.
+/// The exit code of `firstlight run` if some arm failed and the others are valid.
 const SOME_FAILED: i32 = 5;
 
 pub(super) fn bench(workshop: &Workshop) -> Result {
@@ -48,15 +48,15 @@ fn run(workshop: &Workshop, suite: &str, cache: &Path) -> Result<RunDocument> {
     serde_json::from_slice(&output.stdout).map_err(|error| format!("{suite}: {error}"))
 }
 
-/// Arms that were given up, and how many samples count where none was planted.
+/// Abandoned arms, and the number of valid samples where no mistake was planted.
 fn samples(document: &RunDocument) {
     let honest = document.cases.iter().filter(|case| case.planted.is_none());
     let arms: Vec<&ArmResult> = honest.flat_map(|case| &case.arms).collect();
     let stopped = arms.iter().filter(|arm| arm.stopped.is_some()).count();
     judge("arms given up", &stopped.to_string(), "none", stopped == 0);
-    let of = || arms.iter().flat_map(|arm| &arm.regimes).flat_map(|regime| &regime.samples);
-    let valid = of().filter(|sample| sample.valid).count();
-    let all = of().count();
+    let select = || arms.iter().flat_map(|arm| &arm.regimes).flat_map(|regime| &regime.samples);
+    let valid = select().filter(|sample| sample.valid).count();
+    let all = select().count();
     judge("valid samples", &format!("{valid} of {all}"), "all of them", valid == all);
 }
 
@@ -115,8 +115,8 @@ fn jit_overhead(document: &RunDocument) {
     }
 }
 
-fn description(of: Option<Estimate>) -> String {
-    of.map_or_else(|| "unknown".to_owned(), |of| format!("{:.2}", of.point))
+fn description(estimate: Option<Estimate>) -> String {
+    estimate.map_or_else(|| "unknown".to_owned(), |estimate| format!("{:.2}", estimate.point))
 }
 
 fn case<'a>(document: &'a RunDocument, name: &str) -> Result<&'a CaseResult> {
@@ -126,8 +126,8 @@ fn case<'a>(document: &'a RunDocument, name: &str) -> Result<&'a CaseResult> {
 
 fn sample<'a>(case: &'a CaseResult, arm: &str, regime: Regime) -> Result<&'a Sample> {
     let arm = case.arms.iter().find(|known| known.name == arm);
-    let of = arm.and_then(|arm| arm.regimes.iter().find(|known| known.regime == regime));
-    let first = of.and_then(|of| of.samples.first());
+    let result = arm.and_then(|arm| arm.regimes.iter().find(|known| known.regime == regime));
+    let first = result.and_then(|result| result.samples.first());
     first.ok_or_else(|| format!("{}: there is no sample in {regime}", case.name))
 }
 

@@ -1,5 +1,5 @@
-//! The same command on a torch.compile script: Dynamo, Inductor and their caches. PyTorch brings
-//! gigabytes along, so this one is run only when it is asked for by name.
+//! The same command on a torch.compile script: Dynamo, Inductor and their caches. PyTorch needs gigabytes, so
+//! this bench only runs on request.
 
 use firstlight_schema::cache::Layer;
 use firstlight_schema::phase::Phase;

@@ -1,5 +1,5 @@
-//! How fast traces are read and attributed, beside xprof and `HolisticTraceAnalysis` on the same files.
-//! The files are recordings of the fixtures told over and over, and one full of Python frames.
+//! The speed of reading and attributing traces, compared with xprof and `HolisticTraceAnalysis` on the same
+//! files. The files are repeated recordings of the fixtures, and one full of Python frames.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const LEAST_XPLANE: f64 = 150.0;
 const LEAST_KINETO: f64 = 300.0;
 const MOST_TIMES: f64 = 5.0;
 const MOST_SECONDS: f64 = 2.0;
-/// What a peer may take before it is told to stop.
+/// The time limit of another tool.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 pub(super) fn bench(workshop: &Workshop) -> Result {
@@ -47,7 +47,7 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
     Ok(())
 }
 
-/// What the library takes on one core.
+/// The time of the library on one core.
 fn own(told: &Value, least: f64) {
     let number = |key: &str| told[key].as_f64().unwrap_or(f64::NAN);
     let speed = number("megabytes-per-s");
@@ -68,7 +68,7 @@ fn own(told: &Value, least: f64) {
     judge("reading and attributing", &figure, "two million in 2 s", both * million <= MOST_SECONDS);
 }
 
-/// The whole command, as a person waits for it.
+/// The elapsed time of the whole command.
 fn whole(workshop: &Workshop, path: &Path) -> Result {
     let path = path.display().to_string();
     let start = Instant::now();
@@ -77,7 +77,7 @@ fn whole(workshop: &Workshop, path: &Path) -> Result {
     Ok(())
 }
 
-/// The same file in the tool that people have.
+/// The same file in another tool.
 fn peer(python: &Path, folder: &Path, path: &Path) {
     let kind = if path.extension().is_some_and(|end| end == "pb") { "xprof" } else { "hta" };
     let mut command = Command::new("timeout");
@@ -95,7 +95,7 @@ fn peer(python: &Path, folder: &Path, path: &Path) {
     }
 }
 
-/// The peers in an environment of their own below `target`.
+/// The other tools in a separate environment below `target`.
 fn environment() -> Result<PathBuf> {
     const PACKAGES: [&str; 3] = ["xprof==2.24.1", "HolisticTraceAnalysis==0.5.0", "setuptools<81"];
     let folder = root().join("target/python-traces");

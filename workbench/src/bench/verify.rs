@@ -1,4 +1,4 @@
-//! How long a snapshot with a million calls takes to be verified.
+//! The time to verify a snapshot with a million calls.
 
 use std::fs;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Dead links: every relative link of every Markdown file leads to a file, and to a heading of it.
+//! Dead links: every relative link of every Markdown file leads to an existing file and heading.
 
 mod markdown;
 
@@ -28,7 +28,7 @@ fn markdown_files() -> Result<Vec<String>> {
     Ok(listed.lines().filter(|path| root().join(path).exists()).map(str::to_owned).collect())
 }
 
-/// The files of a page's relative links, itself left out.
+/// The files of a page's relative links, except itself.
 pub(crate) fn targets(page: &str) -> Result<BTreeSet<String>> {
     let text = read(&root().join(page))?;
     let local = markdown::links(&text).into_iter().filter(|(_, target)| is_local(target));
@@ -66,7 +66,7 @@ fn dead(root: &Path, files: &[String]) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// A page that no reader of the site can reach is as good as deleted.
+/// A page without a link in the table of contents cannot be reached on the site.
 fn missing_from_summary(files: &[String]) -> Result<Vec<String>> {
     let listed = targets(SUMMARY)?;
     let pages = files.iter().filter(|file| file.starts_with("docs/") && *file != SUMMARY);
@@ -89,7 +89,7 @@ fn is_markdown(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|end| end == "md")
 }
 
-/// A path from the root of the repository; nothing for one that leaves it.
+/// A path relative to the root of the repository; `None` if it is outside.
 pub(crate) fn resolved(from: &str, target: &str) -> Option<String> {
     let mut path = PathBuf::from(from);
     path.pop();

@@ -1,5 +1,5 @@
-//! What was measured, beside figures that others publish: `beside SNAPSHOT ARM,ARM CASE=FIGURE …`,
-//! where a figure's underscores are blanks. Times are those of one unit of the case's work, warm.
+//! Measurements compared with published figures of others: `beside SNAPSHOT ARM,ARM CASE=FIGURE …`, where
+//! underscores in a figure stand for spaces. Times are those of one unit of the case's work, warm.
 
 use firstlight_report::words::format::duration;
 use firstlight_report::words::tables::Table;
@@ -32,9 +32,9 @@ pub(super) fn beside(document: &RunDocument, words: &[&str]) -> Result<Option<Ta
     Ok(measured.then_some(table))
 }
 
-/// The time of one unit of work, or of a call where the work has no unit.
+/// The time of one unit of work, or of a call if the work has no unit.
 fn unit(arm: &ArmResult) -> Option<String> {
-    let warm = arm.regimes.iter().find_map(|of| of.warm.as_ref())?;
+    let warm = arm.regimes.iter().find_map(|result| result.warm.as_ref())?;
     Some(match &warm.throughput {
         Some(work) => {
             let one = work.unit.strip_suffix('s').unwrap_or(&work.unit);

@@ -1,5 +1,4 @@
-//! What a table shows, in a line above it: a table of numbers without its units, its intervals and its
-//! regime cannot be read by itself.
+//! The captions of tables: a table of numbers needs its units, its intervals and its regime to be understood.
 
 use xtask::shell::Result;
 

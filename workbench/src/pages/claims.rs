@@ -1,5 +1,5 @@
-//! The sentence on top of a page: one number with its interval, from a snapshot. Words for people are
-//! arguments of the block, their blanks written as underscores.
+//! The sentence at the top of a page: one number with its interval, from a snapshot. Words are arguments of
+//! the block, with underscores for spaces.
 
 use firstlight_report::words::answer::answers;
 use firstlight_report::words::format::{duration, share};
@@ -33,7 +33,7 @@ fn answer(case: &CaseResult, number: &str) -> Result<String> {
 }
 
 fn mistake(case: &CaseResult, arm: &str, subject: &str) -> Result<String> {
-    let rows = case.planted.iter().flat_map(|of| &of.rows);
+    let rows = case.planted.iter().flat_map(|one| &one.rows);
     let mut row = rows.filter(|row| row.arm == arm);
     let factor = row.next().and_then(|row| row.time.factor).ok_or("no factor of this arm")?;
     let ends = factor.interval.ok_or("the factor has no interval")?;
@@ -48,7 +48,7 @@ fn mistake(case: &CaseResult, arm: &str, subject: &str) -> Result<String> {
 
 fn overhead(case: &CaseResult, arm: &str, subject: &str) -> Result<String> {
     let arms = case.arms.iter().filter(|known| known.name == arm);
-    let mut warm = arms.flat_map(|arm| &arm.regimes).filter_map(|of| of.warm.as_ref());
+    let mut warm = arms.flat_map(|arm| &arm.regimes).filter_map(|result| result.warm.as_ref());
     let warm = warm.next().ok_or("the arm has no warm regime")?;
     let overhead: Estimate = warm.overhead.ok_or("the arm has no overhead")?;
     let ends = overhead.interval.ok_or("the overhead has no interval")?;
@@ -65,7 +65,7 @@ fn overhead(case: &CaseResult, arm: &str, subject: &str) -> Result<String> {
     ))
 }
 
-/// A factor with three digits, or all before its point.
+/// A factor with three digits, or all digits before the decimal point.
 fn digits(factor: f64) -> String {
     match factor {
         large if large >= 99.5 => format!("{large:.0}"),
@@ -74,7 +74,7 @@ fn digits(factor: f64) -> String {
     }
 }
 
-/// Underscores as blanks, but for those of names in backticks.
+/// Replaces underscores by spaces, except in names between backticks.
 fn spelled(words: &str) -> String {
     let parts = words.split('`').enumerate();
     let parts =
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_claimed_that_the_interval_does_not_show() {
+    fn a_claim_needs_an_interval_that_supports_it() {
         let document = open("generate-cpu").unwrap().unwrap().document;
         let words = ["warm-up-of-5-test-of-15", "static-cache", "A_warm-up"];
         let error = claim("planted", &document, &words).unwrap_err();

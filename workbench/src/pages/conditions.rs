@@ -1,4 +1,4 @@
-//! Where, when and with what a snapshot was taken, and what it lacks.
+//! The machine, date and versions of a snapshot, and its missing parts.
 
 use firstlight_report::words::format::{bytes, count};
 use firstlight_report::words::tables::Table;
@@ -9,8 +9,8 @@ use super::Published;
 
 const FRAMEWORKS: [&str; 7] = ["jax", "jaxlib", "equinox", "flax", "optax", "numpy", "torch"];
 
-pub(super) fn conditions(snapshot: &str, of: &Published) -> String {
-    let document = &of.document;
+pub(super) fn conditions(snapshot: &str, published: &Published) -> String {
+    let document = &published.document;
     let mut table = Table {
         head: vec!["snapshot".to_owned(), format!("`snapshots/{snapshot}.tar.zst`")],
         rows: Vec::new(),
@@ -20,7 +20,7 @@ pub(super) fn conditions(snapshot: &str, of: &Published) -> String {
     row("machine", machine(document));
     row("with", packages(document));
     row("parameters", parameters(document));
-    for (whose, settings) in settings(&of.suite) {
+    for (whose, settings) in settings(&published.suite) {
         row(&whose, settings);
     }
     row("processes", processes(document));
@@ -97,17 +97,17 @@ fn processes(document: &RunDocument) -> String {
         (least, most) => format!("{least} to {most} warm"),
     };
     let regimes = document.cases.iter().flat_map(|case| &case.arms).flat_map(|arm| &arm.regimes);
-    let (cold, warmed): (Vec<_>, Vec<_>) = regimes.partition(|of| of.regime.is_cold());
+    let (cold, warmed): (Vec<_>, Vec<_>) = regimes.partition(|result| result.regime.is_cold());
     let cold = (!cold.is_empty()).then(|| format!("{} per arm and cold regime", options.processes));
     let warm = (!warmed.is_empty()).then_some(warm);
     cold.into_iter().chain(warm).collect::<Vec<_>>().join(", ")
 }
 
-/// How much was taken of a run that did not come to its end.
+/// The measured part of an incomplete run.
 fn ended_early(document: &RunDocument) -> String {
     let samples = || {
         let arms = document.cases.iter().flat_map(|case| &case.arms);
-        arms.flat_map(|arm| &arm.regimes).flat_map(|of| &of.samples)
+        arms.flat_map(|arm| &arm.regimes).flat_map(|result| &result.samples)
     };
     let counted = |n: usize, thing: &str| count(u64::try_from(n).unwrap_or(u64::MAX), thing);
     format!(

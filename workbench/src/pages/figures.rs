@@ -1,4 +1,4 @@
-//! Figures that only pages have: a planted mistake beside the right value, and overheads as bars.
+//! Figures that only pages have: a planted mistake compared with the right value, and overheads as bars.
 
 use firstlight_plot::palette::{FAINT, GRID, LOOKS};
 use firstlight_plot::scale::Scale;
@@ -10,7 +10,7 @@ use firstlight_schema::run::CaseResult;
 const WIDTH: f64 = 760.0;
 /// Room for the names of arms.
 const LEFT: f64 = 170.0;
-/// Room for a number behind each row.
+/// Room for a number after each row.
 const RIGHT: f64 = 110.0;
 const TOP: f64 = 64.0;
 const ROW: f64 = 32.0;
@@ -51,29 +51,31 @@ pub(super) fn planted(case: &CaseResult) -> Option<String> {
     Some(svg.finish())
 }
 
-/// What every arm adds to a call, with intervals.
+/// The overhead of every arm per call, with intervals.
 pub(super) fn overheads(case: &CaseResult) -> Option<String> {
-    let regimes = case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |of| (arm, of)));
+    let regimes =
+        case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |result| (arm, result)));
     let rows: Vec<(&str, Estimate)> = regimes
-        .filter_map(|(arm, of)| Some((arm.name.as_str(), of.warm.as_ref()?.overhead?)))
+        .filter_map(|(arm, result)| Some((arm.name.as_str(), result.warm.as_ref()?.overhead?)))
         .collect();
     if rows.is_empty() {
         return None;
     }
-    let ends = |of: &Estimate| of.interval.map_or([of.point; 2], |ends| [ends.low, ends.high]);
-    let x = Scale::from_zero(rows.iter().flat_map(|(_, of)| ends(of)))?;
+    let ends =
+        |result: &Estimate| result.interval.map_or([result.point; 2], |ends| [ends.low, ends.high]);
+    let x = Scale::from_zero(rows.iter().flat_map(|(_, result)| ends(result)))?;
     let title = format!("{}: host time per call beyond the compiled program", case.name);
     let (mut svg, across) = frame(&title, "overhead per call", &x, rows.len());
     let what = "bars: mean; lines: 95 % interval";
     svg.text([LEFT, 50.0], Anchor::Start, what);
-    for (index, (arm, of)) in rows.iter().enumerate() {
+    for (index, (arm, result)) in rows.iter().enumerate() {
         let y = middle(index);
-        let [low, high] = ends(of).map(&across);
-        let (from, to) = (across(of.point.min(0.0)), across(of.point.max(0.0)));
+        let [low, high] = ends(result).map(&across);
+        let (from, to) = (across(result.point.min(0.0)), across(result.point.max(0.0)));
         svg.text([LEFT - 10.0, y + 4.0], Anchor::End, arm);
         svg.rectangle([from, y - BAR / 2.0], [to - from, BAR], LOOKS[5].light);
         svg.line([low, y], [high, y], Stroke::thick(LOOKS[1].light));
-        svg.text([WIDTH - RIGHT + 12.0, y + 4.0], Anchor::Start, &duration(of.point));
+        svg.text([WIDTH - RIGHT + 12.0, y + 4.0], Anchor::Start, &duration(result.point));
     }
     Some(svg.finish())
 }
@@ -84,7 +86,7 @@ fn middle(index: usize) -> f64 {
     TOP + (index as f64 + 0.5) * ROW
 }
 
-/// An empty plot with its title, grid and axis, and how values become places.
+/// An empty plot with its title, grid and axis, and the mapping of values to places.
 fn frame(title: &str, under: &str, x: &Scale, rows: usize) -> (Svg, impl Fn(f64) -> f64 + use<>) {
     let bottom = middle(rows) - ROW / 2.0;
     let mut svg = Svg::new(WIDTH, bottom + BELOW, title, title);

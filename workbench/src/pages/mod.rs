@@ -1,5 +1,5 @@
-//! Pages that quote published results: every table and figure between
-//! `<!-- firstlight: KIND SNAPSHOT … -->` and `<!-- end -->` is made from `snapshots/`.
+//! Pages that quote published results: every table and figure between `<!-- firstlight: KIND SNAPSHOT … -->`
+//! and `<!-- end -->` is generated from `snapshots/`.
 
 mod beside;
 mod captions;
@@ -33,7 +33,7 @@ const GUIDE: &str = "docs/guide";
 const BEGIN: &str = "<!-- firstlight: ";
 const END: &str = "<!-- end -->";
 
-/// The pages with their blocks filled, and the figures they show.
+/// The pages with their blocks filled, and their figures.
 pub(crate) fn files() -> Result<Vec<(String, String)>> {
     let folder = root().join(GUIDE);
     let problem = |error: std::io::Error| format!("{GUIDE}: {error}");
@@ -61,11 +61,11 @@ pub(crate) fn files() -> Result<Vec<(String, String)>> {
 
 type Snapshots = BTreeMap<String, Option<Published>>;
 
-/// A snapshot's result, and its suite as it was chosen.
+/// A snapshot's result, and its suite as it was selected.
 struct Published {
     document: RunDocument,
     suite: SuiteFile,
-    /// What recording cost its arms.
+    /// The cost of recording its arms.
     traced: Option<SuiteTraceDocument>,
 }
 
@@ -132,26 +132,27 @@ fn content(
     }
 }
 
-/// The phases of every wrapper that is known by its frames.
-fn wrappers(of: &SuiteTraceDocument) -> String {
-    let traces = of.arms.iter().filter_map(|arm| arm.trace.as_ref());
+/// The phases of every wrapper that is recognised by its frames.
+fn wrappers(document: &SuiteTraceDocument) -> String {
+    let traces = document.arms.iter().filter_map(|arm| arm.trace.as_ref());
     let all = traces.flat_map(|trace| tables::wrappers(trace, "– "));
-    let told: Vec<_> = all.map(|(title, of)| format!("*{title}.*\n\n{}", of.markdown())).collect();
+    let told: Vec<_> =
+        all.map(|(title, document)| format!("*{title}.*\n\n{}", document.markdown())).collect();
     told.join("\n")
 }
 
-/// For a case that was begun, and did not come far enough.
+/// The text for a case that was begun but has too few measurements.
 fn nothing(snapshot: &str) -> String {
     format!("*Not measured yet: `snapshots/{snapshot}.tar.zst` has nothing of this.*")
 }
 
-/// None where there is no such file: a page may wait for one.
+/// `None` if the file does not exist: a page may be written before its snapshot.
 fn open(snapshot: &str) -> Result<Option<Published>> {
     let path = root().join("snapshots").join(format!("{snapshot}.tar.zst"));
     if !path.exists() {
         return Ok(None);
     }
-    // From the raw readings: what an older firstlight concluded from them may lack numbers.
+    // Recomputed from the raw readings, because an older firstlight may not have computed some numbers.
     let published = || {
         let files = Files::read(&path)?;
         let manifest = read_manifest(&files, &path)?;
@@ -176,7 +177,7 @@ fn has(document: &RunDocument, name: &str) -> bool {
         || document.sweeps.iter().any(|sweep| sweep.case == name)
 }
 
-/// Opens a snapshot unless it is known.
+/// Opens a snapshot unless it is already open.
 fn learn(known: &mut Snapshots, snapshot: &str) -> Result {
     if !known.contains_key(snapshot) {
         known.insert(snapshot.to_owned(), open(snapshot)?);
@@ -184,7 +185,7 @@ fn learn(known: &mut Snapshots, snapshot: &str) -> Result {
     Ok(())
 }
 
-/// A snapshot with the case, or what the page says instead: it may hold part of its suite only.
+/// A snapshot with the case, otherwise the text for the page: a snapshot may contain only part of its suite.
 fn find<'a>(
     known: &'a Snapshots,
     snapshot: &str,
@@ -202,7 +203,7 @@ fn find<'a>(
     }
 }
 
-/// What the overhead depends on, sentence by sentence: two sweeps, each with its snapshot.
+/// The dependence of the overhead, sentence by sentence: two sweeps, each with its snapshot.
 fn dependence(words: &[&str], known: &mut Snapshots) -> Result<String> {
     let &[first, one, second, other] = words else {
         return Err("two snapshots are needed, each with a sweep".to_owned());
@@ -214,10 +215,10 @@ fn dependence(words: &[&str], known: &mut Snapshots) -> Result<String> {
         (Ok(first), Ok(second)) => (&first.document, &second.document),
         (Err(missing), _) | (_, Err(missing)) => return Ok(missing),
     };
-    let of = |document: &RunDocument, name| {
+    let select = |document: &RunDocument, name| {
         Ok::<_, String>(beyond_reference(&document.cases, sweep(document, name)?))
     };
-    let sentences = tables::dependence(&of(first, one)?, &of(second, other)?);
+    let sentences = tables::dependence(&select(first, one)?, &select(second, other)?);
     if sentences.is_empty() {
         return Ok("*Not measured yet: no arm has an overhead in both sweeps.*".to_owned());
     }
@@ -260,9 +261,9 @@ fn drawing(kind: &str, document: &RunDocument, more: &[&str]) -> Result<Option<S
         "totals" => figure::totals(case(document, name)?, regime(more)?),
         "phases" => figure::phases(case(document, name)?, regime(more)?),
         "beyond" => {
-            let of = beyond_reference(&document.cases, sweep(document, name)?);
+            let one = beyond_reference(&document.cases, sweep(document, name)?);
             let reference = document.cases.first().map_or("", |case| &case.reference);
-            figure::overheads(&of, reference)
+            figure::overheads(&one, reference)
         }
         "sweep" => figure::sweep(sweep(document, name)?, regime(more)?),
         "planted" => figures::planted(case(document, name)?),
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_yet_is_said_and_what_cannot_be_shown_is_an_error() {
+    fn missing_results_are_reported_and_impossible_blocks_are_errors() {
         let missing = "*Not measured yet: there is no `snapshots/none.tar.zst`.*";
         for block in ["times none case", "figure-totals none case cold-clean", "conditions none"] {
             let expected =
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_reference_arm_it_does_not_matter_how_the_baseline_was_called() {
+    fn overhead_beyond_the_reference_does_not_depend_on_the_call_of_the_baseline() {
         let mut document = open("jit-overhead-cpu").unwrap().unwrap().document;
         let sweep = document.sweeps[0].clone();
         let before = beyond_reference(&document.cases, &sweep);
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_is_held_against_the_others_and_against_published_figures() {
+    fn an_arm_is_compared_with_the_others_and_with_published_figures() {
         let document = open("quickstart-cpu").unwrap().unwrap().document;
         let case = &document.cases[0];
         let arm = &case.arms[0].name;

@@ -1,19 +1,19 @@
-//! Decides what comes next from what is seen of the tasks: their shards on the shared storage, and the
+//! Chooses the next step from the observed state of the tasks: their shards on the shared storage, and the
 //! scheduler's queue. It never measures anything twice: a task is submitted again only while it is in no
 //! queue and its shard is not complete, and a submitted task continues its shard.
 
-/// What lies on the shared storage of a task.
+/// The state of a task's shard on the shared storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShardState {
     Missing,
-    /// It has so many processes and is not sealed, or is sealed before its end.
+    /// It has this many processes and is not sealed, or was sealed too early.
     Unfinished {
         processes: u32,
     },
     Complete,
 }
 
-/// What the scheduler says of a task.
+/// The scheduler's state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueState {
     Absent,
@@ -27,25 +27,25 @@ pub struct Seen {
     pub queue: QueueState,
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     Wait,
     Submit(Vec<u32>),
     /// Every shard is complete.
     Merge,
-    /// These tasks fail every time, and nothing else is under way.
+    /// These tasks fail every time, and no other task is running.
     GiveUp(Vec<u32>),
 }
 
-/// Files may appear on shared storage later than the scheduler says that a task ended.
+/// Files may appear on shared storage later than the scheduler reports the end of a task.
 const LOOKS_BEFORE_ABSENT: u32 = 2;
-/// A task that was started so often without a single new process fails for a reason of its own.
+/// A task that was started this often without a single new process has a permanent failure.
 const MOST_IN_VAIN: u32 = 3;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Task {
-    /// How often it was submitted since it last made progress.
+    /// The number of submissions since its last progress.
     in_vain: u32,
     processes: u32,
     absent: u32,
@@ -63,7 +63,7 @@ impl Gatherer {
         Self { tasks: vec![Task::default(); tasks] }
     }
 
-    /// One look at all tasks, in order.
+    /// Evaluates the state of all tasks, in order.
     pub fn step(&mut self, seen: &[Seen]) -> Step {
         let mut is_busy = false;
         let (mut wanted, mut hopeless) = (Vec::new(), Vec::new());
@@ -99,7 +99,7 @@ impl Gatherer {
         }
     }
 
-    /// The scheduler has accepted these tasks.
+    /// Records that the scheduler has accepted these tasks.
     pub fn submitted(&mut self, tasks: &[u32]) {
         for index in tasks {
             let place = usize::try_from(*index).unwrap_or(usize::MAX);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tasks_without_a_complete_shard_that_are_in_no_queue_are_submitted() {
+    fn only_tasks_without_a_complete_shard_and_in_no_queue_are_submitted() {
         let mut gatherer = Gatherer::new(4);
         let start = [(Missing, Absent), (Complete, Absent), (Missing, Absent), (Missing, Queued)];
         assert_eq!(look(&mut gatherer, &start), Step::Wait, "files may be late");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_makes_progress_is_continued_and_one_that_does_not_is_given_up() {
+    fn a_task_that_makes_progress_is_continued_and_one_that_does_not_is_abandoned() {
         let mut gatherer = Gatherer::new(2);
         let mut submissions = 0;
         for attempt in 1..=20_u32 {

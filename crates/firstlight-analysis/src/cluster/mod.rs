@@ -1,5 +1,5 @@
-//! A suite on a cluster: how it is cut into tasks, and what to do next from what is seen of them. It knows
-//! no scheduler, so that a simulated one can drive it.
+//! A suite on a cluster: its split into tasks, and the next step for their observed state. It does not depend
+//! on a scheduler, so that a simulated one can drive it.
 
 mod gather;
 mod plan;

@@ -1,6 +1,6 @@
-//! Cuts a suite into tasks of whole rounds, and tasks into arrays that a scheduler accepts.
+//! Splits a suite into tasks of whole rounds, and tasks into arrays within the scheduler's limits.
 
-/// Equal tasks, each on a node of its own.
+/// Equal tasks, each on a separate node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskPlan {
     pub tasks: u32,
@@ -8,10 +8,11 @@ pub struct TaskPlan {
     pub processes: u32,
 }
 
-/// Rounds come in blocks of two, the second in the reverse order of the first.
+/// Rounds come in blocks of two; the second has the reverse order of the first.
 const BLOCK: u32 = 2;
 
-/// So many processes per arm in all, over so many nodes: every task gets the same number of whole blocks.
+/// Splits the total number of processes per arm over the nodes: every task gets the same number of whole
+/// blocks.
 pub fn plan(processes: u32, nodes: u32) -> TaskPlan {
     let blocks = processes.max(1).div_ceil(BLOCK);
     let tasks = nodes.clamp(1, blocks);
@@ -27,7 +28,7 @@ pub struct Array {
     pub tasks: Vec<u32>,
 }
 
-/// The arrays for these tasks, where an index within an array is smaller than `largest`.
+/// The arrays for these tasks, with indices smaller than `largest`.
 pub fn arrays(tasks: &[u32], largest: u32) -> Vec<Array> {
     let largest = largest.max(1);
     let mut arrays: Vec<Array> = Vec::new();
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_task_has_whole_blocks_and_all_together_have_enough() {
+    fn every_task_has_whole_blocks_and_together_they_are_enough() {
         assert_eq!(plan(20, 4), TaskPlan { tasks: 4, processes: 6 });
         assert_eq!(plan(18, 3), TaskPlan { tasks: 3, processes: 6 });
         assert_eq!(plan(5, 100), TaskPlan { tasks: 3, processes: 2 });

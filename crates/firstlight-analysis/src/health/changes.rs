@@ -1,4 +1,4 @@
-//! What happened to a machine between two readings that makes the time between them doubtful.
+//! Changes of a machine between two readings that make the time between them doubtful.
 
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::machine_state::{GpuState, MachineState};
@@ -8,7 +8,7 @@ use super::gpu::slowed_by;
 use super::stolen::{between, stolen};
 use super::verdict::bytes;
 
-/// Each with the number behind it; none on a machine that stayed quiet.
+/// Each change with its number; empty if the machine stayed quiet.
 pub fn changes(before: &MachineState, after: &MachineState) -> Vec<Reason> {
     let mut texts = Vec::new();
     texts.extend(throttled(before, after));
@@ -79,7 +79,7 @@ fn gpu_throttled(gpu: &GpuState) -> Option<String> {
     })
 }
 
-/// Measured processes have ended by then: who is there and was not before is somebody else.
+/// Measured processes have exited by then, so a new process belongs to another program.
 fn gpu_shared(before: Option<&GpuState>, after: &GpuState) -> Option<String> {
     let known = before?.processes.as_ref()?;
     let new = after

@@ -9,13 +9,13 @@ use super::gpu;
 use super::stolen::stolen;
 use super::verdict::{Verdict, bytes, check, count};
 
-/// A load above this share of the cores comes from other processes.
+/// A load above this share of the cores is caused by other processes.
 const BUSY_SHARE: f64 = 0.5;
-/// Less available memory than this share is little.
+/// Less available memory than this share is scarce.
 const SCARCE_MEMORY_SHARE: f64 = 0.1;
-/// A small amount in swap was moved there long ago and does not matter.
+/// A smaller amount in swap was moved there long ago and does not matter.
 pub(super) const MUCH_SWAP_BYTES: u64 = 50_000_000;
-/// Governors under which the clock does not follow the load.
+/// Governors with a constant clock.
 const STEADY_GOVERNORS: [&str; 2] = ["performance", "userspace"];
 /// Clock sources that need a system call.
 const SLOW_CLOCK_SOURCES: [&str; 4] = ["hpet", "acpi_pm", "pit", "jiffies"];

@@ -1,4 +1,4 @@
-//! The checks of NVIDIA devices, and what changed about them.
+//! The checks of NVIDIA devices, and their changes.
 
 use firstlight_schema::health::{CheckName, HealthCheck};
 use firstlight_schema::machine_state::{GpuProcess, GpuState};
@@ -9,7 +9,7 @@ use super::verdict::{Verdict, bytes, check};
 /// A device that computes for longer than this share of its time is in use.
 const BUSY_PERCENT: u32 = 5;
 
-/// Empty without devices; all unknown if they did not answer.
+/// Empty without devices; all unknown if the devices did not answer.
 pub(super) fn checks(gpus: Option<&[GpuState]>) -> Vec<HealthCheck> {
     if gpus.is_some_and(<[GpuState]>::is_empty) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Whether a machine is fit for measuring, and whether it stayed so during a run.
+//! Whether a machine is suitable for measurements, and whether it stayed so during a run.
 
 mod changes;
 mod checks;

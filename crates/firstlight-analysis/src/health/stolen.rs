@@ -1,13 +1,13 @@
 //! Stolen time: processor time that the hypervisor gave to other guests while work was waiting.
 //!
-//! The share is of the time in which there was work, `stolen / (all - idle - io-wait)`: of all
-//! time, one starving process on a large and otherwise idle machine would not be seen.
+//! The share refers to the time with work to do, `stolen / (all - idle - io-wait)`. As a share of all time,
+//! one starving process on a large and otherwise idle machine would be invisible.
 
 use firstlight_schema::machine_state::Ticks;
 
-/// More than this is worth a word.
+/// A larger share is reported.
 pub(super) const STOLEN_SHARE: f64 = 0.01;
-/// Fewer stolen ticks than this are within the kernel's counting.
+/// Fewer stolen ticks are within the kernel's counting error.
 const FEWEST_TICKS: u64 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,20 +46,20 @@ mod tests {
     use super::{between, stolen};
 
     #[test]
-    fn idle_time_does_not_hide_what_was_stolen() {
+    fn idle_time_does_not_hide_stolen_time() {
         let ticks = Ticks { user: 90, idle: 1_000_000, stolen: 10, ..Ticks::default() };
         let found = stolen(&ticks);
         assert!(found.is_much && (found.share - 0.1).abs() < 1e-9);
     }
 
     #[test]
-    fn a_few_ticks_and_none_at_all_are_not_much() {
+    fn a_few_ticks_and_none_at_all_are_not_reported() {
         assert!(!stolen(&Ticks { user: 10, stolen: 9, ..Ticks::default() }).is_much);
         assert!(!stolen(&Ticks::default()).is_much);
     }
 
     #[test]
-    fn a_counter_that_runs_backwards_counts_as_standing_still() {
+    fn a_counter_that_runs_backwards_counts_as_unchanged() {
         let before = Ticks { user: 5, io_wait: 9, ..Ticks::default() };
         let after = Ticks { user: 8, io_wait: 7, ..Ticks::default() };
         assert_eq!(between(&before, &after), Ticks { user: 3, ..Ticks::default() });

@@ -1,4 +1,4 @@
-//! The answer to a check before it is put on record.
+//! The result of a check, before it is recorded.
 
 use firstlight_schema::health::{CheckName, CheckStatus, HealthCheck};
 
@@ -36,7 +36,7 @@ pub(super) fn count(n: u64, thing: &str) -> String {
     if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
 }
 
-/// Bytes as people read them.
+/// Bytes in a readable unit.
 #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
 pub(super) fn bytes(count: u64) -> String {
     match count {

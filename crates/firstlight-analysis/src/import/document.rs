@@ -1,5 +1,5 @@
-//! An imported file as a document `run`: its values go through the same statistics as our
-//! own readings, and missing facts are listed as unknown.
+//! Converts an imported file to a document `run`: its values use the same statistics as our own readings, and
+//! missing facts are listed as unknown.
 
 use std::collections::BTreeMap;
 
@@ -136,7 +136,7 @@ fn arm_result(arm: &ForeignArm, foreign: &Foreign) -> ArmResult {
     let mut result: RegimeResult =
         regime_result(arm.regime, POLICY, samples.collect(), None, &options(), SEED);
     if let Some(warm) = &mut result.warm {
-        // What a process costs beside its calls is not in the file.
+        // The file does not contain the time of a process outside its calls.
         warm.best_calls = None;
     }
     let text = format!(
@@ -165,7 +165,7 @@ fn sample(number: u32, process: &Process, regime: Regime) -> Sample {
     sample
 }
 
-/// Few values do not show whether they are steady; then the tool's word has to do.
+/// A few values cannot show a steady state, so the tool's own claim is used.
 fn trust(sample: &mut Sample) {
     let values: Vec<f64> = sample
         .raw
@@ -186,7 +186,7 @@ fn trust(sample: &mut Sample) {
     sample.notices.retain(|notice| notice.finding != Finding::NoSteadyState);
 }
 
-/// The process's times end to end from zero: the file does not contain when they began.
+/// The process's times placed end to end from zero, because the file does not contain their start times.
 fn raw(number: u32, process: &Process, regime: Regime) -> RawSample {
     let mut end = Moment(0);
     let mut messages = Vec::new();
@@ -224,7 +224,7 @@ fn raw(number: u32, process: &Process, regime: Regime) -> RawSample {
     }
 }
 
-/// Neighbours with the same number of calls make a block.
+/// Consecutive times with the same number of calls form a block.
 fn blocks(times: &[Timed], part: Part, end: &mut Moment) -> Vec<Message> {
     let groups: Vec<&[Timed]> = times.chunk_by(|a, b| a.calls == b.calls).collect();
     let last = groups.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! What all foreign files have in common: cases, arms and processes with their times.
+//! The common form of all foreign files: cases, arms and processes with their times.
 
 use std::num::NonZeroU64;
 
@@ -11,15 +11,15 @@ use super::Source;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Foreign {
     pub source: Source,
-    /// Of the tool.
+    /// The version of the tool.
     pub version: Option<String>,
-    /// When it was measured, as the file has it.
+    /// The time of the measurement, as given in the file.
     pub created: Option<String>,
     pub machine: Machine,
     pub python: Option<String>,
     /// The facts that this format never contains, as text.
     pub(super) unknown: Vec<&'static str>,
-    /// Benchmarks that the file says have failed: they have no times.
+    /// Benchmarks that failed according to the file: they have no times.
     pub(super) failed: Vec<String>,
     pub(super) cases: Vec<ForeignCase>,
 }
@@ -43,11 +43,11 @@ pub(super) struct Process {
     pub(super) exit_code: i32,
     pub(super) peak_rss_bytes: Option<u64>,
     pub(super) warm_ups: Vec<Timed>,
-    /// The calls, or the process as a whole.
+    /// The times of the calls, or of the process as a whole.
     pub(super) values: Vec<Timed>,
 }
 
-/// So many calls took so long together.
+/// The total time of a number of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timed {
     pub(super) calls: NonZeroU64,
@@ -64,10 +64,13 @@ pub(super) fn unused(name: String, taken: &[&str]) -> String {
         return name;
     }
     let numbered = (2..).map(|number| format!("{name} ({number})"));
-    numbered.into_iter().find(|name| !taken.contains(&name.as_str())).expect("numbers do not end")
+    numbered
+        .into_iter()
+        .find(|name| !taken.contains(&name.as_str()))
+        .expect("there is always a larger number")
 }
 
-/// A case with a single arm, which is called as the tool.
+/// Adds a case with a single arm, named like the tool.
 pub(super) fn add_case(
     cases: &mut Vec<ForeignCase>,
     name: String,

@@ -1,5 +1,5 @@
-//! google-benchmark: an entry for each repetition with its iterations and the real time of one, all
-//! in one process. Means and deviations (`run_type` is `aggregate`) are left out: they are computed.
+//! google-benchmark: an entry for each repetition with its iterations and the real time of one, all in one
+//! process. Means and deviations (`run_type` is `aggregate`) are skipped, because they are derived.
 
 use firstlight_schema::machine::Machine;
 use firstlight_schema::suite::Regime;
@@ -10,7 +10,7 @@ use super::{ImportError, Source};
 
 pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
     let context = root.maybe("context");
-    let date = context.as_ref().and_then(|of| of.maybe("date"));
+    let date = context.as_ref().and_then(|context| context.maybe("date"));
     let created = date.map(|date| date.name()).transpose()?;
     let mut found: Vec<(String, Vec<Timed>)> = Vec::new();
     let mut failed = Vec::new();
@@ -36,8 +36,9 @@ pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
         let process = Process { started: created.clone(), values, ..Process::default() };
         add_case(&mut cases, name, Source::GoogleBenchmark, Regime::Warm, vec![process]);
     }
-    let cores = context.as_ref().and_then(|of| of.maybe("num_cpus")?.integer().ok());
-    let version = context.as_ref().and_then(|of| of.maybe("library_version")?.name().ok());
+    let cores = context.as_ref().and_then(|context| context.maybe("num_cpus")?.integer().ok());
+    let version =
+        context.as_ref().and_then(|context| context.maybe("library_version")?.name().ok());
     Ok(Foreign {
         source: Source::GoogleBenchmark,
         version,
@@ -60,14 +61,14 @@ pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
     })
 }
 
-/// The time of a failure means nothing.
+/// The time of a failure is meaningless.
 fn has_failed(entry: &Place<'_>) -> bool {
     ["error_occurred", "skipped"]
         .iter()
         .any(|name| entry.maybe(name).is_some_and(|at| at.is_true()))
 }
 
-/// Seconds in one of the entry's units; without one it is nanoseconds.
+/// Seconds in one of the entry's units; nanoseconds by default.
 fn unit(entry: &Place<'_>) -> Result<f64, ImportError> {
     let Some(place) = entry.maybe("time_unit") else { return Ok(1e-9) };
     match place.text()? {

@@ -1,5 +1,5 @@
-//! hyperfine: commands with `times`, seconds of whole processes. Nothing of the machine is in the
-//! file, nor when it was written.
+//! hyperfine: commands with `times`, seconds of whole processes. The file contains neither the machine nor
+//! the date.
 //!
 //! The commands of one file are alternatives, so they are the arms of one case.
 

@@ -47,7 +47,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Why a file cannot be imported, and where in it.
+/// The reason why a file cannot be imported, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImportError {
     #[error("invalid JSON: {0}")]
@@ -79,7 +79,7 @@ pub fn read(text: &str, source: Option<Source>) -> Result<Foreign, ImportError> 
     Ok(foreign)
 }
 
-/// Times that are laid end to end must not run over the end of the clock.
+/// Times placed end to end must not exceed the range of the clock.
 fn check_length(foreign: &Foreign) -> Result<(), ImportError> {
     for case in &foreign.cases {
         for process in case.arms.iter().flat_map(|arm| &arm.processes) {

@@ -1,4 +1,4 @@
-//! A place in a foreign JSON file, so that every complaint can say where.
+//! A place in a foreign JSON file, so that every error names its position.
 
 use std::num::NonZeroU64;
 
@@ -8,7 +8,7 @@ use super::ImportError;
 use super::foreign::Timed;
 
 const LONGEST_NAME: usize = 4096;
-/// At most this much of an invalid value is shown.
+/// The largest number of characters shown of an invalid value.
 const SHOWN: usize = 40;
 /// A larger number of seconds is not a measurement.
 const MOST_SECONDS: f64 = 1e9;
@@ -73,8 +73,8 @@ impl<'a> Place<'a> {
         self.value.as_str().map_or_else(|| self.wrong("a text"), Ok)
     }
 
-    /// A name on one line. Line breaks become spaces; other control characters could deceive whoever
-    /// reads the name in a terminal.
+    /// A name on one line. Line breaks become spaces; other control characters could deceive a reader in a
+    /// terminal.
     pub(super) fn name(&self) -> Result<String, ImportError> {
         let name = self.text()?.replace(['\n', '\r', '\t'], " ").trim().to_owned();
         if name.is_empty() {
@@ -101,7 +101,7 @@ impl<'a> Place<'a> {
         count.map_or_else(|| self.wrong("a count from 1 on"), Ok)
     }
 
-    /// Seconds per call of so many calls that were timed together.
+    /// Seconds per call, for calls that were timed together.
     pub(super) fn timed(&self, calls: NonZeroU64, unit: f64) -> Result<Timed, ImportError> {
         let seconds = self.number()? * unit;
         #[expect(clippy::cast_precision_loss, reason = "a count of calls")]

@@ -1,7 +1,7 @@
 //! pyperf: benchmarks, runs (each a process) with warm-ups and values in seconds per loop.
 //!
-//! After `pyperf/_bench.py` of pyperf 2.10: metadata of a run overrides that of its benchmark, which
-//! overrides the file's. Runs without values calibrated something and are left out.
+//! After `pyperf/_bench.py` of pyperf 2.10: metadata of a run override those of its benchmark, which override
+//! the file's. Runs without values are calibrations and are skipped.
 
 use std::num::NonZeroU64;
 
@@ -61,13 +61,13 @@ pub(super) fn read(root: &Place<'_>) -> Result<Foreign, ImportError> {
     })
 }
 
-/// Metadata that are the same everywhere stand at the top, or with the only benchmark.
+/// Common metadata are at the top, or with the only benchmark.
 fn top<'a>(root: &Place<'a>, name: &str) -> Option<Place<'a>> {
     let first = || root.maybe("benchmarks")?.items().ok()?.next()?.maybe("metadata")?.maybe(name);
     root.maybe("metadata").and_then(|metadata| metadata.maybe(name)).or_else(first)
 }
 
-/// `Linux-6.1.0-x86_64` is a kernel and more; only the kernel's release is taken.
+/// `Linux-6.1.0-x86_64` contains more than the kernel; only the kernel's release is used.
 fn kernel(platform: &str) -> Option<String> {
     let release = platform.strip_prefix("Linux-")?;
     let end = ["-x86_64", "-aarch64"].iter().find_map(|machine| release.find(machine));
@@ -86,7 +86,7 @@ fn check_unit(scopes: &[&Place<'_>]) -> Result<(), ImportError> {
     }
 }
 
-/// `pyperf command` times whole processes, and so do our own exports of cold starts.
+/// `pyperf command` times whole processes, like our own exports of cold starts.
 fn regime(scopes: &[&Place<'_>]) -> Result<Regime, ImportError> {
     let ours = find(scopes, "firstlight_regime").map(|place| place.text()).transpose()?;
     let cold = ours.is_some_and(|name| name != Regime::Warm.name());
@@ -134,7 +134,7 @@ fn process(
         ..Process::default()
     };
     Ok(match regime {
-        // Each value is a process of its own, and there is nothing to warm up.
+        // Each value is a separate process, without a warm-up.
         Regime::Fresh => one
             .values
             .iter()

@@ -1,4 +1,4 @@
-//! What foreign files become, and what is refused where.
+//! Imports of foreign files, and rejections with their places.
 
 use firstlight_schema::finding::Finding;
 use firstlight_schema::run::RunDocument;
@@ -24,24 +24,24 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn the_loops_of_pyperf_keep_parts_of_a_nanosecond() {
+fn the_loops_of_pyperf_keep_fractions_of_a_nanosecond() {
     let file = json!({"version": "1.0", "metadata": {"loops": 1000, "inner_loops": 10},
         "benchmarks": [{"metadata": {"name": "tiny"}, "runs": [
             {"warmups": [[1, 9e-8]], "metadata": {"calibrate_loops": 1000}},
             {"values": [2.25e-9, 2.35e-9], "warmups": [[1000, 3e-9]]},
             {"values": [2.45e-9, 2.35e-9]}]}]});
     let document = imported(&file.to_string());
-    let of = &document.cases[0].arms[0].regimes[0];
-    assert_eq!((of.regime, of.samples.len()), (Regime::Warm, 2));
-    let window = of.samples[0].window.as_ref().unwrap();
+    let result = &document.cases[0].arms[0].regimes[0];
+    assert_eq!((result.regime, result.samples.len()), (Regime::Warm, 2));
+    let window = result.samples[0].window.as_ref().unwrap();
     assert_eq!((window.state, window.warm_up_calls, window.calls), (SteadyState::Unknown, 1, 2));
     assert!((window.steady.as_ref().unwrap().mean_ns - 2.3).abs() < 1e-12);
-    assert_eq!(of.warm.as_ref().unwrap().states.unknown, 2);
-    assert!(of.notices.iter().any(|notice| notice.finding == Finding::NotProved));
+    assert_eq!(result.warm.as_ref().unwrap().states.unknown, 2);
+    assert!(result.notices.iter().any(|notice| notice.finding == Finding::NotProved));
 }
 
 #[test]
-fn each_format_is_known_by_what_it_holds() {
+fn each_format_is_detected_by_its_content() {
     let google = json!({"context": {"num_cpus": 8}, "benchmarks": [
         {"name": "BM/1", "run_type": "iteration", "iterations": 10, "real_time": 2.0, "time_unit": "us"},
         {"name": "BM/1", "run_type": "iteration", "iterations": 10, "real_time": 4.0, "time_unit": "us"},
@@ -72,17 +72,20 @@ fn commands_of_hyperfine_are_arms_and_failed_ones_do_not_count() {
     let arms = &document.cases[0].arms;
     let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
     assert_eq!(names, ["a  b", "c", "c (2)"]);
-    let of = &arms[0].regimes[0];
-    assert_eq!(of.regime, Regime::Fresh);
-    assert_eq!(of.samples.iter().map(|sample| sample.valid).collect::<Vec<_>>(), [true, false]);
-    assert_eq!(of.spread.unwrap().n, 1);
+    let comparison = &arms[0].regimes[0];
+    assert_eq!(comparison.regime, Regime::Fresh);
+    assert_eq!(
+        comparison.samples.iter().map(|sample| sample.valid).collect::<Vec<_>>(),
+        [true, false]
+    );
+    assert_eq!(comparison.spread.unwrap().n, 1);
     let [one, _] = document.cases[0].comparisons.as_slice() else { panic!("two comparisons") };
     let why = one.why.as_ref().unwrap();
     assert!(why.ends_with("imported: unpaired, and no condition was proved"), "{why}");
 }
 
 #[test]
-fn what_is_no_time_is_refused_with_its_place() {
+fn invalid_times_are_rejected_with_their_place() {
     let pyperf = |values: &str, name: &str| {
         format!(
             r#"{{"version": "1.0", "benchmarks": [{{"metadata": {{"name": {name}}},
@@ -111,7 +114,7 @@ fn what_is_no_time_is_refused_with_its_place() {
 }
 
 #[test]
-fn other_units_and_missing_values_are_told_apart() {
+fn other_units_and_missing_values_are_distinguished() {
     let unit = json!({"version": "1.0", "metadata": {"unit": "byte"},
         "benchmarks": [{"metadata": {"name": "x"}, "runs": [{"values": [1]}]}]});
     assert_eq!(refused(&unit.to_string()), "`metadata.unit` is `byte`, only `second` is a time");
@@ -124,21 +127,21 @@ fn other_units_and_missing_values_are_told_apart() {
 }
 
 #[test]
-fn a_mean_of_several_processes_is_not_taken_for_one() {
+fn a_mean_of_several_processes_is_not_treated_as_one_value() {
     let file = |loops: u32| {
         json!({"version": "1.0", "metadata": {"command": "x", "loops": loops}, "benchmarks": [
             {"metadata": {"name": "x"}, "runs": [{"values": [0.5, 0.25]}]}]})
         .to_string()
     };
-    let of = &imported(&file(1)).cases[0].arms[0].regimes[0];
-    assert_eq!((of.regime, of.samples.len()), (Regime::Fresh, 2));
+    let result = &imported(&file(1)).cases[0].arms[0].regimes[0];
+    assert_eq!((result.regime, result.samples.len()), (Regime::Fresh, 2));
     let words = "`benchmarks[0].runs[0].values` are means of several processes each";
     assert!(refused(&file(4)).starts_with(words));
 }
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in "\\PC{0,200}") {
+    fn no_text_causes_a_panic(text in "\\PC{0,200}") {
         let _ = read(&text, None);
         for source in [Source::Pyperf, Source::Hyperfine] {
             let _ = read(&format!("{{\"benchmarks\": [{text}], \"results\": []}}"), Some(source));

@@ -1,4 +1,4 @@
-//! The conditions of valid samples: caches in their state, nothing compiled in a window.
+//! The conditions of valid samples: caches in their declared state, no compilation in a window.
 
 use firstlight_schema::cache::Policy;
 use firstlight_schema::message::{Message, Part};
@@ -10,39 +10,39 @@ use firstlight_schema::snapshot::RESULT;
 use firstlight_schema::suite::Regime;
 use firstlight_schema::validation::{Place, Rule, RuleOutcome, RuleResult};
 
-/// The valid samples of a run, with their arm, their regime and their place in the document.
+/// The valid samples of a run, with their arm, their regime and their path in the document.
 fn valid(
     document: &RunDocument,
 ) -> impl Iterator<Item = (&ArmResult, &RegimeResult, &Sample, String)> {
     document.cases.iter().enumerate().flat_map(|(c, case)| {
         case.arms.iter().enumerate().flat_map(move |(a, arm)| {
-            arm.regimes.iter().enumerate().flat_map(move |(r, of)| {
-                let samples = of.samples.iter().enumerate().filter(|(_, sample)| sample.valid);
+            arm.regimes.iter().enumerate().flat_map(move |(r, result)| {
+                let samples = result.samples.iter().enumerate().filter(|(_, sample)| sample.valid);
                 samples.map(move |(s, sample)| {
-                    (arm, of, sample, format!("/cases/{c}/arms/{a}/regimes/{r}/samples/{s}"))
+                    (arm, result, sample, format!("/cases/{c}/arms/{a}/regimes/{r}/samples/{s}"))
                 })
             })
         })
     })
 }
 
-/// Every valid sample has its caches counted, in the state that its regime declares.
+/// Checks that every valid sample has its caches counted, in the state that its regime declares.
 pub fn cache_evidence(document: &RunDocument) -> RuleResult {
     let mut places = Vec::new();
     let (mut samples, mut layers) = (0, 0);
-    for (arm, of, sample, at) in valid(document) {
+    for (arm, result, sample, at) in valid(document) {
         samples += 1;
         let mut wrong = |path: &str, published: String, expected: &str| {
             places.push(Place::file(RESULT, published, expected).at(format!("{at}{path}")));
         };
         let counted = &sample.raw.caches;
         layers += counted.len();
-        if counted.is_empty() && of.policy.compilers != Policy::AsFound {
+        if counted.is_empty() && result.policy.compilers != Policy::AsFound {
             wrong("/raw/caches", "nothing counted".to_owned(), "every cache counted");
         }
         for (place, reading) in counted.iter().enumerate() {
             let path = format!("/raw/caches/{place}");
-            let declared = of.policy.for_layer(reading.layer);
+            let declared = result.policy.for_layer(reading.layer);
             // Earlier versions gave a cold start empty caches that were switched on.
             let earlier = declared == Policy::AsConfigured && reading.policy == Policy::Clean;
             if reading.policy != declared && !earlier {
@@ -54,7 +54,7 @@ pub fn cache_evidence(document: &RunDocument) -> RuleResult {
             }
         }
         let primed = arm.priming.iter().any(|raw| raw.outcome == Outcome::Completed);
-        if of.policy.needs_priming() && !primed {
+        if result.policy.needs_priming() && !primed {
             wrong("", "no priming process".to_owned(), "one that completed");
         }
     }
@@ -62,11 +62,11 @@ pub fn cache_evidence(document: &RunDocument) -> RuleResult {
     RuleResult::unless(Rule::CacheEvidence, places, evidence)
 }
 
-/// No valid warm sample was traced, lowered or compiled in while its window was open.
+/// Checks that nothing was traced, lowered or compiled in the window of a valid warm sample.
 pub fn no_compile_in_window(document: &RunDocument) -> RuleResult {
     let mut places = Vec::new();
     let (mut windows, mut calls) = (0, 0);
-    for (_, _, sample, at) in valid(document).filter(|(_, of, ..)| of.regime == Regime::Warm) {
+    for (_, _, sample, at) in valid(document).filter(|(_, one, ..)| one.regime == Regime::Warm) {
         let Some((open, close, count)) = bounds(sample) else {
             places.push(Place::file(RESULT, "no window", "measured calls").at(at));
             continue;

@@ -1,4 +1,4 @@
-//! The rules of the protocol, checked on a stored run: each with its outcome and its evidence.
+//! The rules of the protocol, checked on a stored run: each with its result and its evidence.
 
 mod conditions;
 mod order;

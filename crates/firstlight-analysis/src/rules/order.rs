@@ -1,4 +1,4 @@
-//! Fresh processes, one after the other, in the order that the seed gives.
+//! Checks that processes are fresh, ran one after the other, and follow the order of the seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use crate::stopping::{GiveUp, Terms};
 /// The order of arms for a number of arms and rounds.
 pub type Order<'a> = dyn Fn(usize, usize) -> Vec<Vec<usize>> + 'a;
 
-/// Every sample is a process of its own, started after the one before it had been reaped. Clocks of
-/// different starts of the machine are not compared.
+/// Checks that every sample is a separate process, started after the previous one had been reaped. Clocks of
+/// different boots of the machine are not compared.
 pub fn fresh_processes(records: &[RawRecord], origin: &Origin) -> RuleResult {
     let mut places = Vec::new();
     let mut pids = BTreeSet::new();
@@ -54,7 +54,7 @@ pub fn fresh_processes(records: &[RawRecord], origin: &Origin) -> RuleResult {
         pids.len(),
     );
     let mut result = RuleResult::unless(Rule::FreshProcesses, places, evidence);
-    // Numbers of processes are used again, though seldom so soon.
+    // Process ids are reused, though seldom this soon.
     if result.outcome == RuleOutcome::Pass && pids.len() < spoke {
         result.outcome = RuleOutcome::Warn;
     }
@@ -68,7 +68,7 @@ fn hellos(sample: &RawSample) -> impl Iterator<Item = (u32, u64)> {
     })
 }
 
-/// The arms of each case ran in the order of the seed, and none was skipped.
+/// Checks that the arms of each case ran in the order of the seed, and none was skipped.
 pub fn interleaved(
     records: &[RawRecord],
     suite: &SuiteFile,
@@ -95,7 +95,7 @@ pub fn interleaved(
     RuleResult::unless(Rule::Interleaved, places, evidence)
 }
 
-/// A place in a case's order: the round, the regime and the arm.
+/// A position in a case's order: the round, the regime and the arm.
 type Turn = (usize, usize, usize);
 
 fn check_case(
@@ -147,8 +147,8 @@ fn check_case(
         gone[who] |= give_up[who].after(&record.sample, subject.regime, terms).is_some();
         match record.sample.role {
             SampleRole::Measured => {}
-            // One that shows which interpreter a command starts comes first of its arm's; a resumed run
-            // fills the caches again.
+            // A process that determines a command's interpreter comes first for its arm; a resumed run fills
+            // the caches again.
             SampleRole::Priming => {
                 let shows = subject.regime.is_some() || part > 0;
                 let may_come = last.is_none() || !measured[who] && shows;
@@ -187,7 +187,7 @@ fn check_case(
     places
 }
 
-/// The regime and the round that a process says it belongs to.
+/// The regime and the round that a process claims.
 fn place_in_case(subject: &Subject) -> String {
     let regime = subject.regime.map_or("no regime", Regime::name);
     match subject.round {

@@ -12,7 +12,7 @@ fn arms(document: &RunDocument) -> impl Iterator<Item = (&CaseResult, &ArmResult
     document.cases.iter().flat_map(|case| case.arms.iter().map(move |arm| (case, arm)))
 }
 
-/// Warns with the first few complaints, or passes.
+/// Warns with the first few problems, or passes.
 fn judged(rule: Rule, complaints: &[String], evidence: String) -> RuleResult {
     if complaints.is_empty() {
         return RuleResult::pass(rule, evidence);
@@ -41,20 +41,21 @@ pub fn minimum_samples(document: &RunDocument) -> RuleResult {
     let mut few = Vec::new();
     let mut sets = 0;
     for (case, arm) in arms(document) {
-        for of in &arm.regimes {
+        for result in &arm.regimes {
             sets += 1;
-            let (n, needed) = match of.regime {
+            let (n, needed) = match result.regime {
                 Regime::Warm => {
-                    (of.warm.as_ref().map_or(0, |warm| warm.per_call.n), FEWEST_FOR_VERDICT)
+                    (result.warm.as_ref().map_or(0, |warm| warm.per_call.n), FEWEST_FOR_VERDICT)
                 }
-                Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
-                    (of.summary.as_ref().map_or(0, |summary| summary.valid), FEWEST_FOR_INTERVAL)
-                }
+                Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => (
+                    result.summary.as_ref().map_or(0, |summary| summary.valid),
+                    FEWEST_FOR_INTERVAL,
+                ),
             };
             if usize::try_from(n).is_ok_and(|n| n < needed) {
                 few.push(format!(
                     "{}/{} {}: {n} valid samples, {needed} are needed",
-                    case.name, arm.name, of.regime
+                    case.name, arm.name, result.regime
                 ));
             }
         }

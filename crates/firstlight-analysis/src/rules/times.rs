@@ -1,5 +1,5 @@
-//! Times that a process can have: between its start and its end, one call after the other, and no more
-//! calls than the suite asks for.
+//! Checks that times are possible: between the process's start and end, one call after the other, and no more
+//! calls than the suite requests.
 
 use firstlight_schema::message::{Iterate, Message, Request};
 use firstlight_schema::reading::RawRecord;
@@ -8,7 +8,7 @@ use firstlight_schema::suite::SuiteFile;
 use firstlight_schema::times::{Calls, SETTLE_CALLS, outside};
 use firstlight_schema::validation::{MOST_PLACES, Place, Rule, RuleResult};
 
-/// Every time of every message, and every call.
+/// Checks every time of every message, and every call.
 pub fn times(records: &[RawRecord], suite: &SuiteFile) -> RuleResult {
     let mut places = Vec::new();
     let mut messages = 0;
@@ -41,7 +41,7 @@ pub fn times(records: &[RawRecord], suite: &SuiteFile) -> RuleResult {
     RuleResult::unless(Rule::Times, places, evidence)
 }
 
-/// The most calls requested of a process. Later processes of an arm may get smaller requests.
+/// The largest number of calls requested of a process. Later processes of an arm may get smaller requests.
 fn asked(record: &RawRecord, suite: &SuiteFile) -> Calls {
     let mut calls = Calls::default();
     let count = |count| Iterate { count, within_ns: None, at_least: 1 };

@@ -1,4 +1,4 @@
-//! Whether shards may be merged: the same suite, arms, settings and hardware, and no process twice.
+//! Checks that shards may be merged: the same suite, arms, settings and hardware, and no process twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -8,7 +8,7 @@ use firstlight_schema::run::EnvironmentRecord;
 use firstlight_schema::snapshot::{Manifest, Origin};
 use firstlight_schema::suite::{Choice, HardwareKey};
 
-/// Each node numbers its own devices.
+/// Each node numbers its devices separately.
 const OF_THE_NODE: &str = "CUDA_VISIBLE_DEVICES";
 
 /// A fact in which two shards differ.
@@ -20,8 +20,8 @@ pub struct Mismatch {
     pub other: String,
 }
 
-/// The first fact in which a shard differs from the first one, where all shards must agree. The seed, the
-/// time and the command line may differ.
+/// The first fact in which a shard differs from the first one, out of those that must be the same. The seed,
+/// the time and the command line may differ.
 pub fn mismatch(first: &Manifest, other: &Manifest, same: &[HardwareKey]) -> Option<Mismatch> {
     let (a, b) = (&first.origin, &other.origin);
     suite(first, other)
@@ -46,7 +46,7 @@ fn texts(key: String, first: Option<&String>, other: Option<&String>) -> Option<
     (first != other).then(|| Mismatch { key, first: text(first), other: text(other) })
 }
 
-/// The suite, by the file that differs where one does.
+/// Compares the suites and names the file that differs.
 fn suite(first: &Manifest, other: &Manifest) -> Option<Mismatch> {
     let (a, b) = (&first.origin, &other.origin);
     if let Some(found) = texts("suite".to_owned(), Some(&a.suite), Some(&b.suite)) {
@@ -63,7 +63,7 @@ fn suite(first: &Manifest, other: &Manifest) -> Option<Mismatch> {
     found.or_else(|| differs("suite-digest", &a.suite_digest, &b.suite_digest))
 }
 
-/// What was chosen on the command line.
+/// Compares the selections on the command line.
 fn choice(a: &Choice, b: &Choice) -> Option<Mismatch> {
     differs("arms", &a.arms, &b.arms)
         .or_else(|| differs("cases", &a.cases, &b.cases))
@@ -99,7 +99,7 @@ fn of_maps(
     names.into_iter().find_map(|name| texts(format!("{prefix}{name}"), a.get(name), b.get(name)))
 }
 
-/// Every machine of the other shard against the first machine of the first one.
+/// Compares every machine of the other shard with the first machine of the first one.
 fn hardware(a: &Origin, b: &Origin, same: &[HardwareKey]) -> Option<Mismatch> {
     let later = b.segments.iter().map(|segment| (&segment.machine, &segment.before));
     let machines: Vec<_> = [(&b.machine, &b.before)].into_iter().chain(later).collect();
@@ -111,7 +111,7 @@ fn hardware(a: &Origin, b: &Origin, same: &[HardwareKey]) -> Option<Mismatch> {
     })
 }
 
-/// Two shards that share a process: its start on the clock of one boot of a node is unique.
+/// Finds two shards that share a process: its start on the clock of one boot of a node is unique.
 pub fn repeated(shards: &[(&Manifest, &[RawRecord])]) -> Option<(usize, usize)> {
     let mut seen = BTreeMap::new();
     for (place, (manifest, records)) in shards.iter().enumerate() {

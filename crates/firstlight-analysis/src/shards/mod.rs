@@ -1,8 +1,7 @@
 //! Shards: runs of one suite, possibly on several machines, as one result.
 //!
-//! A merged result is a run whose segments come from several nodes. Its raw readings are those of the
-//! shards, one after the other and unchanged; only here do processes and rounds get numbers that count
-//! through.
+//! A merged result is a run whose segments come from several nodes. Its raw readings are those of the shards,
+//! one after the other and unchanged. Only this module gives processes and rounds consecutive numbers.
 
 mod agree;
 mod nodes;
@@ -21,8 +20,8 @@ use crate::rebuild;
 pub use agree::{Mismatch, mismatch, repeated};
 pub(crate) use nodes::{ratios_of_nodes, times_of_nodes};
 
-/// How the merged run began: as its first shard, with the identifiers of all. `argv` is that of whoever
-/// merges them.
+/// The origin of the merged run: that of its first shard, with the identifiers of all. `argv` is the command
+/// line of the merge.
 pub fn origin(shards: &[Manifest], processes: &[u32], argv: Vec<String>) -> Option<Origin> {
     let mut origin = shards.first()?.origin.clone();
     let created = shards.iter().map(|shard| &shard.origin.created).min();
@@ -43,7 +42,7 @@ pub fn origin(shards: &[Manifest], processes: &[u32], argv: Vec<String>) -> Opti
     Some(origin)
 }
 
-/// The records of each shard, taken apart by the counts of the manifest; none if they do not fit.
+/// The records of each shard, split by the counts of the manifest; `None` if they do not fit.
 pub fn split(origin: &Origin, records: Vec<RawRecord>) -> Option<Vec<Vec<RawRecord>>> {
     let counts = origin.shards.iter().map(|shard| usize::try_from(shard.processes).ok());
     let counts: Vec<usize> = counts.collect::<Option<_>>()?;
@@ -54,8 +53,8 @@ pub fn split(origin: &Origin, records: Vec<RawRecord>) -> Option<Vec<Vec<RawReco
     Some(counts.into_iter().map(|count| left.by_ref().take(count).collect()).collect())
 }
 
-/// The whole document of a merged run; that of a plain one if there are no shards. None if the records
-/// are not those that the manifest counts.
+/// The whole document of a merged run, or of a plain one if there are no shards. `None` if the records do not
+/// match the counts of the manifest.
 pub fn rebuild(
     manifest: &Manifest,
     shards: &[Manifest],
@@ -80,7 +79,7 @@ pub fn rebuild(
     Some(document)
 }
 
-/// What changed about a node while it measured its shard.
+/// Changes of a node while it measured its shard.
 fn notices(shard: &Manifest) -> Vec<Reason> {
     let Some(after) = &shard.after else { return Vec::new() };
     let name = shard.origin.node.as_deref().map_or(String::new(), |name| format!("{name}: "));
@@ -88,8 +87,7 @@ fn notices(shard: &Manifest) -> Vec<Reason> {
     found.map(|one| Reason::new(one.finding, format!("{name}{}", one.text))).collect()
 }
 
-/// Numbers that count through: processes from shard to shard, and rounds, so that no two shards share a
-/// round.
+/// Consecutive numbers of processes over all shards, and of rounds, so that no two shards share a round.
 fn join(shards: Vec<Vec<RawRecord>>) -> Vec<RawRecord> {
     let mut joined: Vec<RawRecord> = Vec::with_capacity(shards.iter().map(Vec::len).sum());
     let mut rounds = 0;
@@ -120,7 +118,7 @@ fn firsts(origin: &Origin) -> Vec<u32> {
     firsts
 }
 
-/// The number of the first process of each part but the first one.
+/// The number of the first process of each part except the first.
 fn starts(nodes: &[NodeRecord]) -> Vec<u32> {
     let parts = nodes.iter().flat_map(|node| &node.parts);
     let mut starts: Vec<u32> = parts.map(|part| part.first).filter(|&first| first > 1).collect();
@@ -128,8 +126,8 @@ fn starts(nodes: &[NodeRecord]) -> Vec<u32> {
     starts
 }
 
-/// The machines, in the order in which they first appear. Parts without a recorded name belong to one
-/// node if the machine had not been restarted in between.
+/// The machines in order of appearance. Parts without a recorded name belong to one node if the machine was
+/// not rebooted in between.
 fn nodes(origin: &Origin, shards: &[Manifest]) -> Vec<NodeRecord> {
     let mut nodes: Vec<NodeRecord> = Vec::new();
     let mut known: BTreeMap<(Option<&str>, Option<&str>), usize> = BTreeMap::new();
@@ -140,7 +138,7 @@ fn nodes(origin: &Origin, shards: &[Manifest]) -> Vec<NodeRecord> {
         let parts: Vec<_> = [(1, &of.machine, &of.before)].into_iter().chain(later).collect();
         for (place, &(start, machine, before)) in parts.iter().enumerate() {
             let end = parts.get(place + 1).map_or(entry.processes + 1, |next| next.0);
-            // A segment that ended before its first process was complete has none.
+            // A segment that ended before its first process was complete has no process.
             let Some(processes) = end.checked_sub(start).filter(|&processes| processes > 0) else {
                 continue;
             };

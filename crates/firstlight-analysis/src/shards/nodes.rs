@@ -1,4 +1,4 @@
-//! What nodes contribute to a merged result: their share of the variance, and nodes that disagree.
+//! The contribution of nodes to a merged result: their share of the variance, and outliers.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::judge::nodes_of_segments;
 use crate::stats::limits::OUTLIER_P;
 use crate::stats::{ByNode, CONFIDENCE, count, student};
 
-/// What a merged result has in a regime, one value for each node: processes of one node are not
-/// independent of each other. None for any other result.
+/// The values of a merged result in a regime, one for each node, because processes of one node are not
+/// independent of each other. `None` for any other result.
 pub(crate) fn times_of_nodes(document: &RunDocument, of: &RegimeResult) -> Option<Vec<f64>> {
     Some(Places::new(document)?.times(of).geometric_means())
 }
@@ -29,14 +29,14 @@ pub(crate) fn ratios_of_nodes(
     Some(Places::new(document)?.ratios(of, reference).geometric_means())
 }
 
-/// Where processes were measured.
+/// The nodes on which processes were measured.
 struct Places {
     segments: Vec<u32>,
     nodes: Vec<usize>,
 }
 
 impl Places {
-    /// None for a result of one machine.
+    /// `None` for a result of one machine.
     fn new(document: &RunDocument) -> Option<Self> {
         let nodes = nodes_of_segments(&document.nodes);
         let segments = document.segments.clone();
@@ -48,7 +48,7 @@ impl Places {
         self.nodes.get(segment).copied().unwrap_or(0)
     }
 
-    /// The logarithms of the times that count, by node.
+    /// The logarithms of the valid times, by node.
     fn times(&self, of: &RegimeResult) -> ByNode {
         let valid = of.samples.iter().filter(|sample| sample.valid);
         ByNode::new(valid.filter_map(|sample| {
@@ -72,8 +72,7 @@ impl Places {
     }
 }
 
-/// Adds the components of the variance, intervals over nodes, and a finding for every node that
-/// disagrees.
+/// Adds the components of the variance, intervals over nodes, and a finding for every outlying node.
 pub(super) fn describe(document: &mut RunDocument) {
     let Some(places) = Places::new(document) else { return };
     let mut strange: Vec<Strange> = Vec::new();
@@ -90,8 +89,8 @@ pub(super) fn describe(document: &mut RunDocument) {
     document.machine_notices.extend(findings(&document.nodes, &strange));
 }
 
-/// The interval of the time per call, with each node as one value. The point stays: it is the mean over
-/// processes that every table shows.
+/// The interval of the time per call, with each node as one value. The point stays the mean over processes,
+/// as in every table.
 fn widen(of: &mut RegimeResult, times: &ByNode) {
     let Some(warm) = of.warm.as_mut().filter(|warm| warm.per_call.method == Method::LogMean) else {
         return;
@@ -106,7 +105,7 @@ fn widen(of: &mut RegimeResult, times: &ByNode) {
     });
 }
 
-/// A node that disagrees in one place.
+/// A node that is an outlier in one place.
 struct Strange {
     node: usize,
     p: f64,
@@ -148,7 +147,7 @@ fn disagreeing(case: &CaseResult, places: &Places) -> Vec<Strange> {
     strange.collect()
 }
 
-/// One finding for each node: where it disagrees most, and its state.
+/// One finding for each node: its largest deviation, and its state.
 fn findings(nodes: &[NodeRecord], strange: &[Strange]) -> Vec<Reason> {
     let mut found = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
@@ -165,7 +164,7 @@ fn findings(nodes: &[NodeRecord], strange: &[Strange]) -> Vec<Reason> {
     found
 }
 
-/// The checks of the machine in which a node differs from most of the others.
+/// The checks in which a node's machine differs from most of the others.
 fn state(node: &NodeRecord, nodes: &[NodeRecord]) -> String {
     let others: Vec<Vec<HealthCheck>> = nodes
         .iter()

@@ -1,4 +1,4 @@
-//! The integrated autocorrelation time: how many iterations are worth one independent value.
+//! The integrated autocorrelation time: how many iterations correspond to one independent value.
 //!
 //! τ = 1 + 2 Σ ρ(t), summed up to the first lag W with W ≥ 5 τ(W), because beyond it the sum only
 //! collects noise. (Sokal, Monte Carlo Methods in Statistical Mechanics, 1997, section 3.)
@@ -8,7 +8,7 @@ use super::moments::{mean, variance};
 
 /// How many times τ the sum reaches.
 const WINDOW: f64 = 5.0;
-/// A longer series is averaged down to about so many values first.
+/// A longer series is first averaged down to about this many values.
 const ENOUGH: usize = 1 << 16;
 const MOST_LAGS: usize = 1_000;
 
@@ -18,7 +18,7 @@ pub fn autocorrelation_time(values: &[f64]) -> f64 {
     if batch <= 1 {
         return sokal(values).max(1.0);
     }
-    // Averages vary τ/batch as much as single values; what they lack in variance is their share.
+    // Averages vary τ/batch times as much as single values; the missing variance gives τ.
     let averages: Vec<f64> = values.chunks_exact(batch).map(mean).collect();
     let share = match (variance(&averages), variance(values)) {
         (Some(of_averages), Some(of_values)) if of_values > 0.0 => of_averages / of_values,
@@ -64,7 +64,7 @@ fn sokal(values: &[f64]) -> f64 {
     time
 }
 
-/// The sum of products, in lanes that the processor can take at once.
+/// The sum of products, in lanes that the processor handles at once.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut lanes = [0.0; 8];
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_an_autoregressive_series_is_that_of_the_formula() {
+    fn the_time_of_an_autoregressive_series_matches_the_formula() {
         // (1 + ρ) / (1 − ρ)
         for (rho, truth) in [(0.0, 1.0), (0.5, 3.0), (0.7, 17.0 / 3.0)] {
             let time = average_time(5_000, rho);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_say_nothing_count_as_independent() {
+    fn values_without_information_count_as_independent() {
         for values in [&[][..], &[1.0], &[1.0, 2.0], &[5.0; 40], &[f64::NAN; 9]] {
             let time = autocorrelation_time(values);
             assert!((1.0..=2.0).contains(&time), "{values:?}: {time}");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn alternating_values_are_not_worth_more_than_independent_ones() {
+    fn alternating_values_do_not_count_as_more_than_independent() {
         let values: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
         assert!((autocorrelation_time(&values) - 1.0).abs() < f64::EPSILON);
     }

@@ -6,8 +6,8 @@
 //! normal, with one degree of freedom less than there are blocks. (Künsch, Ann. Stat. 17, 1989;
 //! Hesterberg, Am. Stat. 69, 2015, for the percentiles.)
 //!
-//! It says how well this process is known, not how well the program is: another process would have
-//! another mean, and no resampling of this one can show that.
+//! The interval describes the uncertainty of this process's mean, not of the program's: another process would
+//! have another mean, and no resampling of this one can show that.
 
 use firstlight_schema::estimate::{Estimate, Interval, Method};
 use rand::{RngExt, SeedableRng};
@@ -17,12 +17,12 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use super::{CONFIDENCE, autocorrelation_time, count, short, student};
 
 const ROUNDS: usize = 2_000;
-/// How many autocorrelation times a block is long, at least.
+/// The minimum length of a block, in autocorrelation times.
 const TIMES: f64 = 2.0;
-/// An interval takes at least so many blocks.
+/// The smallest number of blocks for an interval.
 const FEWEST_BLOCKS: usize = 4;
 
-/// The mean; none for no values, no interval if they are too few for their autocorrelation.
+/// The mean; `None` for no values, without an interval if there are too few for their autocorrelation.
 pub fn block_bootstrap(values: &[f64], seed: u64) -> Option<Estimate> {
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
         return None;
@@ -36,7 +36,7 @@ pub fn block_bootstrap(values: &[f64], seed: u64) -> Option<Estimate> {
     })
 }
 
-/// Two autocorrelation times, and never so short that the bootstrap would not converge.
+/// Two autocorrelation times, but at least long enough for the bootstrap to converge.
 fn block_length(values: &[f64]) -> usize {
     let length = (TIMES * autocorrelation_time(values)).max(count(values.len()).cbrt()).ceil();
     #[expect(
@@ -67,7 +67,7 @@ fn interval(sums: &Sums, block: usize, seed: u64) -> Option<Interval> {
     Some(Interval { low, high, confidence: CONFIDENCE })
 }
 
-/// The number of drawn means outside the interval on either side.
+/// The number of bootstrap means outside the interval on either side.
 fn outside(blocks: usize) -> Option<usize> {
     let blocks = count(blocks);
     let reach = student::reach(blocks - 1.0)? * (blocks / (blocks - 1.0)).sqrt();

@@ -3,26 +3,26 @@
 //! A change must lower the cost of `pelt.rs` by 15 ln n. (Barrett et al., Virtual machine warmup
 //! blows hot and cold, OOPSLA 2017.)
 //!
-//! Without changes the work grows with the square of the candidates. So a long series is searched
-//! on a grid, with costs that are exact because they come from sums over all values, and each
-//! change is then put in its place between the points of the grid.
+//! Without changes the work grows with the square of the number of candidates. A long series is therefore
+//! searched on a grid. The costs are exact, because they come from sums over all values. Each change is then
+//! moved to its exact position between the points of the grid.
 
 use super::clip::{Clipped, clip};
 use super::pelt::{Costs, pelt};
 use super::{MIN_SEGMENT, autocorrelation_time, count, mean};
 
 const PENALTY: f64 = 15.0;
-/// Up to this autocorrelation time the penalty keeps slow waves from being taken for levels; beyond
-/// it, it grows in proportion, as the likelihood that such waves seem to gain does.
+/// Up to this autocorrelation time the penalty prevents slow waves from being treated as levels. Beyond it,
+/// the penalty grows in proportion to the likelihood that such waves seem to gain.
 const TOLERATED: f64 = 6.0;
-/// A series of up to so many values is searched without a grid.
+/// A series of up to this many values is searched without a grid.
 const EXACT: usize = 2_000;
-/// How many points a grid has, about.
+/// The approximate number of points of a grid.
 const GRID: usize = 1_000;
-/// How often the changes are put in place, each time between neighbours already moved.
+/// The number of passes that move changes off the grid.
 const REFINEMENTS: usize = 2;
 
-/// The positions at which a new segment begins, in order; lone outliers begin none.
+/// The positions at which a new segment begins, in order; lone outliers begin no segment.
 pub fn change_points(values: &[f64]) -> Vec<usize> {
     if values.iter().all(|value| value.is_finite()) {
         change_points_of_clipped(&clip(values))
@@ -65,7 +65,7 @@ fn time_within(values: &[f64], changes: &[usize]) -> f64 {
     autocorrelation_time(&left.collect::<Vec<_>>())
 }
 
-/// Moves the changes off the grid, and drops those that two points of the grid shared.
+/// Moves the changes off the grid, and drops duplicates from neighbouring points.
 fn refine(
     costs: &Costs,
     mut changes: Vec<usize>,
@@ -164,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn the_grid_finds_a_change_in_its_exact_place() {
+    fn the_grid_finds_the_exact_position_of_a_change() {
         for (seed, length) in [(1, 9_999), (2, 60), (3, 25_013)] {
             assert_eq!(change_points(&plateau(seed, 50_000, length, 0.0)), [length]);
         }
     }
 
     #[test]
-    fn many_changes_on_the_grid_are_all_found() {
+    fn all_of_many_changes_are_found_on_the_grid() {
         let mut values = Noise::new(6).series(20_000, 1_000.0, 0.01, 0.0);
         let slow = values.chunks_mut(500).skip(1).step_by(2);
         slow.flatten().for_each(|value| *value *= 1.1);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_levels_are_told_apart() {
+    fn constant_levels_are_distinguished() {
         let values = [[1_100.0; 100], [1_000.0; 100]].concat();
         assert_eq!(change_points(&values), [100]);
     }

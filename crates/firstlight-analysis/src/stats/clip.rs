@@ -1,4 +1,4 @@
-//! Replaces outliers by typical neighbouring values, so that a garbage collection is not a level.
+//! Replaces outliers by typical neighbouring values, so that a garbage collection is not treated as a level.
 //!
 //! A value is an outlier if it lies further than five deviations from the median both of the
 //! values before it and of those after it; the deviation is 1.4826 times their median absolute
@@ -8,19 +8,19 @@
 
 use super::middle;
 
-/// How many values make a side.
+/// The number of values on each side.
 const SIDE: usize = 15;
-/// With fewer values, as at the ends of a series, a side says nothing.
+/// A side with fewer values, as at the ends of a series, is not used.
 const FEWEST: usize = 8;
-/// How many deviations away a value is an outlier.
+/// A value further than this many deviations is an outlier.
 const REACH: f64 = 5.0;
-/// What makes the median absolute deviation of normal values their deviation.
+/// The ratio of the deviation to the median absolute deviation for normal values.
 const NORMAL: f64 = 1.4826;
 /// Deviations below this share of the level are ignored.
 const SHARE: f64 = 1e-3;
-/// Outliers are fewer than one in so many; what happens more often is how the program runs.
+/// Outliers are rarer than one in this many; more frequent values are normal behaviour of the program.
 const RARE: usize = 8;
-/// How many values are enough to find the clock's granularity.
+/// The number of values that are enough to find the clock's granularity.
 const ENOUGH: usize = 4_096;
 
 /// A series without its outliers.
@@ -28,9 +28,9 @@ pub(crate) struct Clipped {
     pub(crate) values: Vec<f64>,
     /// The median of all values.
     pub(crate) level: f64,
-    /// The least deviation worth distinguishing from none.
+    /// The smallest deviation that is distinguished from zero.
     pub(crate) floor: f64,
-    /// How many values at the start are too slow for what follows, before the first that is not.
+    /// The number of slow values at the start, before the first typical one.
     pub(crate) slow_start: usize,
 }
 
@@ -48,8 +48,8 @@ pub(crate) fn clip(values: &[f64]) -> Clipped {
     Clipped { values: clipped, level, floor, slow_start }
 }
 
-/// Whether few values are far out. All are measured by the same typical reach: where there happen
-/// to be many from a second mode the own reach is wide, and would count them in.
+/// Whether only few values are far out. All are compared with the same typical reach: where a second mode has
+/// many values, the local reach is wide and would include them.
 fn rare(values: &[f64], sides: &[Option<Side>]) -> bool {
     let reaches: Vec<f64> = sides.iter().flatten().map(|side| side.reach).collect();
     let reach = median_of(&reaches);
@@ -82,7 +82,7 @@ fn usual(value: f64, sides: impl Iterator<Item = Side> + Clone) -> f64 {
     calmer.map_or(value, |side| side.centre)
 }
 
-/// What is usual among the values before each position, up to one side past the end.
+/// The typical values before each position, up to one side past the end.
 fn sides(values: &[f64], floor: f64) -> Vec<Option<Side>> {
     let mut window: Vec<f64> = Vec::with_capacity(SIDE);
     (0..=values.len() + SIDE)
@@ -95,7 +95,7 @@ fn sides(values: &[f64], floor: f64) -> Vec<Option<Side>> {
         .collect()
 }
 
-/// Takes an old value out of a sorted window and a new one in.
+/// Removes an old value from a sorted window and inserts a new one.
 fn slide(window: &mut Vec<f64>, old: Option<&f64>, new: Option<&f64>) {
     let position = |window: &[f64], value: &f64| window.partition_point(|other| other < value);
     match (old, new) {
@@ -123,7 +123,7 @@ fn side(sorted: &[f64], floor: f64) -> Side {
     Side { centre, reach }
 }
 
-/// The median absolute deviation: the values furthest away go first, always from one of the ends.
+/// The median absolute deviation: the furthest values, always at one of the ends, are removed first.
 fn deviation(sorted: &[f64], centre: f64) -> f64 {
     let (mut low, mut high) = (0, sorted.len() - 1);
     let mut widest = 0.0;
@@ -136,8 +136,8 @@ fn deviation(sorted: &[f64], centre: f64) -> f64 {
     widest
 }
 
-/// The clock's step, where values often differ from the one before by it; of a smooth series it is
-/// next to nothing. Values that hardly ever move have none: what moves them is a change of level.
+/// The clock's step, if values often differ from the previous one by it; for a smooth series it is close to
+/// zero. Values that hardly ever change have none: their changes are changes of level.
 fn granularity(values: &[f64], level: f64) -> f64 {
     let stride = values.len().div_ceil(ENOUGH).max(1);
     let steps: Vec<f64> =
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_level_is_left_as_it_is() {
+    fn a_change_of_level_is_not_modified() {
         let mut values = Noise::new(2).series(200, 1_000.0, 0.01, 0.0);
         values[..80].iter_mut().for_each(|value| *value *= 1.5);
         assert_eq!(clip(&values).values, values);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_mode_is_left_as_it_is() {
+    fn a_second_mode_is_not_modified() {
         let mut noise = Noise::new(5);
         let mut values = noise.series(300, 1_000.0, 0.01, 0.0);
         noise.slow_some(&mut values, 0.25, 2.1);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn few_values_and_none_are_no_trouble() {
+    fn few_values_and_none_are_handled() {
         assert!(clip(&[]).values.is_empty());
         assert_eq!(clip(&[5.0]).values, [5.0]);
         assert_eq!(clip(&[5.0, 6.0]).values, [5.0, 6.0]);

@@ -1,5 +1,4 @@
-//! How much of the variance is between processes and how much within, and what that means for the
-//! next run.
+//! The variance between and within processes, and the resulting plan for the next run.
 //!
 //! With S²ₚ the variance of the process means, S²ᵢ the mean variance of iterations and n iterations
 //! per process: T²ₚ = S²ₚ − S²ᵢ / n and T²ᵢ = S²ᵢ. The number of iterations that buys most certainty
@@ -12,20 +11,20 @@ use super::{autocorrelation_time, count, mean, variance};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyPart {
     pub mean: f64,
-    /// The variance of iterations times their autocorrelation time: what n of them divide by n.
+    /// The variance of iterations times their autocorrelation time; divided by n, it is that of a mean of n.
     pub variance: f64,
     pub n: usize,
 }
 
 impl SteadyPart {
-    /// None for fewer than two values.
+    /// `None` for fewer than two values.
     pub fn new(values: &[f64]) -> Option<Self> {
         let variance = variance(values)? * autocorrelation_time(values);
         Some(Self { mean: mean(values), variance, n: values.len() })
     }
 }
 
-/// The deviations that processes and iterations bring in, relative to the mean of all processes.
+/// The standard deviations of processes and iterations, relative to the mean of all processes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Components {
     pub process_sd: f64,
@@ -34,7 +33,7 @@ pub struct Components {
 }
 
 impl Components {
-    /// None for fewer than two processes.
+    /// `None` for fewer than two processes.
     pub fn new(processes: &[SteadyPart]) -> Option<Self> {
         let means: Vec<f64> = processes.iter().map(|process| process.mean).collect();
         let between = variance(&means)?;
@@ -49,8 +48,8 @@ impl Components {
         })
     }
 
-    /// How many iterations a process should run, given what a process and an iteration cost; none
-    /// if processes do not differ, so that one of them would do.
+    /// The best number of iterations of a process, given the costs of a process and an iteration; `None` if
+    /// processes do not differ, so that one process is enough.
     pub fn optimal_iterations(&self, process_ns: f64, iteration_ns: f64) -> Option<u32> {
         let best = (process_ns / iteration_ns).sqrt() * self.iteration_sd / self.process_sd;
         #[expect(
@@ -83,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_optimum_is_that_of_the_formula() {
+    fn the_optimum_matches_the_formula() {
         let components = Components { process_sd: 0.01, iteration_sd: 0.03 };
         // √(100 / 1) · 3 = 30
         assert_eq!(components.optimal_iterations(100.0, 1.0), Some(30));

@@ -1,19 +1,19 @@
 //! Whether a steady part still drifts: the rank correlation of its batches with time.
 //!
-//! Spearman's r of the medians of m batches, with t = r √((m − 2) / (1 − r²)) on m − 2 degrees of
-//! freedom. The batches are several autocorrelation times long, or else a slow wave would pass for a
-//! drift; the time is taken from what a straight line leaves, or else a drift would pass for a wave.
-//! (Hollander, Wolfe and Chicken, 8.5; batches: Schmeiser, Oper. Res. 30, 1982.)
+//! Spearman's r of the medians of m batches, with t = r √((m − 2) / (1 − r²)) on m − 2 degrees of freedom.
+//! The batches are several autocorrelation times long, because a slow wave would otherwise look like a drift.
+//! The time is computed from the residuals of a straight line, because a drift would otherwise look like a
+//! wave. (Hollander, Wolfe and Chicken, 8.5; batches: Schmeiser, Oper. Res. 30, 1982.)
 
 use super::clip::{clip, median_of};
 use super::{count, student, time_around_a_line};
 
-/// How many autocorrelation times a batch is long, at least.
+/// The minimum length of a batch, in autocorrelation times.
 const TIMES: f64 = 5.0;
 const MOST_BATCHES: usize = 50;
 const FEWEST_BATCHES: usize = 8;
 
-/// How the steady part moves.
+/// The drift of a steady part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
     /// Spearman's: above zero, the iterations become slower.
@@ -24,7 +24,7 @@ pub struct Drift {
     pub batches: usize,
 }
 
-/// Looks for a drift; none if the series is too short for its autocorrelation.
+/// Tests for a drift; `None` if the series is too short for its autocorrelation.
 pub fn drift(values: &[f64]) -> Option<Drift> {
     if !values.iter().all(|value| value.is_finite()) {
         return None;
@@ -42,7 +42,7 @@ pub fn drift(values: &[f64]) -> Option<Drift> {
     })
 }
 
-/// How many values a batch has; none if there would be too few batches.
+/// The number of values in a batch; `None` if there would be too few batches.
 fn batch(values: &[f64]) -> Option<usize> {
     let long = (TIMES * time_around_a_line(values)).ceil();
     #[expect(
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_flat_correlated_series_does_not_drift() {
-        // Nominally one in a hundred; that the autocorrelation time is estimated costs some more.
+        // Nominally one in a hundred; estimating the autocorrelation time adds a few.
         for (rho, n) in [(0.0, 300), (0.7, 300), (0.7, 2_000)] {
             let drifting = (0..2_000).filter(|seed| {
                 let values = Noise::new(*seed).series(n, 1e6, 0.01, rho);

@@ -1,4 +1,4 @@
-//! How a duration grows with a size: the exponent b of y = a · xᵇ.
+//! The exponent b of a duration as a function of a size: y = a · xᵇ.
 //!
 //! The slope of log y on log x by least squares, with Student's interval on n − 2 degrees of freedom.
 
@@ -6,7 +6,7 @@ use firstlight_schema::estimate::{Estimate, Interval, Method};
 
 use super::{CONFIDENCE, count, mean, short, student};
 
-/// None for fewer than three points with positive x and y, or where all x are the same.
+/// `None` for fewer than three points with positive x and y, or if all x are the same.
 pub fn exponent(points: &[(f64, f64)]) -> Option<Estimate> {
     let logs: Vec<(f64, f64)> = points
         .iter()

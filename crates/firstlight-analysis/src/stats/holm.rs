@@ -1,11 +1,11 @@
-//! Holm's correction: over several cases, none is called different by mere number.
+//! Holm's correction for several comparisons.
 //!
 //! With p₍₁₎ ≤ … ≤ p₍ₘ₎ the adjusted values are max over j ≤ i of min(1, (m − j + 1) p₍ⱼ₎). (Holm,
 //! Scand. J. Stat. 6, 1979.)
 
 use super::count;
 
-/// The adjusted p values, in the order in which they came.
+/// The adjusted p values, in the given order.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_textbook_example_comes_out() {
+    fn the_textbook_example_is_reproduced() {
         let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
         for (found, expected) in adjusted.iter().zip([0.03, 0.06, 0.06, 0.02]) {
             assert!((found - expected).abs() < 1e-12, "{adjusted:?}");
@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn one_case_is_left_alone_and_none_gives_none() {
+    fn one_case_is_unchanged_and_none_gives_none() {
         assert_eq!(holm(&[0.2]), [0.2]);
         assert_eq!(holm(&[]), [0.0; 0]);
     }

@@ -25,7 +25,7 @@ pub struct Line {
     pub largest_residual: f64,
 }
 
-/// Fits a line to points (x, y) with positive y; none for fewer than three points or two x.
+/// Fits a line to points (x, y) with positive y; `None` for fewer than three points or two x.
 pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     let usable = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite() && *y > 0.0;
     let groups = groups(points);
@@ -40,9 +40,9 @@ pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     fitted(points, &groups, fit)
 }
 
-/// The same for differences, which may be negative and differ in scatter from x to x: a line through
-/// the values of each round, and the mean of the rounds' lines with Student's interval. None unless
-/// every round has the same two or more x.
+/// The same for differences, which may be negative and differ in scatter from x to x: a line through the
+/// values of each round, and the mean of the rounds' lines with Student's interval. `None` unless every round
+/// has the same two or more x.
 pub fn line_by_rounds(rounds: &[Vec<(f64, f64)>]) -> Option<Line> {
     let lines: Vec<Fit> =
         rounds.iter().map(|points| Fit::new(&groups(points), |_| 1.0)).collect::<Option<_>>()?;
@@ -101,7 +101,7 @@ fn groups(points: &[(f64, f64)]) -> Vec<Group> {
     .collect()
 }
 
-/// A weighted line through the means of the groups, which is that through all points.
+/// A weighted line through the means of the groups, which equals that through all points.
 #[derive(Clone, Copy)]
 struct Fit {
     x: f64,
@@ -116,7 +116,7 @@ struct Fit {
 }
 
 impl Fit {
-    /// None if a weight makes no sense because the expected value is not positive.
+    /// `None` if a weight is invalid because the expected value is not positive.
     fn new(groups: &[Group], expected: impl Fn(&Group) -> f64) -> Option<Self> {
         if groups.iter().any(|group| expected(group) <= 0.0) {
             return None;
@@ -146,7 +146,7 @@ fn straight(fit: &Fit, n: usize, k: usize) -> Option<f64> {
     }
     let (free, noise) = (count(k - 2), count(n - k));
     if fit.pure <= 0.0 {
-        // Replicates without any noise: whatever is left of the line is curvature, or rounding.
+        // Replicates without any noise: the remaining distance from the line is curvature, or rounding.
         return Some(if fit.lack <= f64::EPSILON { 1.0 } else { 0.0 });
     }
     let f = (fit.lack / free) / (fit.pure / noise);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_intervals_cover_the_coefficients_as_often_as_they_say() {
+    fn the_intervals_have_their_nominal_coverage() {
         let rounds = 2_000;
         let mut covered = [0, 0];
         for seed in 0..rounds {

@@ -1,10 +1,9 @@
 //! The geometric mean of processes with a t interval on the logarithms.
 //!
 //! With lᵢ = ln xᵢ, mean l̄ and deviation s: exp(l̄ ± t(n−1) s / √n), wider where a few processes are of
-//! another kind (`rare_kinds.rs`). A process is one value, its
-//! mean, because iterations of one process share whatever befell it; an interval made from all
-//! iterations would be far too narrow. (Kalibera and Jones, Rigorous benchmarking in reasonable
-//! time, ISMM 2013.)
+//! another kind (`rare_kinds.rs`). A process is one value, its mean, because iterations of one process share
+//! its conditions; an interval made from all iterations would be far too narrow. (Kalibera and Jones,
+//! Rigorous benchmarking in reasonable time, ISMM 2013.)
 
 use firstlight_schema::estimate::{Estimate, Interval, Method};
 
@@ -12,7 +11,7 @@ use super::moments::{logs, mean};
 use super::rare_kinds::{Reach, reach};
 use super::{CONFIDENCE, short};
 
-/// The geometric mean; none for no values or values that are not positive, no interval for one.
+/// The geometric mean; `None` for no values or values that are not positive, without an interval for one.
 pub fn log_mean(values: &[f64]) -> Option<Estimate> {
     let logs = logs(values.iter().copied())?;
     let centre = mean(&logs);
@@ -35,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_is_the_one_worked_out_by_hand() {
+    fn the_interval_matches_the_one_computed_by_hand() {
         // Logarithms 0, 1, 2: mean 1, deviation 1, t(2) = 4.302653.
         let e = std::f64::consts::E;
         let estimate = log_mean(&[1.0, e, e * e]).unwrap();

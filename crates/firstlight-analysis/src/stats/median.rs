@@ -1,14 +1,14 @@
 //! The median with an exact, distribution-free interval.
 //!
-//! For independent values the number below the true median is Binomial(n, 1/2), so the interval
-//! from the k-th smallest to the k-th largest covers it with probability 1 − 2 P(B < k). The
-//! largest k that keeps the asked confidence is taken. (David and Nagaraja, Order Statistics, 7.1.)
+//! For independent values the number below the true median is Binomial(n, 1/2), so the interval from the k-th
+//! smallest to the k-th largest covers it with probability 1 − 2 P(B < k). The largest k with the requested
+//! confidence is used. (David and Nagaraja, Order Statistics, 7.1.)
 
 use firstlight_schema::estimate::{Estimate, Interval, Method};
 
 use super::{CONFIDENCE, middle};
 
-/// The median of the values; none for no values, no interval for fewer than six.
+/// The median of the values; `None` for no values, without an interval for fewer than six.
 pub fn median(values: &[f64]) -> Option<Estimate> {
     if values.is_empty() {
         return None;
@@ -28,7 +28,7 @@ pub fn median(values: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The largest k whose interval keeps the confidence, and the confidence it has.
+/// The largest k whose interval has the confidence, and its actual confidence.
 fn rank(n: usize) -> Option<(usize, f64)> {
     let mut below = 0.0;
     let mut best = None;
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ranks_are_those_of_the_tables() {
+    fn the_ranks_match_the_tables() {
         let ranks: Vec<_> = [5, 6, 10, 20, 30].map(|n| rank(n).map(|(k, _)| k)).into();
         assert_eq!(ranks, [None, Some(1), Some(2), Some(6), Some(10)]);
         let (_, confidence) = rank(10).unwrap();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_covers_the_median_of_skewed_values_as_often_as_it_says() {
+    fn the_interval_of_skewed_values_has_its_nominal_coverage() {
         let mut random = Pcg64Mcg::seed_from_u64(7);
         let truth = 1.0_f64;
         for n in [6, 10, 20] {

@@ -1,4 +1,4 @@
-//! Statistics that hold up on few, skewed and contaminated values.
+//! Statistics that are robust for few, skewed and contaminated values.
 
 mod autocorrelation;
 mod block_bootstrap;
@@ -44,7 +44,7 @@ pub use ratio::{LogError, Ratio, robust};
 pub use signed_rank::paired_difference;
 pub use tail::{QuantileBound, TooFew, quantile_bound};
 
-/// The confidence that intervals have at least.
+/// The confidence of all intervals, as a lower limit.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The middle of the values, or the mean of the two in the middle; they must be sorted.
@@ -57,13 +57,13 @@ pub(crate) fn middle(sorted: &[f64]) -> f64 {
     }
 }
 
-/// A count as a number to calculate with.
+/// A count as a floating-point number.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 pub(crate) fn count(n: usize) -> f64 {
     n as f64
 }
 
-/// A count as documents hold it.
+/// A count in the type that documents use.
 pub(crate) fn short(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }

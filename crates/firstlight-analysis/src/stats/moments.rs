@@ -2,12 +2,12 @@
 
 use super::count;
 
-/// The mean; of no values it is not a number.
+/// The mean; NaN for no values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / count(values.len())
 }
 
-/// The unbiased variance; none for fewer than two values.
+/// The unbiased variance; `None` for fewer than two values.
 pub(crate) fn variance(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
@@ -17,7 +17,7 @@ pub(crate) fn variance(values: &[f64]) -> Option<f64> {
     Some(squares / count(values.len() - 1))
 }
 
-/// The logarithms; none if there are no values or one of them has none.
+/// The logarithms; `None` if there are no values or one of them is not positive.
 pub(crate) fn logs(values: impl IntoIterator<Item = f64>) -> Option<Vec<f64>> {
     let logs: Option<Vec<f64>> = values
         .into_iter()
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_positive_has_no_logarithms() {
+    fn values_that_are_not_positive_have_no_logarithms() {
         assert_eq!(logs([1.0, 0.0]), None);
         assert_eq!(logs([f64::NAN]), None);
         assert_eq!(logs([f64::INFINITY]), None);

@@ -1,5 +1,5 @@
-//! Values from several nodes: the mean over nodes with its interval, and what nodes and processes
-//! contribute to the variance.
+//! Values from several nodes: the mean over nodes with its interval, and the contributions of nodes and
+//! processes to the variance.
 //!
 //! With m̄ᵢ the mean of node i of k, the estimate is the mean of the m̄ᵢ and its interval t(k−1) s / √k with s
 //! the deviation of the m̄ᵢ. It covers what it claims however much or little nodes differ, because each
@@ -27,7 +27,7 @@ pub struct NodeMean {
     pub df: f64,
 }
 
-/// Values by the node that each belongs to.
+/// Values grouped by node.
 #[derive(Clone, Debug, Default)]
 pub struct ByNode {
     groups: BTreeMap<usize, Vec<f64>>,
@@ -42,7 +42,7 @@ impl ByNode {
         Self { groups }
     }
 
-    /// None for fewer than two nodes.
+    /// `None` for fewer than two nodes.
     pub fn mean(&self) -> Option<NodeMean> {
         let means: Vec<f64> = self.means().into_iter().map(|(_, mean)| mean).collect();
         let k = count(means.len());
@@ -50,8 +50,8 @@ impl ByNode {
         Some(NodeMean { mean: mean(&means), error, df: k - 1.0 })
     }
 
-    /// What differs from node to node and from value to value within one; none for fewer than two nodes
-    /// or nodes of a single value each.
+    /// The standard deviations between nodes and within a node; `None` for fewer than two nodes or nodes of a
+    /// single value each.
     pub fn components(&self) -> Option<NodeVariance> {
         let sizes: Vec<f64> = self.groups.values().map(|group| count(group.len())).collect();
         let (n, k) = (sizes.iter().sum::<f64>(), count(sizes.len()));
@@ -79,8 +79,9 @@ impl ByNode {
         })
     }
 
-    /// The node that lies furthest from the others in units of their deviation: how far, and the p value
-    /// for the furthest of so many nodes. None where fewer than four nodes leave open which one differs.
+    /// The node that lies furthest from the others in units of their deviation: its distance, and the p value
+    /// for the furthest of this many nodes. `None` for fewer than four nodes, which leave open which one
+    /// differs.
     pub fn outlier(&self) -> Option<Outlier> {
         let means = self.means();
         if means.len() < super::limits::FEWEST_NODES_FOR_OUTLIER {
@@ -110,7 +111,7 @@ impl ByNode {
     }
 }
 
-/// A node beside the others.
+/// A node compared with the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlier {
     pub node: usize,

@@ -1,19 +1,19 @@
-//! The cheapest way to cut a series into segments: PELT with a normal cost.
+//! The cheapest segmentation of a series: PELT with a normal cost.
 //!
-//! The segments minimise Σ L ln s² plus a penalty per change, where L is a segment's length and s²
-//! its variance: twice the negative log likelihood of normal values. A place at which a segment
-//! might begin is dropped for good once it is so far behind the best that no later value can bring
-//! it back. (Killick, Fearnhead and Eckley, JASA 107, 2012.)
+//! The segments minimise Σ L ln s² plus a penalty per change, where L is a segment's length and s² its
+//! variance: twice the negative log likelihood of normal values. A candidate start of a segment is dropped
+//! permanently once it is so far behind the best one that no later value can make up for it. (Killick,
+//! Fearnhead and Eckley, JASA 107, 2012.)
 
 use std::ops::Range;
 
 use super::clip::Clipped;
 use super::count;
 
-/// The fewest values that make a segment.
+/// The smallest number of values in a segment.
 pub const MIN_SEGMENT: usize = 10;
 
-/// The sums from which the cost of any segment follows.
+/// The sums from which the cost of any segment is computed.
 pub(super) struct Costs {
     /// Sums of the first i values and of their squares, around the median to keep the digits.
     sums: Vec<(f64, f64)>,
@@ -41,21 +41,21 @@ impl Costs {
     }
 }
 
-/// A place where a segment may end and the next begin, with the least cost of all before it.
+/// A place where a segment may end and the next begin, with the least cost of all values before it.
 #[derive(Clone, Copy)]
 struct Place {
     at: usize,
-    /// Which place the segment that ends here began at.
+    /// The index of the place where the segment that ends here begins.
     previous: usize,
     cost: f64,
 }
 
-/// A place that the current segment may have begun at.
+/// A possible start of the current segment.
 struct Open {
     place: usize,
-    /// What everything up to the current end costs if it did.
+    /// The total cost up to the current end with this start.
     total: f64,
-    /// From which end on another place is always better.
+    /// The end from which on another start is always better.
     until: usize,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn pelt(costs: &Costs, n: usize, step: usize, penalty: f64) -> Vec<us
     let mut open: Vec<Open> = Vec::new();
     let mut opened = 0;
     for end in (1..n).filter(|end| end.is_multiple_of(step)).chain([n]) {
-        // A place opens once a whole segment fits behind it.
+        // A place becomes a candidate once a whole segment fits after it.
         while places.get(opened).is_some_and(|place| place.at + MIN_SEGMENT <= end) {
             open.push(Open { place: opened, total: 0.0, until: usize::MAX });
             opened += 1;
@@ -79,7 +79,7 @@ pub(super) fn pelt(costs: &Costs, n: usize, step: usize, penalty: f64) -> Vec<us
         let cost = best.total + penalty;
         places.push(Place { at: end, previous: best.place, cost });
         for candidate in open.iter_mut().filter(|candidate| candidate.total > cost) {
-            // This end is the better beginning, as soon as a segment fits behind it.
+            // This end is the better start, as soon as a segment fits after it.
             candidate.until = candidate.until.min(end + MIN_SEGMENT);
         }
     }
@@ -103,7 +103,7 @@ mod tests {
     use crate::noise::Noise;
     use crate::stats::clip::clip;
 
-    /// The same without dropping anything.
+    /// The same without pruning.
     fn exhaustive(costs: &Costs, n: usize, penalty: f64) -> Vec<usize> {
         let mut best: Vec<Option<(f64, Vec<usize>)>> = vec![None; n + 1];
         for end in MIN_SEGMENT..=n {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn dropping_places_does_not_change_the_result() {
+    fn pruning_does_not_change_the_result() {
         for seed in 0..60 {
             let mut noise = Noise::new(seed);
             let values: Vec<f64> = [5, 30, 12, 40, 9, 25, 18]
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_is_that_of_the_formula() {
+    fn a_cost_matches_the_formula() {
         let values: Vec<f64> = Noise::new(1).series(100, 1e9, 0.02, 0.0);
         let costs = Costs::new(&clip(&values));
         let part = &values[20..50];

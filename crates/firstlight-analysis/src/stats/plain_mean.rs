@@ -5,7 +5,7 @@ use firstlight_schema::estimate::{Estimate, Interval, Method};
 
 use super::{CONFIDENCE, count, mean, short, student, variance};
 
-/// The mean; none for no values, no interval for a single one.
+/// The mean; `None` for no values, without an interval for a single one.
 pub fn plain_mean(values: &[f64]) -> Option<Estimate> {
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
         return None;
@@ -24,7 +24,7 @@ mod tests {
     use super::plain_mean;
 
     #[test]
-    fn the_interval_is_that_of_the_tables() {
+    fn the_interval_matches_the_tables() {
         // t(2) = 4.3027, s = 1, n = 3.
         let estimate = plain_mean(&[-1.0, 0.0, 1.0]).unwrap();
         let interval = estimate.interval.unwrap();
@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_has_no_interval_and_none_no_mean() {
+    fn one_value_has_no_interval_and_no_values_have_no_mean() {
         assert_eq!(plain_mean(&[2.0]).unwrap().interval, None);
         assert_eq!(plain_mean(&[]), None);
         assert_eq!(plain_mean(&[f64::NAN]), None);

@@ -1,11 +1,10 @@
 //! The interval of a mean over processes if a few of them are of another kind.
 //!
-//! Student's interval takes the deviation from the same few values that carry the mean: with one slow
-//! process among thirty it misses the mean of all processes in one run of ten. So where single values
-//! stand out, the mean is taken apart: m + Σ pδ, with m the mean of the usual values, p the share of a
-//! kind that stands out and δ its distance. m has Student's interval, p has Wilson's (JASA 22, 1927),
-//! and the two are combined by the square roots of the summed squares of their reaches (Zou and Donner,
-//! Stat. Med. 27, 2008).
+//! Student's interval estimates the deviation from the same few values as the mean: with one slow process
+//! among thirty it misses the mean of all processes in one run of ten. Where single values stand out, the
+//! mean is therefore split: m + Σ pδ, with m the mean of the usual values, p the share of a kind that stands
+//! out and δ its distance. m has Student's interval, p has Wilson's (JASA 22, 1927), and the two are combined
+//! by the square roots of the summed squares of their reaches (Zou and Donner, Stat. Med. 27, 2008).
 
 use super::moments::{mean, variance};
 use super::{count, middle, student};
@@ -16,21 +15,21 @@ const FEWEST: usize = 10;
 const DEVIATIONS: f64 = 5.0;
 /// if they are also this far away on the logarithms: five per cent.
 const FAR: f64 = 0.05;
-/// Of a kind that makes up more than one in so many, Student's interval knows enough.
+/// For a kind with more than one in this many values, Student's interval is sufficient.
 const RARE: usize = 3;
-/// What makes the median absolute deviation of normal values their deviation.
+/// The ratio of the deviation to the median absolute deviation for normal values.
 const NORMAL: f64 = 1.4826;
 /// The normal quantile of a 95 % interval.
 const Z: f64 = 1.959_964;
 
-/// How far a 95 % interval reaches below and above a mean.
+/// The distances of a 95 % interval's ends below and above a mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reach {
     pub(super) below: f64,
     pub(super) above: f64,
 }
 
-/// The reach of the mean of these logarithms; none for fewer than two.
+/// The reach of the mean of these logarithms; `None` for fewer than two.
 pub(super) fn reach(values: &[f64]) -> Option<Reach> {
     let plain = students(values)?;
     let plain = Reach { below: plain, above: plain };
@@ -88,7 +87,7 @@ mod tests {
     use crate::noise::Noise;
 
     #[test]
-    fn wilsons_interval_is_the_one_of_the_tables() {
+    fn wilsons_interval_matches_the_tables() {
         let (low, high) = wilson(1, 30);
         assert!((low - 0.0059).abs() < 1e-4 && (high - 0.1667).abs() < 1e-4, "{low} {high}");
     }

@@ -1,4 +1,4 @@
-//! How much slower the second arm is than the first, and whether that is beyond a margin.
+//! The ratio of the second arm to the first, and whether it is beyond a margin.
 //!
 //! Paired: with dᵢ = ln(secondᵢ / firstᵢ), d̄ ± t(n−1) s / √n, wider where a few pairs are of another
 //! kind (`rare_kinds.rs`). Unpaired: Welch's interval on the
@@ -30,7 +30,7 @@ pub struct Ratio {
     pub estimate: Estimate,
     /// The logarithm of the point.
     pub log_mean: f64,
-    /// Absent when there are too few values for an interval.
+    /// Absent if there are too few values for an interval.
     pub error: Option<LogError>,
 }
 
@@ -43,8 +43,7 @@ pub struct LogError {
 }
 
 impl Ratio {
-    /// From pairs of processes that ran next to each other; none if there are no pairs or a value
-    /// is not positive.
+    /// From pairs of adjacent processes; `None` if there are no pairs or a value is not positive.
     pub fn paired(pairs: &[(f64, f64)]) -> Option<Self> {
         let differences = log_ratios(pairs)?;
         let error = reach(&differences).and_then(|reach| {
@@ -72,7 +71,7 @@ impl Ratio {
     }
 
     /// The same over the nodes of a merged result, each of which counts once. Where a few pairs are of
-    /// another kind, the interval stays at least as wide as they make it.
+    /// another kind, the interval is at least as wide as they make it.
     pub fn paired_over_nodes(pairs: &[(f64, f64)], nodes: &[usize]) -> Option<Self> {
         let plain = Self::paired(pairs)?;
         let differences = log_ratios(pairs)?;
@@ -90,7 +89,7 @@ impl Ratio {
         Some(Self::new(over.mean, Some(error), pairs.len(), Method::PairedLogRatio))
     }
 
-    /// From two sets of processes that do not belong together, such as two stored results.
+    /// From two independent sets of processes, such as two stored results.
     pub fn unpaired(first: &[f64], second: &[f64]) -> Option<Self> {
         let (first, second) = (logs(first.iter().copied())?, logs(second.iter().copied())?);
         let centre = mean(&second) - mean(&first);
@@ -98,16 +97,16 @@ impl Ratio {
         Some(Self::new(centre, welch(&first, &second), n, Method::UnpairedLogRatio))
     }
 
-    /// The p value of lying beyond the margin, on the side where the point is.
+    /// The p value for lying beyond the margin, on the side of the point.
     pub fn p_beyond(&self, margin: f64) -> Option<f64> {
         let edge = edge(margin)?;
         let error = self.error?;
-        // What could bring it back to the margin lies on the side towards zero.
+        // The relevant error is that on the side towards zero.
         let se = if self.log_mean > 0.0 { error.below } else { error.above };
         twice_the_tail(self.log_mean.abs() - edge, se, error.df)
     }
 
-    /// The p value of lying within the margin.
+    /// The p value for lying within the margin.
     pub fn p_within(&self, margin: f64) -> Option<f64> {
         let edge = edge(margin)?;
         let LogError { below, above, df } = self.error?;
@@ -150,8 +149,8 @@ pub(crate) fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
     Some(second.iter().zip(&first).map(|(second, first)| second - first).collect())
 }
 
-/// The standard error of the mean with blocks as a random effect; none for fewer than two blocks, for
-/// pairs without variance within blocks, or where the blocks agree.
+/// The standard error of the mean with blocks as a random effect; `None` for fewer than two blocks, for pairs
+/// without variance within blocks, or if the blocks agree.
 fn between_blocks(differences: &[f64], blocks: &[usize]) -> Option<LogError> {
     let mut groups: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (&difference, &block) in differences.iter().zip(blocks) {
@@ -191,7 +190,7 @@ fn welch(first: &[f64], second: &[f64]) -> Option<LogError> {
     let (a, b) = (variance(first)? / n, variance(second)? / m);
     let squared = a + b;
     let df = squared.powi(2) / (a * a / (n - 1.0) + b * b / (m - 1.0));
-    // Two arms without any variance leave no share to weigh the degrees of freedom by.
+    // Two arms without any variance give no weights for the degrees of freedom.
     let df = if df.is_finite() { df } else { n + m - 2.0 };
     let se = squared.sqrt();
     Some(LogError { below: se, above: se, df })
@@ -217,8 +216,8 @@ mod tests {
     use super::*;
     use crate::noise::Noise;
 
-    /// How often the interval covers the true ratio of one, over simulated runs in which every block
-    /// moves the ratio.
+    /// How often the interval covers the true ratio of one, over simulated runs in which every block shifts
+    /// the ratio.
     fn coverage(blocks: usize, rounds: usize, between: f64, in_blocks: bool) -> f64 {
         let covered = (0..2_000_u64).filter(|&run| {
             let mut noise = Noise::new(run * 7919 + 13);
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_cover_what_segments_add() {
+    fn intervals_cover_the_variance_of_segments() {
         for (blocks, rounds) in [(3, 6), (4, 5), (8, 4), (20, 3)] {
             for between in [0.0, 0.02, 0.06] {
                 let share = coverage(blocks, rounds, between, true);
@@ -282,7 +281,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_p_value_says_what_the_interval_says(
+        fn a_p_value_agrees_with_the_interval(
             pairs in pairs(), shift in 0.85_f64..1.15, margin in 0.0_f64..0.2
         ) {
             let pairs: Vec<_> = pairs.into_iter().map(|(a, b)| (a, b * shift)).collect();
@@ -325,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_margin_below_zero_has_no_meaning() {
+    fn a_negative_margin_is_rejected() {
         let ratio = Ratio::paired(&[(2.0, 3.0), (2.0, 3.1)]).unwrap();
         assert_eq!((ratio.p_beyond(-0.1), ratio.p_within(f64::NAN)), (None, None));
     }
@@ -341,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wild_pair_does_not_move_the_robust_ratio() {
+    fn one_outlying_pair_does_not_move_the_robust_ratio() {
         let mut pairs: Vec<(f64, f64)> =
             (0..9).map(|i| (1.0, 1.05 + f64::from(i) * 1e-4)).collect();
         pairs.push((1.0, 40.0));

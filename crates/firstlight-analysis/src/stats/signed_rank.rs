@@ -8,7 +8,8 @@ use firstlight_schema::estimate::{Estimate, Interval, Method};
 
 use super::{CONFIDENCE, middle};
 
-/// What `after − before` is, pair by pair; none for no pairs, no interval for fewer than six.
+/// The estimate of `after − before`, pair by pair; `None` for no pairs, without an interval for fewer than
+/// six.
 pub fn paired_difference(pairs: &[(f64, f64)]) -> Option<Estimate> {
     if pairs.is_empty() {
         return None;
@@ -33,7 +34,7 @@ pub fn paired_difference(pairs: &[(f64, f64)]) -> Option<Estimate> {
     })
 }
 
-/// The largest k with 2 P(T < k) ≤ 1 − confidence, and the confidence it has.
+/// The largest k with 2 P(T < k) ≤ 1 − confidence, and its actual confidence.
 fn rank(n: usize) -> Option<(usize, f64)> {
     let mut below = 0.0;
     let mut best = None;
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_null_distribution_is_that_of_the_tables() {
+    fn the_null_distribution_matches_the_tables() {
         // n = 5: P(T ≤ 0) = 1/32, P(T ≤ 1) = 2/32, P(T ≤ 2) = 3/32, P(T ≤ 3) = 5/32.
         let shares = null_distribution(5);
         let counts: Vec<f64> = shares[..4].iter().map(|share| share * 32.0).collect();
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_covers_a_shift_under_drift_as_often_as_it_says() {
+    fn the_interval_has_its_nominal_coverage_under_drift() {
         let mut random = Pcg64Mcg::seed_from_u64(11);
         let rounds = 2_000;
         let covered = (0..rounds)

@@ -1,13 +1,13 @@
-//! Student's t: the quantile that makes an interval, and the tail that makes a p value.
+//! Student's t: the quantile for intervals, and the tail for p values.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::CONFIDENCE;
 
-/// Beyond so many degrees of freedom the quantile hardly moves, but its iteration loses digits.
+/// Beyond this many degrees of freedom the quantile hardly changes, but its iteration loses digits.
 const MOST: f64 = 1e4;
 
-/// How many standard errors an interval reaches to either side.
+/// The distance of an interval's ends, in standard errors.
 pub(crate) fn reach(df: f64) -> Option<f64> {
     distribution(df).map(|t| t.inverse_cdf(f64::midpoint(1.0, CONFIDENCE)))
 }
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quantiles_are_those_of_the_tables() {
+    fn the_quantiles_match_the_tables() {
         for (df, quantile) in
             [(1.0, 12.706_205), (4.0, 2.776_445), (9.0, 2.262_157), (1e12, 1.960_201)]
         {
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_undoes_the_quantile() {
+    fn the_tail_inverts_the_quantile() {
         for df in [1.0, 2.5, 9.0, 400.0] {
             let tail = tail(reach(df).unwrap(), df).unwrap();
             assert!((tail - 0.025).abs() < 1e-9, "{df}: {tail}");

@@ -1,9 +1,8 @@
-//! An upper bound for a tail quantile, or the number of values it would take.
+//! An upper bound for a tail quantile, or the number of values that it needs.
 //!
-//! The number of values at or below the true q quantile is Binomial(n, q), so the k-th smallest
-//! value is at least the quantile with probability P(B < k). The smallest k that keeps the
-//! confidence is taken; there is one only if the maximum will do, 1 − qⁿ ≥ 95 %. (David and
-//! Nagaraja, Order Statistics, 7.1.)
+//! The number of values at or below the true q quantile is Binomial(n, q), so the k-th smallest value is at
+//! least the quantile with probability P(B < k). The smallest k with the confidence is used; it exists only
+//! if the maximum is sufficient, 1 − qⁿ ≥ 95 %. (David and Nagaraja, Order Statistics, 7.1.)
 
 use super::{CONFIDENCE, count, short};
 
@@ -20,11 +19,11 @@ pub struct QuantileBound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooFew {
     pub n: u32,
-    /// How many values the quantile takes.
+    /// The number of values that the quantile needs.
     pub needed: u32,
 }
 
-/// The least value that bounds the quantile, which lies strictly between zero and one.
+/// The smallest value that bounds the quantile, which lies strictly between zero and one.
 pub fn quantile_bound(values: &[f64], quantile: f64) -> Result<QuantileBound, TooFew> {
     let n = short(values.len());
     let too_few = TooFew { n, needed: needed(quantile) };
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_holds_as_often_as_it_says() {
+    fn the_bound_has_its_nominal_coverage() {
         let mut noise = Noise::new(5);
         for n in [29, 46, 100] {
             let rounds = 4_000;

@@ -1,5 +1,5 @@
-//! A fake runner: processes whose calls take times that are known exactly, measured as `firstlight run`
-//! measures real ones. It follows the same stopping rule and goes through the same `rebuild`.
+//! A fake runner: processes whose calls have exactly known times, measured like real ones by `firstlight
+//! run`. It follows the same stopping rule and uses the same `rebuild`.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub(crate) enum Arm {
     B,
 }
 
-/// What one process is given: the machine's slowness in its round, and the run's own noise.
+/// The inputs of one process: the machine's slowness in its round, and the run's own noise.
 pub(crate) struct Process<'a> {
     pub(crate) arm: Arm,
     pub(crate) machine: f64,
@@ -53,17 +53,17 @@ impl Process<'_> {
     }
 }
 
-/// Truths that are known, and what may be concluded of them.
+/// Known truths, and the permitted conclusions.
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
-    /// The ratio of `b` to `a` that an interval has to cover: of the geometric means over processes.
+    /// The ratio of `b` to `a` that an interval has to cover, as a ratio of geometric means over processes.
     pub(crate) truth: f64,
     pub(crate) expected: Expected,
     /// Lines of `[warm]` in the suite.
     pub(crate) settings: &'static str,
     pub(crate) machine: fn(&mut Noise, u32) -> Vec<f64>,
     pub(crate) calls: fn(&mut Process<'_>) -> Vec<f64>,
-    /// Where several nodes measure a shard each.
+    /// Set if several nodes measure a shard each.
     pub(crate) nodes: Option<Nodes>,
 }
 
@@ -71,24 +71,24 @@ pub(crate) struct Scenario {
 #[derive(Clone, Copy)]
 pub(crate) struct Nodes {
     pub(crate) count: usize,
-    /// Rounds of each node's shard; the first node has so many more.
+    /// Rounds of each node's shard; the first node has several times as many.
     pub(crate) rounds: u32,
     pub(crate) more_on_the_first: u32,
     /// The standard deviations between nodes, as fractions.
     pub(crate) level: f64,
     pub(crate) ratio: f64,
-    /// A node that other work slows down by 30 %.
+    /// A node that other processes slow down by 30 %.
     pub(crate) busy: Option<usize>,
 }
 
-/// What a run of a scenario has to end in.
+/// The required end of a run of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
     /// Verdicts may be given; intervals cover the truth.
     Covered,
-    /// The processes stand for no level, so no verdict may be given.
+    /// The processes have no common level, so no verdict may be given.
     NoVerdict,
-    /// Rarer than so many processes show: the comparison says so.
+    /// Rarer than this many processes can show: the comparison reports that.
     TooRare,
 }
 
@@ -104,14 +104,14 @@ pub(crate) fn run(scenario: &Scenario, seed: u64) -> Comparison {
     let mut examined: [Vec<Sample>; 2] = [Vec::new(), Vec::new()];
     for round in 1..=suite.warm.most_processes {
         for (arm, taken) in [Arm::A, Arm::B].into_iter().zip(&mut examined) {
-            let slowness = machine[usize::try_from(round - 1).expect("a few rounds")];
+            let slowness = machine[usize::try_from(round - 1).expect("there are few rounds")];
             let mut process = Process { arm, machine: slowness, noise: &mut noise };
             let calls = (scenario.calls)(&mut process);
             let record = record(&mut records, arm, round, &calls);
             taken.push(sample(record.clone(), Regime::Warm, &suite));
             records.push(record);
         }
-        // As the engine does: from the least number on, after every block of two rounds.
+        // Like the engine: from the smallest number on, after every block of two rounds.
         let asks = round >= suite.warm.processes && round % 2 == 0;
         if asks && is_narrow_enough(&examined, suite.target_of(&suite.cases[0])) {
             break;
@@ -142,7 +142,7 @@ pub(crate) fn merged(scenario: &Scenario, nodes: Nodes, seed: u64) -> RunDocumen
                 shard.push(record);
             }
         }
-        counts.push(u32::try_from(shard.len()).expect("a few processes"));
+        counts.push(u32::try_from(shard.len()).expect("there are few processes"));
         let load = if busy { 9.0 } else { 0.1 };
         let before = MachineState {
             cores: Some(2),
@@ -154,7 +154,8 @@ pub(crate) fn merged(scenario: &Scenario, nodes: Nodes, seed: u64) -> RunDocumen
         records.extend(shard);
     }
     let whole = shards::origin(&shards, &counts, Vec::new()).expect("there are shards");
-    shards::rebuild(&manifest("merged", whole), &shards, &suite, records).expect("all are there")
+    shards::rebuild(&manifest("merged", whole), &shards, &suite, records)
+        .expect("all processes are complete")
 }
 
 fn manifest(id: &str, origin: Origin) -> Manifest {
@@ -177,7 +178,7 @@ fn suite(settings: &str) -> SuiteFile {
          [[case]]\nname = \"case\"\n[[arm]]\nname = \"a\"\ncommand = [\"x\"]\n\
          [[arm]]\nname = \"b\"\ncommand = [\"x\"]\n"
     );
-    SuiteFile::parse(&text).expect("the fake suite is sound")
+    SuiteFile::parse(&text).expect("the fake suite is valid")
 }
 
 fn record(records: &mut [RawRecord], arm: Arm, round: u32, calls: &[f64]) -> RawRecord {
@@ -189,7 +190,7 @@ fn record(records: &mut [RawRecord], arm: Arm, round: u32, calls: &[f64]) -> Raw
         round: Some(round),
         again: false,
     };
-    let number = u32::try_from(records.len() + 1).expect("a few processes");
+    let number = u32::try_from(records.len() + 1).expect("there are few processes");
     RawRecord { subject: Some(subject), sample: raw(number, calls) }
 }
 
@@ -206,7 +207,7 @@ fn raw(number: u32, calls: &[f64]) -> RawSample {
             span
         })
         .collect();
-    let said = |json| serde_json::from_value(json).expect("a message");
+    let said = |json| serde_json::from_value(json).expect("the message is valid");
     let hello = json!({"type": "hello", "protocol": {"major": 1, "minor": 1}, "role": "runner",
         "pid": 1, "language": "python", "runtime": "x", "executable": null, "started": null,
         "at": 3_000});
@@ -261,13 +262,13 @@ fn origin() -> Origin {
     }
 }
 
-/// What many runs of a scenario ended in.
+/// The outcomes of many runs of a scenario.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
-    /// With an interval that the comparison stands by, whatever its verdict.
+    /// With a valid interval, whatever the verdict.
     pub(crate) intervals: u32,
     pub(crate) covered: u32,
-    /// Called faster or slower where the truth lies within the margin, or on its other side.
+    /// Called faster or slower although the truth lies within the margin, or on the other side.
     pub(crate) wrong: u32,
     pub(crate) decided: u32,
     pub(crate) equivalent: u32,

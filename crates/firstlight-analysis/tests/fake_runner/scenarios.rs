@@ -35,7 +35,7 @@ fn slower_by(process: &mut Process<'_>, ratio: f64) -> Vec<f64> {
     process.calls(level)
 }
 
-/// Both arms with calls that a function of their place makes slower.
+/// Both arms with calls slowed down by a function of their index.
 fn shaped(process: &mut Process<'_>, shape: impl Fn(Arm, f64) -> f64) -> Vec<f64> {
     let arm = process.arm;
     let mut calls = process.calls(1.0);
@@ -47,7 +47,7 @@ fn shaped(process: &mut Process<'_>, shape: impl Fn(Arm, f64) -> f64) -> Vec<f64
     calls
 }
 
-/// A share of `b`'s processes is half as slow again.
+/// A share of `b`'s processes is 50 % slower.
 fn some_bad(process: &mut Process<'_>, share: f64, both: bool) -> Vec<f64> {
     let bad = process.noise.uniform() < share && (both || process.arm == Arm::B);
     process.calls(if bad { 1.5 } else { 1.0 })

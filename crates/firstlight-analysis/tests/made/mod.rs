@@ -1,4 +1,4 @@
-//! Made-up warm processes.
+//! Generated warm processes.
 
 use firstlight_analysis::examine::{Conditions, Job, examine};
 use firstlight_analysis::regime::regime_result;
@@ -21,7 +21,7 @@ pub(crate) const POLICY: CachePolicy = CachePolicy {
     page_cache: Policy::AsFound,
 };
 
-/// The readings of a process whose calls took so long, one right after the other.
+/// The readings of a process with these call times, one directly after the other.
 pub(crate) fn raw(number: u32, calls: &[f64], further: &[Value]) -> RawSample {
     let mut at = OPEN;
     let spans: Vec<(Moment, Moment)> = calls

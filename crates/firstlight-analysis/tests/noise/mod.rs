@@ -1,4 +1,4 @@
-//! Seeded noise for tests and benches: what iterations of real programs look like.
+//! Seeded noise for tests and benches, similar to iterations of real programs.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -11,18 +11,18 @@ use serde_json::{Value, json};
 use super::{Measured, measured};
 
 pub fn github_action_benchmark(document: &RunDocument) -> String {
-    let entries: Vec<Value> = measured(document).iter().map(|of| entry(of, document)).collect();
+    let entries: Vec<Value> = measured(document).iter().map(|one| entry(one, document)).collect();
     format!("{:#}\n", Value::Array(entries))
 }
 
-fn entry(of: &Measured<'_>, document: &RunDocument) -> Value {
+fn entry(measured: &Measured<'_>, document: &RunDocument) -> Value {
     let mut entry = json!({
-        "name": of.name,
-        "unit": unit(of.regime),
-        "value": of.estimate.point,
-        "extra": extra(&of.estimate, document),
+        "name": measured.name,
+        "unit": unit(measured.regime),
+        "value": measured.estimate.point,
+        "extra": extra(&measured.estimate, document),
     });
-    if let Some(interval) = of.estimate.interval {
+    if let Some(interval) = measured.estimate.interval {
         entry["range"] = json!(format!("{:.0} to {:.0}", interval.low, interval.high));
     }
     entry
@@ -36,12 +36,12 @@ fn unit(regime: Regime) -> &'static str {
     }
 }
 
-fn extra(of: &Estimate, document: &RunDocument) -> String {
-    let behind = match of.method {
-        Method::BlockBootstrap => format!("{} calls of one process", of.n),
-        _ => format!("{} processes", of.n),
+fn extra(estimate: &Estimate, document: &RunDocument) -> String {
+    let behind = match estimate.method {
+        Method::BlockBootstrap => format!("{} calls of one process", estimate.n),
+        _ => format!("{} processes", estimate.n),
     };
-    let confidence = of.interval.map_or_else(
+    let confidence = estimate.interval.map_or_else(
         || "too few for an interval".to_owned(),
         |interval| format!("{:.1} % confidence", interval.confidence * 100.0),
     );

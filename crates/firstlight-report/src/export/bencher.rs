@@ -10,34 +10,34 @@ use serde_json::{Map, Value, json};
 
 use super::measured;
 
-/// Longer names are refused by Bencher.
+/// Bencher rejects longer names.
 const LONGEST_NAME: usize = 1024;
 
 pub fn bencher(document: &RunDocument) -> String {
     let mut benchmarks = Map::new();
-    for of in measured(document) {
+    for result in measured(document) {
         let mut measures = Map::new();
-        measures.insert("latency".to_owned(), metric(&of.estimate));
-        let warm = of.arm.regimes.iter().find(|known| known.regime == of.regime);
+        measures.insert("latency".to_owned(), metric(&result.estimate));
+        let warm = result.arm.regimes.iter().find(|known| known.regime == result.regime);
         let throughput = warm
-            .filter(|_| of.regime == Regime::Warm)
+            .filter(|_| result.regime == Regime::Warm)
             .and_then(|warm| warm.warm.as_ref()?.throughput.as_ref());
         if let Some(throughput) = throughput {
             measures.insert("throughput".to_owned(), metric(&throughput.per_second));
         }
-        let name = of.name.chars().take(LONGEST_NAME).collect();
+        let name = result.name.chars().take(LONGEST_NAME).collect();
         benchmarks.insert(name, Value::Object(measures));
     }
     format!("{:#}\n", Value::Object(benchmarks))
 }
 
-fn metric(of: &Estimate) -> Value {
-    match of.interval {
+fn metric(estimate: &Estimate) -> Value {
+    match estimate.interval {
         Some(interval) => json!({
-            "value": of.point,
+            "value": estimate.point,
             "lower_value": interval.low,
             "upper_value": interval.high,
         }),
-        None => json!({ "value": of.point }),
+        None => json!({ "value": estimate.point }),
     }
 }

@@ -39,8 +39,8 @@ fn optional<T: Display>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// A name as a field. A spreadsheet would compute one that begins like a formula, so that one gets an
-/// apostrophe in front, which spreadsheets treat as a mark of text.
+/// A name as a field. A spreadsheet would evaluate a name that begins like a formula, so it gets a leading
+/// apostrophe, which spreadsheets treat as a mark of text.
 fn quoted(text: &str) -> String {
     let text = &match text.chars().next() {
         Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}"),
@@ -58,7 +58,7 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn only_what_needs_quotes_is_quoted() {
+    fn only_fields_that_need_quotes_are_quoted() {
         assert_eq!(quoted("plain name"), "plain name");
         assert_eq!(quoted("a,b"), "\"a,b\"");
         for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"] {

@@ -1,7 +1,7 @@
 //! The gate as JUnit XML: a test for each measurement, and one for each verdict.
 //!
-//! A measurement without a valid number is an error. Of the verdicts, slower is a failure, invalid
-//! an error and inconclusive is skipped: "regressed" and "could not tell" stay apart.
+//! A measurement without a valid number is an error. For verdicts, slower is a failure, invalid an error, and
+//! inconclusive is skipped, so "regressed" and "inconclusive" are distinct.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult, RunDoc
 use crate::words::headline::headline;
 use crate::words::verdict::verdict;
 
-/// What became of one test.
+/// The outcome of one test.
 enum Outcome {
     Passed,
     Failed(String),
@@ -46,7 +46,7 @@ fn suite(document: &RunDocument, case: &CaseResult, tests: &[Test]) -> String {
     head + &tests.iter().map(|test| element(test, &name)).collect::<String>() + "  </testsuite>\n"
 }
 
-/// Readers want `2026-01-01T00:00:00`; other tools' dates may be written otherwise or unknown.
+/// Readers require `2026-01-01T00:00:00`; dates of other tools may have another format or be unknown.
 fn timestamp(created: &str) -> String {
     match created.get(..19) {
         Some(date) if date.as_bytes()[10] == b'T' => {
@@ -84,13 +84,13 @@ fn element(test: &Test, class: &str) -> String {
 }
 
 fn tests(case: &CaseResult) -> Vec<Test> {
-    let arms = case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |of| (arm, of)));
-    let mut tests: Vec<Test> = arms.map(|(arm, of)| measurement(arm, of)).collect();
+    let arms = case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |result| (arm, result)));
+    let mut tests: Vec<Test> = arms.map(|(arm, result)| measurement(arm, result)).collect();
     tests.extend(case.comparisons.iter().map(comparison));
     tests
 }
 
-fn measurement(arm: &ArmResult, of: &RegimeResult) -> Test {
+fn measurement(arm: &ArmResult, regime_result: &RegimeResult) -> Test {
     let wrong = match &arm.agreement {
         Agreed::Differs { how } => Some(how.clone()),
         Agreed::Reference
@@ -99,8 +99,15 @@ fn measurement(arm: &ArmResult, of: &RegimeResult) -> Test {
         | Agreed::Sampled { .. }
         | Agreed::NotCompared { .. } => None,
     };
-    let reason = || of.samples.iter().flat_map(|sample| &sample.reasons).chain(&of.notices).next();
-    let outcome = match (&arm.stopped, wrong, headline(of)) {
+    let reason = || {
+        regime_result
+            .samples
+            .iter()
+            .flat_map(|sample| &sample.reasons)
+            .chain(&regime_result.notices)
+            .next()
+    };
+    let outcome = match (&arm.stopped, wrong, headline(regime_result)) {
         (Some(why), ..) => Outcome::Error(why.to_string()),
         (None, Some(how), _) => Outcome::Error(how),
         (None, None, None) => Outcome::Error(
@@ -108,21 +115,24 @@ fn measurement(arm: &ArmResult, of: &RegimeResult) -> Test {
         ),
         (None, None, Some(_)) => Outcome::Passed,
     };
-    Test { name: format!("{}, {}: is measured", arm.name, of.regime), outcome }
+    Test { name: format!("{}, {}: is measured", arm.name, regime_result.regime), outcome }
 }
 
-fn comparison(of: &Comparison) -> Test {
-    let said = verdict(of);
-    let outcome = match of.verdict {
+fn comparison(value: &Comparison) -> Test {
+    let said = verdict(value);
+    let outcome = match value.verdict {
         Verdict::Faster | Verdict::Equivalent => Outcome::Passed,
         Verdict::Slower => Outcome::Failed(said),
         Verdict::Inconclusive | Verdict::TooFew | Verdict::NotConfirmed => Outcome::Skipped(said),
         Verdict::Invalid => Outcome::Error(said),
     };
-    Test { name: format!("{}, {}: is not slower than {}", of.arm, of.regime, of.against), outcome }
+    Test {
+        name: format!("{}, {}: is not slower than {}", value.arm, value.regime, value.against),
+        outcome,
+    }
 }
 
-/// Text for an attribute. Characters that XML 1.0 has no way to write become U+FFFD.
+/// Escaped text for an attribute. Characters that XML 1.0 cannot represent become U+FFFD.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -132,7 +142,7 @@ fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&apos;"),
-            '\t' | '\n' | '\r' => write!(out, "&#{};", u32::from(c)).expect("a string"),
+            '\t' | '\n' | '\r' => write!(out, "&#{};", u32::from(c)).expect("writing to a string"),
             '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             c => out.push(c),
         }
@@ -145,7 +155,7 @@ mod tests {
     use super::escaped;
 
     #[test]
-    fn nothing_leaves_an_attribute() {
+    fn no_text_leaves_its_attribute() {
         let text = escaped("\"/><script>'&\n\u{1b}[31m\u{0}");
         assert_eq!(text, "&quot;/&gt;&lt;script&gt;&apos;&amp;&#10;\u{fffd}[31m\u{fffd}",);
     }

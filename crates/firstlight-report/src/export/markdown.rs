@@ -1,5 +1,5 @@
-//! A run as a few lines of Markdown for a pull request: verdicts, break-evens, findings. What a suite
-//! or a workload wrote stays text: it makes no markup, no link and no mention.
+//! A run as a few lines of Markdown for a pull request: verdicts, break-evens, findings. Text of a suite or a
+//! workload creates no markup, no link and no mention.
 
 use std::fmt::Write as _;
 
@@ -36,23 +36,26 @@ pub fn markdown(document: &RunDocument) -> String {
 fn verdicts(text: &mut String, comparisons: &[&Comparison]) {
     text.push_str("| case | regime | arm | against | verdict | time | 95 % interval |\n");
     text.push_str("|---|---|---|---|---|--:|---|\n");
-    for of in comparisons {
-        let ratio = of.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point) + "×");
-        let interval = of.ratio.and_then(|ratio| ratio.interval).map_or_else(String::new, |ends| {
-            format!("{}× to {}×", times(ends.low), times(ends.high))
-        });
-        let (case, arm, against) = (plain(&of.case), plain(&of.arm), plain(&of.against));
+    for comparison in comparisons {
+        let ratio =
+            comparison.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point) + "×");
+        let interval =
+            comparison.ratio.and_then(|ratio| ratio.interval).map_or_else(String::new, |ends| {
+                format!("{}× to {}×", times(ends.low), times(ends.high))
+            });
+        let (case, arm, against) =
+            (plain(&comparison.case), plain(&comparison.arm), plain(&comparison.against));
         line(
             text,
             &format!(
                 "| {case} | {} | {arm} | {against} | {} | {ratio} | {interval} |",
-                of.regime, of.verdict
+                comparison.regime, comparison.verdict
             ),
         );
     }
 }
 
-/// Where nothing is compared, the times themselves.
+/// The times themselves if nothing is compared.
 fn times_of(text: &mut String, document: &RunDocument) {
     text.push_str("| case | arm | regime | time | interval | processes |\n");
     text.push_str("|---|---|---|--:|---|--:|\n");
@@ -71,18 +74,23 @@ fn times_of(text: &mut String, document: &RunDocument) {
 }
 
 fn break_evens(text: &mut String, case: &CaseResult) {
-    for (index, of) in case.break_evens.iter().enumerate() {
+    for (index, even) in case.break_evens.iter().enumerate() {
         if index == 0 {
             text.push('\n');
         }
         line(
             text,
-            &format!("- break-even, {}, {}: {}", plain(&case.name), of.cold, plain(&answer(of))),
+            &format!(
+                "- break-even, {}, {}: {}",
+                plain(&case.name),
+                even.cold,
+                plain(&answer(even))
+            ),
         );
     }
 }
 
-/// Each finding once, whatever the number of cases that have it.
+/// Each finding once, whatever the number of affected cases.
 fn all_findings(document: &RunDocument) -> Vec<Told> {
     let mut all: Vec<Told> = Vec::new();
     let of_cases = document.cases.iter().flat_map(|case| {
@@ -148,9 +156,9 @@ fn line(text: &mut String, line: &str) {
     writeln!(text, "{line}").expect("writing to a string");
 }
 
-/// Text that Markdown and GitHub take for nothing else: one line, no markup, no mention, no link.
+/// Text without special meaning in Markdown and on GitHub: one line, no markup, no mention, no link.
 fn plain(text: &str) -> String {
-    /// Keeps two characters apart without being seen.
+    /// An invisible separator of two characters.
     const JOINER: char = '\u{2060}';
     let mut safe = String::new();
     let mut rest = text.chars().peekable();
@@ -170,7 +178,7 @@ fn plain(text: &str) -> String {
             c => safe.push(c),
         }
     }
-    // `www.` alone makes a link, too.
+    // `www.` alone creates a link, too.
     safe.replace("www.", "www\u{2060}.")
 }
 
@@ -179,7 +187,7 @@ mod tests {
     use super::plain;
 
     #[test]
-    fn what_somebody_wrote_makes_no_markup() {
+    fn foreign_text_creates_no_markup() {
         assert_eq!(plain("mlp, 256"), "mlp, 256");
         assert_eq!(plain("a|b\n<img src=x>"), "a\\|b &lt;img src=x&gt;");
         assert_eq!(plain("[x](y) `z`"), "\\[x\\](y) \\`z\\`");

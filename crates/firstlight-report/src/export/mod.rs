@@ -1,5 +1,5 @@
-//! Results in the formats of other tools. What is invalid or failed never becomes a number there:
-//! it is marked where the format can mark it, and left out where it cannot.
+//! Results in the formats of other tools. An invalid or failed result never becomes a number there: it is
+//! marked if the format supports that, and left out otherwise.
 
 mod action;
 mod bencher;
@@ -28,7 +28,7 @@ pub use parquet::parquet;
 pub use pyperf::pyperf;
 pub use speedscope::speedscope;
 
-/// An arm in a regime with the number that may be published for it.
+/// An arm in a regime with its publishable number.
 struct Measured<'a> {
     name: String,
     regime: Regime,
@@ -36,16 +36,15 @@ struct Measured<'a> {
     estimate: Estimate,
 }
 
-/// Everything that has a number, in order. Arms that were given up or whose results are wrong have
-/// none.
+/// All results with a number, in order. Skips arms that were abandoned or have wrong results.
 fn measured(document: &RunDocument) -> Vec<Measured<'_>> {
     let mut found = Vec::new();
     for case in &document.cases {
         for arm in case.arms.iter().filter(|arm| is_sound(arm)) {
-            for of in &arm.regimes {
-                let Some(estimate) = headline(of) else { continue };
-                let name = name(&case.name, &arm.name, of.regime);
-                found.push(Measured { name, regime: of.regime, arm, estimate });
+            for result in &arm.regimes {
+                let Some(estimate) = headline(result) else { continue };
+                let name = name(&case.name, &arm.name, result.regime);
+                found.push(Measured { name, regime: result.regime, arm, estimate });
             }
         }
     }
@@ -56,7 +55,7 @@ fn is_sound(arm: &ArmResult) -> bool {
     arm.stopped.is_none() && !matches!(arm.agreement, Agreed::Differs { .. })
 }
 
-/// What other tools call an arm in a regime.
+/// The name of an arm in a regime for other tools.
 fn name(case: &str, arm: &str, regime: Regime) -> String {
     format!("{case}/{arm}/{regime}")
 }

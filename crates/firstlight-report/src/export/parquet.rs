@@ -13,7 +13,7 @@ use parquet::schema::types::{Type, TypePtr};
 
 use super::table::{COLUMNS, Row, rows};
 
-/// Rows that are written together, so that a reader need not hold all of them.
+/// The number of rows written together, so that a reader need not hold all of them.
 const GROUP: usize = 1 << 20;
 
 pub fn parquet(document: &RunDocument) -> Result<Vec<u8>> {
@@ -83,26 +83,26 @@ fn signed(value: u64) -> i64 {
 fn text<W: std::io::Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     rows: &[Row<'_>],
-    of: impl for<'r> Fn(&'r Row<'_>) -> &'r str,
+    name: impl for<'r> Fn(&'r Row<'_>) -> &'r str,
 ) -> Result<()> {
-    required::<ByteArrayType, W>(group, rows, |row| ByteArray::from(of(row)))
+    required::<ByteArrayType, W>(group, rows, |row| ByteArray::from(name(row)))
 }
 
 fn required<T: DataType, W: std::io::Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     rows: &[Row<'_>],
-    of: impl Fn(&Row<'_>) -> T::T,
+    row: impl Fn(&Row<'_>) -> T::T,
 ) -> Result<()> {
-    let values: Vec<T::T> = rows.iter().map(of).collect();
+    let values: Vec<T::T> = rows.iter().map(row).collect();
     write::<T, W>(group, &values, None)
 }
 
 fn optional<T: DataType, W: std::io::Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     rows: &[Row<'_>],
-    of: impl Fn(&Row<'_>) -> Option<T::T>,
+    row: impl Fn(&Row<'_>) -> Option<T::T>,
 ) -> Result<()> {
-    let found: Vec<Option<T::T>> = rows.iter().map(of).collect();
+    let found: Vec<Option<T::T>> = rows.iter().map(row).collect();
     let levels: Vec<i16> = found.iter().map(|value| i16::from(value.is_some())).collect();
     let values: Vec<T::T> = found.into_iter().flatten().collect();
     write::<T, W>(group, &values, Some(&levels))

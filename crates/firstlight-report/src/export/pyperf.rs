@@ -1,9 +1,8 @@
 //! A file that pyperf reads: a benchmark for each arm and regime, a run for each process.
 //!
-//! Format 1.0, after `pyperf/_bench.py`: values are seconds per call and above zero, warm-ups are
-//! `[loops, seconds per call]`, metadata have no line breaks. In the warm regime the steady part
-//! makes the values; what came before it are warm-ups. Processes that do not count are left out, and
-//! their number is in the metadata.
+//! Format 1.0, after `pyperf/_bench.py`: values are seconds per call and above zero, warm-ups are `[loops,
+//! seconds per call]`, metadata have no line breaks. In the warm regime the steady part gives the values;
+//! earlier calls are warm-ups. Invalid processes are left out, and their number is in the metadata.
 
 use firstlight_schema::message::{Iterations, Message, Part};
 use firstlight_schema::run::{ArmResult, RegimeResult, RunDocument};
@@ -18,8 +17,8 @@ pub fn pyperf(document: &RunDocument) -> String {
     let mut benchmarks = Vec::new();
     for case in &document.cases {
         for arm in case.arms.iter().filter(|arm| is_sound(arm)) {
-            for of in arm.regimes.iter().filter(|of| headline(of).is_some()) {
-                benchmarks.extend(benchmark(&case.name, arm, of));
+            for result in arm.regimes.iter().filter(|result| headline(result).is_some()) {
+                benchmarks.extend(benchmark(&case.name, arm, result));
             }
         }
     }
@@ -27,22 +26,26 @@ pub fn pyperf(document: &RunDocument) -> String {
     format!("{file:#}\n")
 }
 
-fn benchmark(case: &str, arm: &ArmResult, of: &RegimeResult) -> Option<Value> {
-    let runs: Vec<Value> = of.samples.iter().filter_map(|sample| run(sample, of.regime)).collect();
+fn benchmark(case: &str, arm: &ArmResult, regime_result: &RegimeResult) -> Option<Value> {
+    let runs: Vec<Value> = regime_result
+        .samples
+        .iter()
+        .filter_map(|sample| run(sample, regime_result.regime))
+        .collect();
     if runs.is_empty() {
         return None;
     }
     let metadata = json!({
-        "name": word(&name(case, &arm.name, of.regime))?,
+        "name": word(&name(case, &arm.name, regime_result.regime))?,
         "firstlight_case": word(case)?,
         "firstlight_arm": word(&arm.name)?,
-        "firstlight_regime": of.regime.name(),
-        "firstlight_left_out": of.samples.len() - runs.len(),
+        "firstlight_regime": regime_result.regime.name(),
+        "firstlight_left_out": regime_result.samples.len() - runs.len(),
     });
     Some(json!({"metadata": metadata, "runs": runs}))
 }
 
-/// What is the same for all benchmarks of the file; unknown things are left out.
+/// Metadata common to all benchmarks of the file; unknown facts are left out.
 fn common(document: &RunDocument) -> Value {
     let machine = &document.machine;
     let python = document.environment.python.as_deref().and_then(|text| text.split_once(' '));
@@ -54,7 +57,7 @@ fn common(document: &RunDocument) -> Value {
         ("firstlight_version", Some(document.firstlight.version.clone())),
         ("firstlight_suite", Some(document.suite.clone())),
         ("firstlight_suite_digest", Some(document.suite_digest.clone())),
-        ("firstlight_imported_from", document.imported.as_ref().map(|of| of.from.clone())),
+        ("firstlight_imported_from", document.imported.as_ref().map(|one| one.from.clone())),
     ];
     let mut metadata = Map::from_iter([("unit".to_owned(), json!("second"))]);
     for (key, text) in texts {
@@ -68,7 +71,7 @@ fn common(document: &RunDocument) -> Value {
     Value::Object(metadata)
 }
 
-/// One process; none where it does not count.
+/// One process; `None` if it is invalid.
 fn run(sample: &Sample, regime: Regime) -> Option<Value> {
     if !sample.valid {
         return None;
@@ -102,7 +105,7 @@ fn warm(sample: &Sample) -> Option<Value> {
     let steady = window.split_off(from.min(window.len()));
     warmups.append(&mut window);
     let (loops, _) = *steady.first()?;
-    // Values have no loops of their own in pyperf, and none may be zero.
+    // pyperf has no loops per value, and values must be positive.
     if steady.iter().any(|&(calls, value)| calls != loops || value <= 0.0) {
         return None;
     }
@@ -130,13 +133,13 @@ fn seconds(ns: f64) -> f64 {
     ns / 1e9
 }
 
-/// `2026-01-01T00:00:00.000Z` as Python's `fromisoformat` has always read it.
+/// `2026-01-01T00:00:00.000Z` in the form that every version of Python's `fromisoformat` reads.
 fn date(text: &str) -> Option<String> {
     let text = text.strip_suffix('Z')?;
     text.contains('T').then(|| text.replace('T', " "))
 }
 
-/// Text as pyperf allows it in metadata: one line, not empty.
+/// Text in the form of pyperf's metadata: one line, not empty.
 fn word(text: &str) -> Option<String> {
     let text = text.replace(char::is_control, " ").trim().to_owned();
     (!text.is_empty()).then_some(text)

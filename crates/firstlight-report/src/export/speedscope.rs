@@ -38,7 +38,7 @@ pub fn speedscope(document: &RunDocument) -> String {
     serde_json::to_string(&whole).expect("values are JSON") + "\n"
 }
 
-/// Frames are listed once and referred to by their place.
+/// Frames are listed once and referred to by index.
 #[derive(Default)]
 struct Names {
     known: HashMap<String, usize>,
@@ -74,10 +74,10 @@ impl Names {
     }
 }
 
-/// Closes frames, inner ones first, until so many are open.
+/// Closes frames, inner ones first, until `depth` are open.
 fn close(open: &mut Vec<(usize, Nanos)>, depth: usize, events: &mut Vec<Value>) {
     while open.len() > depth {
-        let (place, end) = open.pop().expect("more are open than wanted");
+        let (place, end) = open.pop().expect("more frames are open than wanted");
         events.push(json!({ "type": "C", "frame": place, "at": end }));
     }
 }

@@ -1,5 +1,5 @@
-//! The table of raw readings: a row for each timed call of a warm process, and one for each fresh
-//! process. CSV and Parquet are two ways of writing it.
+//! The table of raw readings: a row for each timed call of a warm process, and one for each fresh process.
+//! CSV and Parquet are two formats of it.
 
 use firstlight_schema::finding::Reason;
 use firstlight_schema::message::{Iterations, Message, Part};
@@ -7,7 +7,7 @@ use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::sample::Sample;
 use firstlight_schema::suite::Regime;
 
-/// One reading. Times are in nanoseconds; what is absent is unknown or was never reached.
+/// One reading. Times are in nanoseconds; absent values are unknown or were never reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row<'a> {
     pub(super) case: &'a str,
@@ -18,9 +18,9 @@ pub(super) struct Row<'a> {
     pub(super) round: Option<u32>,
     pub(super) process: u32,
     pub(super) part: RowPart,
-    /// The place in its part, from 0.
+    /// The index in its part, from 0.
     pub(super) call: Option<u64>,
-    /// How many calls the duration covers.
+    /// The number of calls in the duration.
     pub(super) calls: Option<u64>,
     /// On the machine's monotonic clock.
     pub(super) begin_ns: Option<u64>,
@@ -30,7 +30,7 @@ pub(super) struct Row<'a> {
     pub(super) reasons: String,
 }
 
-/// What a row is the time of.
+/// The kind of a row's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowPart {
     FirstResult,
@@ -74,10 +74,10 @@ pub(super) fn rows(document: &RunDocument) -> Vec<Row<'_>> {
     for case in &document.cases {
         let arms = case.arms.iter().map(|arm| (arm, false));
         for (arm, control) in arms.chain(case.again.iter().map(|arm| (arm, true))) {
-            for of in &arm.regimes {
-                for sample in &of.samples {
-                    let row = begun(case, arm, of, control, sample);
-                    match of.regime {
+            for result in &arm.regimes {
+                for sample in &result.samples {
+                    let row = begun(case, arm, result, control, sample);
+                    match result.regime {
                         Regime::Warm => calls(&row, sample, known, &mut rows),
                         Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => {
                             rows.push(process(row, sample, known));
@@ -93,7 +93,7 @@ pub(super) fn rows(document: &RunDocument) -> Vec<Row<'_>> {
 fn begun<'a>(
     case: &'a CaseResult,
     arm: &'a ArmResult,
-    of: &RegimeResult,
+    regime_result: &RegimeResult,
     control: bool,
     sample: &Sample,
 ) -> Row<'a> {
@@ -101,7 +101,7 @@ fn begun<'a>(
     Row {
         case: &case.name,
         arm: &arm.name,
-        regime: of.regime,
+        regime: regime_result.regime,
         control,
         round: sample.round,
         process: sample.number,
@@ -116,7 +116,7 @@ fn begun<'a>(
     }
 }
 
-/// A fresh process. One that failed has no duration: a failure is no number.
+/// A fresh process. A failed process has no duration.
 fn process<'a>(row: Row<'a>, sample: &Sample, known: bool) -> Row<'a> {
     let (part, time) = match row.regime {
         Regime::Fresh => (RowPart::Process, Some(sample.wall_ns)),
@@ -133,7 +133,7 @@ fn process<'a>(row: Row<'a>, sample: &Sample, known: bool) -> Row<'a> {
     }
 }
 
-/// The calls of a warm process; a single empty row where it made none.
+/// The calls of a warm process; a single empty row if it made none.
 fn calls<'a>(row: &Row<'a>, sample: &Sample, known: bool, rows: &mut Vec<Row<'a>>) {
     let before = rows.len();
     let (mut warm_ups, mut measured) = (0, 0);

@@ -1,4 +1,4 @@
-//! What stands behind an arm's numbers: programs, packages, caches, and what failing processes said.
+//! The data behind an arm's numbers: programs, packages, caches, and the output of failed processes.
 
 use firstlight_schema::cache::{Inventory, LayerEvidence};
 use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult};
@@ -11,11 +11,11 @@ use super::table::{Cell, Head, Order, table};
 use crate::words::format::{bytes, count, duration, fit};
 
 const SHOWN_PACKAGES: usize = 12;
-/// Programs that cost less than these are in result.json.
+/// The number of programs shown; cheaper ones are in result.json.
 const SHOWN_PROGRAMS: usize = 12;
-/// Shapes of many arguments fill a page and say nothing more.
+/// A longer list of shapes is cut.
 const LONGEST_ARGUMENTS: usize = 200;
-/// Failing processes mostly say the same.
+/// The number of failures shown, because failing processes usually report the same.
 const SHOWN_FAILURES: usize = 3;
 
 pub(super) fn arms(case: &CaseResult) -> Markup {
@@ -33,8 +33,8 @@ pub(super) fn arms(case: &CaseResult) -> Markup {
     }
 }
 
-fn agreement(of: &Agreed) -> String {
-    match of {
+fn agreement(agreed: &Agreed) -> String {
+    match agreed {
         Agreed::Reference => "are what the other arms are compared with".to_owned(),
         Agreed::Equal => "equal the reference's to the last bit".to_owned(),
         Agreed::Close { difference } => {
@@ -48,31 +48,32 @@ fn agreement(of: &Agreed) -> String {
     }
 }
 
-/// All regimes of an arm import the same packages, so that only the first one lists them.
-fn evidence(arm: &ArmResult, of: &RegimeResult, is_first: bool) -> Markup {
-    let about = |what: &str| format!("{what} of {} in the regime {}", arm.name, of.regime);
-    let policy = &of.policy;
+/// All regimes of an arm import the same packages, so only the first one lists them.
+fn evidence(arm: &ArmResult, regime_result: &RegimeResult, is_first: bool) -> Markup {
+    let about =
+        |what: &str| format!("{what} of {} in the regime {}", arm.name, regime_result.regime);
+    let policy = &regime_result.policy;
     html! {
-        h4 { (of.regime) }
+        h4 { (regime_result.regime) }
         p class="soft" {
             "Declared: compiler caches " (policy.compilers) ", byte code " (policy.bytecode)
             ", page cache " (policy.page_cache) "."
         }
-        @for bound in &of.quantiles {
+        @for bound in &regime_result.quantiles {
             p {
                 "With 95 % confidence " (bound.quantile * 100.0) " % of processes take at most "
                 (duration(bound.at_most_ns)) "."
             }
         }
-        @if of.summary.is_none() && of.invalid_summary.is_some() {
+        @if regime_result.summary.is_none() && regime_result.invalid_summary.is_some() {
             p { strong { "INVALID" } ": no process counts. What follows is for reading only." }
         }
-        @if let Some(summary) = of.summary.as_ref().or(of.invalid_summary.as_deref()) {
+        @if let Some(summary) = regime_result.summary.as_ref().or(regime_result.invalid_summary.as_deref()) {
             (caches(&about("Caches"), &summary.caches))
             @if !summary.programs.is_empty() { (programs(&about("Compiled programs"), &summary.programs)) }
             @if is_first && !summary.packages.is_empty() { (packages(&about("Imports"), &summary.packages)) }
         }
-        @for sample in of.samples.iter().filter(|sample| !sample.valid).take(SHOWN_FAILURES) {
+        @for sample in regime_result.samples.iter().filter(|sample| !sample.valid).take(SHOWN_FAILURES) {
             (said(sample))
         }
     }
@@ -87,14 +88,14 @@ fn caches(caption: &str, layers: &[LayerEvidence]) -> Markup {
         Head::Text("requests"),
         Head::Text("served"),
     ];
-    let files = |of: Option<Inventory>| {
-        of.map_or_else(
+    let files = |one: Option<Inventory>| {
+        one.map_or_else(
             || "unknown".to_owned(),
-            |of| format!("{} files, {}", of.entries, bytes(of.bytes)),
+            |one| format!("{} files, {}", one.entries, bytes(one.bytes)),
         )
     };
-    let count = |of: Option<u64>| of.map_or_else(|| "unknown".to_owned(), |of| of.to_string());
-    let (used, idle): (Vec<&LayerEvidence>, Vec<_>) = layers.iter().partition(|of| was_used(of));
+    let count = |one: Option<u64>| one.map_or_else(|| "unknown".to_owned(), |one| one.to_string());
+    let (used, idle): (Vec<&LayerEvidence>, Vec<_>) = layers.iter().partition(|one| was_used(one));
     let idle: Vec<&str> = idle.iter().map(|layer| layer.layer.name()).collect();
     let rows: Vec<Vec<Cell>> = used
         .iter()
@@ -132,24 +133,24 @@ fn programs(caption: &str, programs: &[Program]) -> Markup {
         Head::Text("source"),
         Head::Text("compiled again because"),
     ];
-    let cost = |of: &Program| of.trace_ns + of.lower_ns + of.compile_ns;
+    let cost = |program: &Program| program.trace_ns + program.lower_ns + program.compile_ns;
     let mut costly: Vec<&Program> = programs.iter().collect();
     costly.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
     let rest = costly.split_off(costly.len().min(SHOWN_PROGRAMS));
     let rows: Vec<Vec<Cell>> = costly
         .into_iter()
-        .map(|of| {
+        .map(|program| {
             let time = |ns: f64| Cell::number(duration(ns), ns);
             vec![
-                Cell::Text(name(&of.function)),
-                Cell::number(format!("{:.1}", of.count), of.count),
-                time(of.trace_ns),
-                time(of.lower_ns),
-                time(of.compile_ns),
-                Cell::number(format!("{:.1}", of.hits), of.hits),
-                long(of.signature.as_deref()),
-                long(of.source.as_deref()),
-                long(of.cause.as_deref()),
+                Cell::Text(name(&program.function)),
+                Cell::number(format!("{:.1}", program.count), program.count),
+                time(program.trace_ns),
+                time(program.lower_ns),
+                time(program.compile_ns),
+                Cell::number(format!("{:.1}", program.hits), program.hits),
+                long(program.signature.as_deref()),
+                long(program.source.as_deref()),
+                long(program.cause.as_deref()),
             ]
         })
         .collect();
@@ -158,7 +159,7 @@ fn programs(caption: &str, programs: &[Program]) -> Markup {
         @if !rest.is_empty() {
             p class="note" {
                 (count(rest.len() as u64, "more program")) ", "
-                (duration(rest.iter().map(|of| cost(of)).sum())) " together, in result.json."
+                (duration(rest.iter().map(|program| cost(program)).sum())) " together, in result.json."
             }
         }
     }
@@ -173,18 +174,18 @@ fn packages(caption: &str, packages: &[PackageMean]) -> Markup {
     let rows: Vec<Vec<Cell>> = packages
         .iter()
         .take(SHOWN_PACKAGES)
-        .map(|of| {
+        .map(|one| {
             vec![
-                Cell::Text(name(&of.name)),
-                Cell::number(duration(of.self_ns), of.self_ns),
-                Cell::number(duration(of.cumulative_ns), of.cumulative_ns),
+                Cell::Text(name(&one.name)),
+                Cell::number(duration(one.self_ns), one.self_ns),
+                Cell::number(duration(one.cumulative_ns), one.cumulative_ns),
             ]
         })
         .collect();
     table(caption, Order::Sortable, &heads, &rows)
 }
 
-/// Why a process does not count, and the end of what it wrote.
+/// The reasons why a process is invalid, and the end of its output.
 fn said(sample: &Sample) -> Markup {
     let streams = &sample.raw.streams;
     html! {

@@ -1,4 +1,4 @@
-//! From how many calls on an arm pays: in words, as curves, and as numbers.
+//! Break-evens: in words, as curves, and as numbers.
 
 use firstlight_schema::comparison::BreakEven;
 use maud::{Markup, html};
@@ -17,7 +17,7 @@ pub(super) fn break_evens(id: &str, case: &Case<'_>) -> Markup {
     if all.is_empty() {
         return html! {};
     }
-    // One chart shows all arms at the top of the case; pairs of many arms are read as sentences.
+    // One chart shows all arms at the top of the case; pairs of many arms are listed as sentences.
     let drawn = !has_many_pairs(case.of);
     html! {
         h3 { (term("break-even")) }
@@ -25,35 +25,35 @@ pub(super) fn break_evens(id: &str, case: &Case<'_>) -> Markup {
             p class="note" {
                 "Total time from the start of the process against calls, on logarithmic axes. The grey band is the 95 % confidence interval of the break-even."
             }
-            @for (index, of) in all.iter().enumerate() {
-                (one(&format!("{id}-even-{index}"), case, of))
+            @for (index, even) in all.iter().enumerate() {
+                (one(&format!("{id}-even-{index}"), case, even))
             }
         } @else {
-            ul { @for of in all { li { strong { (of.cold) } ": " bdi { (answer(of)) } } } }
+            ul { @for even in all { li { strong { (even.cold) } ": " bdi { (answer(even)) } } } }
         }
     }
 }
 
-fn one(id: &str, case: &Case<'_>, of: &BreakEven) -> Markup {
-    let classes = [&of.arm, &of.against].map(|arm| arm_class(&case.cast, arm));
+fn one(id: &str, case: &Case<'_>, even: &BreakEven) -> Markup {
+    let classes = [&even.arm, &even.against].map(|arm| arm_class(&case.cast, arm));
     html! {
         figure {
-            figcaption { strong { (of.cold) } ": " bdi { (answer(of)) } }
-            @if let Some(picture) = picture(id, of, [&classes[0], &classes[1]]) {
+            figcaption { strong { (even.cold) } ": " bdi { (answer(even)) } }
+            @if let Some(picture) = picture(id, even, [&classes[0], &classes[1]]) {
                 (picture)
                 ul class="legend" {
-                    li { (key(&case.cast, &of.arm)) (name(&of.arm)) }
-                    li { (key(&case.cast, &of.against)) (name(&of.against)) }
+                    li { (key(&case.cast, &even.arm)) (name(&even.arm)) }
+                    li { (key(&case.cast, &even.against)) (name(&even.against)) }
                 }
-                details { summary { "Numbers of these curves" } (numbers(of)) }
+                details { summary { "Numbers of these curves" } (numbers(even)) }
             }
         }
     }
 }
 
-fn numbers(of: &BreakEven) -> Markup {
-    let heads = [Head::Number("calls"), Head::Number(&of.arm), Head::Number(&of.against)];
-    let rows: Vec<Vec<Cell>> = of
+fn numbers(even: &BreakEven) -> Markup {
+    let heads = [Head::Number("calls"), Head::Number(&even.arm), Head::Number(&even.against)];
+    let rows: Vec<Vec<Cell>> = even
         .curve
         .iter()
         .map(|total| {

@@ -43,7 +43,7 @@ pub(super) fn card(id: &str, case: &Case<'_>) -> Markup {
     }
 }
 
-/// A command that breaks between its words only: an option is not cut at its hyphens.
+/// A command that breaks only between its words: an option is not broken at its hyphens.
 fn command(words: &[String]) -> Markup {
     html! {
         code {
@@ -55,7 +55,7 @@ fn command(words: &[String]) -> Markup {
     }
 }
 
-/// A sentence begins with a capital, unless with a name.
+/// A sentence begins with a capital letter, unless it begins with a name.
 fn sentence(text: &str) -> String {
     let lower = ["the ", "no ", "each ", "first ", "cheapest ", "inconclusive", "equivalent"];
     if !lower.iter().any(|start| text.starts_with(start)) {
@@ -66,7 +66,7 @@ fn sentence(text: &str) -> String {
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
-/// Where the arms' costs cross: the pair with its interval, or all arms where there are more.
+/// The crossing of the arms' costs: a pair with its interval, or all arms if there are more.
 fn picture(id: &str, case: &Case<'_>) -> Option<Markup> {
     let picture = if has_many_pairs(case.of) {
         totals(&format!("{id}-totals"), case.of, Regime::ColdClean, &case.cast)?
@@ -83,13 +83,13 @@ fn picture(id: &str, case: &Case<'_>) -> Option<Markup> {
     })
 }
 
-/// Commands are titled by what was run.
+/// The titles of commands are the commands themselves.
 pub(super) fn commands(case: &CaseResult) -> Option<Markup> {
     let words = |arm: &firstlight_schema::run::ArmResult| Some(arm.command.as_ref()?.join(" "));
     let all: Option<Vec<_>> = case.arms.iter().map(|arm| Some((arm, words(arm)?))).collect();
     let all = all?;
     Some(html! {
-        // One command is the page's title.
+        // A single command is the page's title.
         @if all.len() > 1 {
             dl class="facts" {
                 @for (arm, words) in &all { dt { (name(&arm.name)) } dd { code { (words) } } }

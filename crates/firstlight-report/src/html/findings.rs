@@ -1,10 +1,10 @@
-//! Findings with why they matter and what to do about them.
+//! Findings with their meaning and remedy.
 
 use maud::{Markup, html};
 
 use crate::words::findings::{Place, Told};
 
-/// More places than these are there for whoever asks.
+/// The number of places shown; the rest is folded.
 const SHOWN_PLACES: usize = 3;
 
 pub(super) fn findings(title: &str, all: &[Told]) -> Markup {
@@ -33,11 +33,11 @@ fn finding(told: &Told) -> Markup {
 
 fn places(all: &[Place]) -> Markup {
     html! {
-        ul { @for of in all { li { bdi { (of.place) } ": " bdi { (of.text) } } } }
+        ul { @for one in all { li { bdi { (one.place) } ": " bdi { (one.text) } } } }
     }
 }
 
-/// Our own words, in which commands and settings stand between back-quotes.
+/// Our own text, with commands and settings between back-quotes.
 fn code(text: &'static str) -> Markup {
     html! {
         @for (index, part) in text.split('`').enumerate() {

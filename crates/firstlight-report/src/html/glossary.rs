@@ -1,4 +1,4 @@
-//! Words of firstlight's own, explained where they stand and at the end of the page.
+//! firstlight's own terms, explained where they appear and at the end of the page.
 
 use maud::{Markup, html};
 
@@ -22,7 +22,7 @@ const WORDS: [(&str, &str); 14] = [
     ("margin", "the largest difference that does not matter; smaller ones count as equivalent"),
 ];
 
-/// A word with its explanation, which a pointer shows and a link leads to.
+/// A term with its explanation as a tooltip and a link.
 pub(crate) fn term(word: &str) -> Markup {
     let known = WORDS.iter().find(|(known, _)| *known == word);
     html! {

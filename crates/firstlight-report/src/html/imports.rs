@@ -1,4 +1,4 @@
-//! What was imported by a typical process, nested: which package brought which along.
+//! The nested imports of a typical process: each package inside the one that imported it.
 
 use firstlight_analysis::frames::import_frames;
 use firstlight_schema::run::CaseResult;
@@ -10,7 +10,7 @@ use crate::svg::imports as picture;
 
 pub(super) fn imports(id: &str, case: &CaseResult) -> Markup {
     let regimes = case.arms.iter().flat_map(|arm| {
-        // All regimes of an arm import the same; the first one is enough.
+        // All regimes of an arm import the same packages, so the first one is enough.
         arm.regimes
             .iter()
             .filter(|regime| regime.regime.is_cold())

@@ -15,10 +15,11 @@ pub(super) fn ledgers(id: &str, case: &Case<'_>) -> Markup {
     if case.ledgers.is_empty() {
         return html! {};
     }
-    let longest = case.ledgers.iter().map(|of| of.mean_ns).fold(f64::MIN_POSITIVE, f64::max);
+    let longest =
+        case.ledgers.iter().map(|ledger| ledger.mean_ns).fold(f64::MIN_POSITIVE, f64::max);
     let phases: Vec<Phase> = Phase::ALL
         .into_iter()
-        .filter(|phase| case.ledgers.iter().any(|of| mean(of, *phase).is_some()))
+        .filter(|phase| case.ledgers.iter().any(|ledger| mean(ledger, *phase).is_some()))
         .collect();
     let (first, others) = visible(&case.ledgers);
     html! {
@@ -38,7 +39,7 @@ pub(super) fn ledgers(id: &str, case: &Case<'_>) -> Markup {
     }
 }
 
-/// Ledgers beyond these are folded away, but for the first regime of each arm.
+/// Further ledgers are folded, except for the first regime of each arm.
 const VISIBLE: usize = 6;
 
 fn visible<'a, 'b>(all: &'b [Ledger<'a>]) -> (Vec<&'b Ledger<'a>>, Vec<&'b Ledger<'a>>) {
@@ -56,16 +57,16 @@ fn visible<'a, 'b>(all: &'b [Ledger<'a>]) -> (Vec<&'b Ledger<'a>>, Vec<&'b Ledge
 fn bars(id: &str, ledgers: &[&Ledger<'_>], longest: f64) -> Markup {
     html! {
         ul class="rows" {
-            @for (index, of) in ledgers.iter().enumerate() {
+            @for (index, ledger) in ledgers.iter().enumerate() {
                 li {
                     div class="label" {
-                        (name(of.arm)) ", " (term(of.regime)) ": " (duration(of.mean_ns))
+                        (name(ledger.arm)) ", " (term(ledger.regime)) ": " (duration(ledger.mean_ns))
                         span class="soft" { " on average" }
                     }
-                    (ledger_bar(&format!("{id}-ledger-{index}"), of, longest))
-                    @if !of.diagnosis.is_empty() {
+                    (ledger_bar(&format!("{id}-ledger-{index}"), ledger, longest))
+                    @if !ledger.diagnosis.is_empty() {
                         ul class="diagnosis" {
-                            @for line in of.diagnosis { li { bdi { (coded(&words(line))) } } }
+                            @for line in ledger.diagnosis { li { bdi { (coded(&words(line))) } } }
                         }
                     }
                 }
@@ -74,13 +75,16 @@ fn bars(id: &str, ledgers: &[&Ledger<'_>], longest: f64) -> Markup {
     }
 }
 
-fn mean<'a>(of: &Ledger<'a>, phase: Phase) -> Option<&'a firstlight_schema::summary::PhaseMean> {
-    of.phases.iter().find(|row| row.name == phase)
+fn mean<'a>(
+    ledger: &Ledger<'a>,
+    phase: Phase,
+) -> Option<&'a firstlight_schema::summary::PhaseMean> {
+    ledger.phases.iter().find(|row| row.name == phase)
 }
 
 fn numbers(case: &Case<'_>, phases: &[Phase]) -> Markup {
     let names: Vec<String> =
-        case.ledgers.iter().map(|of| format!("{}, {}", of.arm, of.regime)).collect();
+        case.ledgers.iter().map(|ledger| format!("{}, {}", ledger.arm, ledger.regime)).collect();
     let heads: Vec<Head<'_>> = [Head::Text("phase")]
         .into_iter()
         .chain(names.iter().map(|name| Head::Number(name)))
@@ -88,7 +92,7 @@ fn numbers(case: &Case<'_>, phases: &[Phase]) -> Markup {
     let rows: Vec<Vec<Cell>> = phases
         .iter()
         .map(|phase| {
-            let cells = case.ledgers.iter().map(|of| match mean(of, *phase) {
+            let cells = case.ledgers.iter().map(|ledger| match mean(ledger, *phase) {
                 Some(row) => Cell::number(
                     format!("{}, {}", duration(row.mean_ns), share(row.share)),
                     row.mean_ns,

@@ -12,7 +12,7 @@ pub(super) fn manifest(model: &Model<'_>) -> Markup {
             h2 id="conditions" { "Conditions" }
             (findings("Findings about the machine", &model.machine))
             @for (index, group) in model.manifest.iter().enumerate() {
-                // What the result is stands open; the rest is there for whoever asks.
+                // The facts about the result are open; the rest is folded.
                 details open[index == 0] {
                     summary { (group.name) }
                     @if group.facts.is_empty() { p { "Nothing is known." } } @else { (facts(group)) }
@@ -22,18 +22,18 @@ pub(super) fn manifest(model: &Model<'_>) -> Markup {
     }
 }
 
-fn facts(of: &Group) -> Markup {
-    if of.facts.iter().any(|fact| fact.after.is_some()) {
-        return before_and_after(of);
+fn facts(group: &Group) -> Markup {
+    if group.facts.iter().any(|fact| fact.after.is_some()) {
+        return before_and_after(group);
     }
     html! {
         dl class="facts" {
-            @for fact in &of.facts { dt { bdi { (fact.name) } } dd { bdi { (fact.value) } } }
+            @for fact in &group.facts { dt { bdi { (fact.name) } } dd { bdi { (fact.value) } } }
         }
     }
 }
 
-fn before_and_after(of: &Group) -> Markup {
+fn before_and_after(group: &Group) -> Markup {
     let heads = [Head::Text("reading"), Head::Text("before"), Head::Text("after")];
     let row = |fact: &Fact| {
         vec![
@@ -42,7 +42,7 @@ fn before_and_after(of: &Group) -> Markup {
             Cell::text(fact.after.as_deref().unwrap_or_default()),
         ]
     };
-    let rows: Vec<Vec<Cell>> = of.facts.iter().map(row).collect();
+    let rows: Vec<Vec<Cell>> = group.facts.iter().map(row).collect();
     table(
         "The machine's state before the first process and after the last",
         Order::Fixed,

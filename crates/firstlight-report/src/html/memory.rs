@@ -10,25 +10,25 @@ use crate::svg::memory_bar;
 use crate::words::format::bytes;
 
 pub(super) fn memory(case: &Case<'_>) -> Markup {
-    let most = case.memory.iter().map(|of| of.peak_bytes).max().unwrap_or(1);
+    let most = case.memory.iter().map(|one| one.peak_bytes).max().unwrap_or(1);
     html! {
         @if !case.memory.is_empty() {
             h3 { "Memory by phase" }
             p class="note" {
                 "The largest over the valid processes: while a phase was the innermost one, and when it last ended."
             }
-            @for of in &case.memory {
+            @for one in &case.memory {
                 details {
-                    summary { (name(of.arm)) ", " (of.regime) ": peak " (bytes(of.peak_bytes)) }
-                    (numbers(of, most))
+                    summary { (name(one.arm)) ", " (one.regime) ": peak " (bytes(one.peak_bytes)) }
+                    (numbers(one, most))
                 }
             }
         }
     }
 }
 
-fn numbers(of: &MemoryOf<'_>, most: u64) -> Markup {
-    let with_devices = of.phases.iter().any(|row| !row.devices.is_empty());
+fn numbers(memory: &MemoryOf<'_>, most: u64) -> Markup {
+    let with_devices = memory.phases.iter().any(|row| !row.devices.is_empty());
     let mut heads = vec![
         Head::Text("phase"),
         Head::Number("peak"),
@@ -38,8 +38,9 @@ fn numbers(of: &MemoryOf<'_>, most: u64) -> Markup {
     if with_devices {
         heads.push(Head::Text("devices, as reported by the framework"));
     }
-    let rows: Vec<Vec<Cell>> = of.phases.iter().map(|row| cells(row, most, with_devices)).collect();
-    let caption = format!("Resident memory of {} in the regime {}", of.arm, of.regime);
+    let rows: Vec<Vec<Cell>> =
+        memory.phases.iter().map(|row| cells(row, most, with_devices)).collect();
+    let caption = format!("Resident memory of {} in the regime {}", memory.arm, memory.regime);
     table(&caption, Order::Fixed, &heads, &rows)
 }
 
@@ -58,7 +59,12 @@ fn cells(row: &PhaseRow, most: u64, with_devices: bool) -> Vec<Cell> {
     cells
 }
 
-fn device(of: &DeviceMemory) -> String {
+fn device(memory: &DeviceMemory) -> String {
     let told = |value: Option<u64>| value.map_or_else(|| "unknown".to_owned(), bytes);
-    format!("{} {} in use, peak {}", of.device, told(of.in_use_bytes), told(of.peak_bytes))
+    format!(
+        "{} {} in use, peak {}",
+        memory.device,
+        told(memory.in_use_bytes),
+        told(memory.peak_bytes)
+    )
 }

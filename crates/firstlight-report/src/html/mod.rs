@@ -1,5 +1,5 @@
-//! A run as one HTML file: no other file is needed, nothing is fetched, and what a suite or a
-//! workload wrote is text wherever it stands.
+//! A run as one self-contained HTML file: it loads nothing, and text of a suite or a workload is always
+//! escaped.
 
 mod arm;
 mod break_even;
@@ -37,31 +37,31 @@ use crate::words::machine::machine;
 pub use trace::trace_page;
 pub use trace_comparison::trace_comparison_page;
 
-/// The rules that a page has whatever it shows, and the colours of phases and arms.
+/// The common rules of all pages, and the colours of phases and arms.
 pub(crate) static STYLE: LazyLock<String> =
     LazyLock::new(|| [include_str!("style.css"), &phases::rules(), &looks::rules()].concat());
 const SCRIPT: &str = include_str!("script.js");
 
-/// What a page has beside the document.
+/// The data of a page besides the document.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Around<'a> {
-    /// The address of the site's first page, where the page is part of one.
+    /// The address of the site's first page, if the page is part of a site.
     pub home: Option<&'a str>,
     /// The question that the suite answers.
     pub question: Option<&'a str>,
-    /// What recording cost the arms.
+    /// The cost of recording for the arms.
     pub traced: Option<&'a SuiteTraceDocument>,
-    /// All arms that the suite declares, chosen or not: they keep their looks.
+    /// All arms that the suite declares, selected or not, so that they keep their looks.
     pub declared: &'a [String],
-    /// The snapshot that the page was made from.
+    /// The snapshot of the page.
     pub seal: Option<Seal<'a>>,
 }
 
-/// What is known of a snapshot as a whole.
+/// Facts about a snapshot as a whole.
 #[derive(Clone, Copy, Debug)]
 pub struct Seal<'a> {
     pub id: &'a str,
-    /// Whether every rule of `firstlight verify` held when the page was made.
+    /// Whether every rule of `firstlight verify` passed when the page was created.
     pub verified: bool,
 }
 
@@ -81,12 +81,12 @@ pub fn page(document: &RunDocument, around: Around<'_>) -> String {
     frame(&model.title(), &body)
 }
 
-/// What every page shares: the policy, the style, the script, and a way past the contents.
+/// The common parts of every page: the policy, the style, the script, and a link that skips the contents.
 pub(crate) fn frame(title: &str, body: &Markup) -> String {
     frame_with(title, body, &STYLE, &[])
 }
 
-/// The same with another style and more scripts.
+/// The same with additional style and scripts.
 pub(crate) fn frame_with(title: &str, body: &Markup, style: &str, more: &[&'static str]) -> String {
     let scripts = [&[SCRIPT], more].concat();
     html! {
@@ -144,7 +144,7 @@ fn header(model: &Model<'_>, around: Around<'_>) -> Markup {
     }
 }
 
-/// The suite, or the command where there is only one.
+/// The suite, or the command if there is only one.
 fn title(model: &Model<'_>) -> Markup {
     match model.only_command() {
         Some(command) => html! { code { (command) } },
@@ -181,14 +181,14 @@ fn results(model: &Model<'_>, traced: Option<&SuiteTraceDocument>) -> Markup {
     }
 }
 
-/// A name that somebody chose: its direction of writing stays its own.
-pub(crate) fn name(of: &str) -> Markup {
+/// A name of unknown writing direction, which does not affect the text around it.
+pub(crate) fn name(text: &str) -> Markup {
     html! {
-        bdi { @if of.is_empty() { "(no name)" } @else { (of) } }
+        bdi { @if text.is_empty() { "(no name)" } @else { (text) } }
     }
 }
 
-/// A sentence whose words between backticks are code.
+/// A sentence in which text between backticks is code.
 pub(crate) fn coded(text: &str) -> Markup {
     html! {
         @for (index, part) in text.split('`').enumerate() {

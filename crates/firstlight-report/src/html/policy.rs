@@ -1,4 +1,4 @@
-//! The content security policy: our own style and script by their hashes, and nothing else at all.
+//! The content security policy: only our own style and script, identified by their hashes.
 
 use sha2::{Digest, Sha256};
 

@@ -1,4 +1,4 @@
-//! Every process of every arm and regime, as a point on its distribution and as a row.
+//! Every process of every arm and regime: a point on its distribution and a row.
 
 use firstlight_schema::suite::Regime;
 use maud::{Markup, html};
@@ -9,7 +9,7 @@ use crate::model::{Case, Points};
 use crate::svg::{arm_class, points as picture, points_scale};
 use crate::words::format::duration;
 
-/// Rows of a table beyond which nobody reads it; the rest is in result.json.
+/// The largest number of rows of a table; the rest is in result.json.
 const MOST_ROWS: usize = 1_000;
 
 pub(super) fn processes(id: &str, case: &Case<'_>) -> Markup {
@@ -30,42 +30,42 @@ pub(super) fn processes(id: &str, case: &Case<'_>) -> Markup {
 
 fn of_regime(id: &str, case: &Case<'_>, regime: Regime, arms: &[Points<'_>]) -> Markup {
     let scale = points_scale(arms);
-    let what = arms.first().map_or("", |of| of.what);
+    let what = arms.first().map_or("", |arm| arm.what);
     html! {
         h4 { (regime) ", " (what) }
-        @for (index, of) in arms.iter().enumerate() {
+        @for (index, arm) in arms.iter().enumerate() {
             figure {
-                figcaption { (name(&of.name())) span class="soft" { (counted(of)) } }
+                figcaption { (name(&arm.name())) span class="soft" { (counted(arm)) } }
                 @if let Some(scale) = &scale {
-                    @let class = arm_class(&case.cast, of.arm);
-                    (picture(&format!("{id}-points-{regime}-{index}"), of, scale, &class))
+                    @let class = arm_class(&case.cast, arm.arm);
+                    (picture(&format!("{id}-points-{regime}-{index}"), arm, scale, &class))
                 }
             }
         }
         details {
             summary { "Numbers of these processes" }
-            @for of in arms { (numbers(of)) }
+            @for arm in arms { (numbers(arm)) }
         }
     }
 }
 
-fn counted(of: &Points<'_>) -> String {
-    let drawn = of.points.iter().filter(|point| point.ns.is_some()).count();
-    let missing = of.points.len() - drawn;
+fn counted(points: &Points<'_>) -> String {
+    let drawn = points.points.iter().filter(|point| point.ns.is_some()).count();
+    let missing = points.points.len() - drawn;
     match missing {
-        0 => format!(", {} processes", of.points.len()),
-        _ => format!(", {} processes, {missing} of them without a value", of.points.len()),
+        0 => format!(", {} processes", points.points.len()),
+        _ => format!(", {} processes, {missing} of them without a value", points.points.len()),
     }
 }
 
-fn numbers(of: &Points<'_>) -> Markup {
+fn numbers(points: &Points<'_>) -> Markup {
     let heads = [
         Head::Number("process"),
         Head::Number("round"),
         Head::Number("time"),
         Head::Text("counts"),
     ];
-    let rows: Vec<Vec<Cell>> = of
+    let rows: Vec<Vec<Cell>> = points
         .points
         .iter()
         .take(MOST_ROWS)
@@ -81,11 +81,11 @@ fn numbers(of: &Points<'_>) -> Markup {
             ]
         })
         .collect();
-    let caption = format!("{}, {}: {}", of.name(), of.regime, of.what);
+    let caption = format!("{}, {}: {}", points.name(), points.regime, points.what);
     html! {
         (table(&caption, Order::Sortable, &heads, &rows))
-        @if of.points.len() > MOST_ROWS {
-            p class="note" { (of.points.len() - MOST_ROWS) " more are in result.json." }
+        @if points.points.len() > MOST_ROWS {
+            p class="note" { (points.points.len() - MOST_ROWS) " more are in result.json." }
         }
     }
 }

@@ -22,8 +22,8 @@ pub(super) fn sweeps(model: &Model<'_>) -> Markup {
         @if !all.is_empty() {
             section aria-labelledby="sweeps" {
                 h2 id="sweeps" { "Sweeps" }
-                @for (of, anchor) in all.iter().zip(anchors(all)) {
-                    (sweep(&anchor, of, &beyond_reference(&document.cases, of), &model.cast))
+                @for (one, anchor) in all.iter().zip(anchors(all)) {
+                    (sweep(&anchor, one, &beyond_reference(&document.cases, one), &model.cast))
                 }
             }
         }
@@ -32,54 +32,54 @@ pub(super) fn sweeps(model: &Model<'_>) -> Markup {
 
 /// `sweep-step-width`: names as addresses of places in a page.
 fn anchors(all: &[SweepResult]) -> Vec<String> {
-    let names = all.iter().map(|of| format!("sweep-{}-{}", of.case, of.parameter));
+    let names = all.iter().map(|one| format!("sweep-{}-{}", one.case, one.parameter));
     unique(names)
 }
 
-fn sweep(anchor: &str, of: &SweepResult, beyond: &SweepResult, cast: &Cast) -> Markup {
+fn sweep(anchor: &str, value: &SweepResult, beyond: &SweepResult, cast: &Cast) -> Markup {
     html! {
-        h3 id=(anchor) { (name(&of.case)) " over " (name(&of.parameter)) }
+        h3 id=(anchor) { (name(&value.case)) " over " (name(&value.parameter)) }
         @for regime in Regime::ALL {
-            @let lines = lines(of, regime);
-            @if !lines.is_empty() { (of_regime(&format!("{anchor}-{regime}"), of, regime, &lines, cast)) }
+            @let lines = lines(value, regime);
+            @if !lines.is_empty() { (of_regime(&format!("{anchor}-{regime}"), value, regime, &lines, cast)) }
         }
-        (answer(&format!("Overhead against {}", of.parameter), "Beyond the baseline, with the slope and its interval", tables::slopes(of)))
-        (answer(&format!("Overhead beyond the reference arm against {}", of.parameter), "With the slope and its interval", tables::slopes(beyond)))
+        (answer(&format!("Overhead against {}", value.parameter), "Beyond the baseline, with the slope and its interval", tables::slopes(value)))
+        (answer(&format!("Overhead beyond the reference arm against {}", value.parameter), "With the slope and its interval", tables::slopes(beyond)))
     }
 }
 
-fn lines(of: &SweepResult, regime: Regime) -> Vec<&SweepLine> {
-    of.lines.iter().filter(|line| line.regime == regime).collect()
+fn lines(sweep: &SweepResult, regime: Regime) -> Vec<&SweepLine> {
+    sweep.lines.iter().filter(|line| line.regime == regime).collect()
 }
 
 fn of_regime(
     id: &str,
-    of: &SweepResult,
+    sweep: &SweepResult,
     regime: Regime,
     lines: &[&SweepLine],
     cast: &Cast,
 ) -> Markup {
     let what = if regime.is_cold() { "time to first result" } else { "time per call" };
-    let title = format!("{}, {regime}: {what} against {}", of.case, of.parameter);
+    let title = format!("{}, {regime}: {what} against {}", sweep.case, sweep.parameter);
     html! {
         figure {
-            figcaption { strong { (regime) } ": " (what) " against " (name(&of.parameter)) }
-            @if let Some(picture) = picture(id, (&of.parameter, what), lines, &title, cast) { (picture) }
+            figcaption { strong { (regime) } ": " (what) " against " (name(&sweep.parameter)) }
+            @if let Some(picture) = picture(id, (&sweep.parameter, what), lines, &title, cast) { (picture) }
             ul class="legend" {
                 @for line in lines {
                     li {
                         (key(cast, &line.arm))
-                        span { (name(&line.arm)) ": " bdi { (fit(line, &of.parameter)) } }
+                        span { (name(&line.arm)) ": " bdi { (fit(line, &sweep.parameter)) } }
                     }
                 }
             }
-            details { summary { "Numbers of this sweep" } (numbers(of, lines, &title)) }
+            details { summary { "Numbers of this sweep" } (numbers(sweep, lines, &title)) }
         }
     }
 }
 
-fn numbers(of: &SweepResult, lines: &[&SweepLine], caption: &str) -> Markup {
-    let heads: Vec<Head<'_>> = [Head::Number(&of.parameter)]
+fn numbers(sweep: &SweepResult, lines: &[&SweepLine], caption: &str) -> Markup {
+    let heads: Vec<Head<'_>> = [Head::Number(&sweep.parameter)]
         .into_iter()
         .chain(lines.iter().map(|line| Head::Number(&line.arm)))
         .collect();

@@ -2,12 +2,12 @@
 
 use maud::{Markup, html};
 
-/// What stands in a cell, and what it is sorted by.
+/// The content of a cell, and its sort key.
 pub(crate) enum Cell {
     Text(Markup),
-    /// One of few words of our own, which are never broken.
+    /// A short text of our own, which is never broken.
     Word(Markup),
-    /// A number as people read it, and the number.
+    /// A formatted number, and the number.
     Number(String, Option<f64>),
     /// Text that may be long.
     Long(Markup),
@@ -30,13 +30,13 @@ impl Cell {
     }
 }
 
-/// A heading; numbers stand to the right.
+/// A heading; numbers are aligned to the right.
 pub(crate) enum Head<'a> {
     Text(&'a str),
     Number(&'a str),
 }
 
-/// Whether a reader may put the rows into another order.
+/// Whether a reader can sort the rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     Sortable,
@@ -68,9 +68,9 @@ fn heading(head: &Head<'_>) -> Markup {
     }
 }
 
-/// The first cell names its row.
-fn cell(index: usize, of: &Cell) -> Markup {
-    match of {
+/// A cell; the first one is the row's heading.
+fn cell(index: usize, content: &Cell) -> Markup {
+    match content {
         Cell::Text(text) if index == 0 => html! { th scope="row" { (text) } },
         Cell::Text(text) => html! { td class="name" { (text) } },
         Cell::Word(text) => html! { td class="word" { (text) } },

@@ -1,5 +1,5 @@
-//! A trace as one HTML file: the answer, its steps and where they lie, what was compiled and why, what the
-//! host did, and every event by name.
+//! A trace as one HTML file: the answer, its steps and their positions, compilations and their causes, host
+//! work, and every event by name.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::words::format::{bytes, count, duration};
 use crate::words::recording::versions;
 use crate::words::trace::{Answer, answer, median_step};
 
-/// The rules and the script of every page, and those of this one.
+/// The common rules and script of all pages, and those of this page.
 static TRACE_STYLE: LazyLock<String> =
     LazyLock::new(|| [STYLE.as_str(), include_str!("trace.css")].concat());
 const TRACE_SCRIPT: &str = include_str!("trace.js");
@@ -52,8 +52,8 @@ pub fn trace_page(document: &TraceDocument) -> String {
 }
 
 fn header(document: &TraceDocument, answer: &Answer) -> Markup {
-    let of = &document.recording;
-    let versions = versions(of);
+    let recording = &document.recording;
+    let versions = versions(recording);
     let steady = median_step(document).filter(|_| answer.step.is_some());
     html! {
         header {
@@ -62,12 +62,12 @@ fn header(document: &TraceDocument, answer: &Answer) -> Markup {
                 p { "A steady step takes " strong { (duration(step.duration_ns.as_f64())) } "." }
             }
             p class="soft" {
-                (name(&of.file)) ": "
-                (of.format.name()) ", " (bytes(of.bytes)) ", " (count(of.events, "event")) " in "
-                (duration(of.span_ns.as_f64()))
-                @for device in &of.devices { ", " bdi { (device) } }
+                (name(&recording.file)) ": "
+                (recording.format.name()) ", " (bytes(recording.bytes)) ", " (count(recording.events, "event")) " in "
+                (duration(recording.span_ns.as_f64()))
+                @for device in &recording.devices { ", " bdi { (device) } }
                 @for version in &versions { ", " bdi { (version) } }
-                @if let Some(levels) = of.tracer {
+                @if let Some(levels) = recording.tracer {
                     ", tracer levels: host " (levels.host) ", device " (levels.device) ", Python " (levels.python)
                 }
             }
@@ -75,7 +75,7 @@ fn header(document: &TraceDocument, answer: &Answer) -> Markup {
     }
 }
 
-/// What stands between backquotes is code.
+/// Text between backquotes becomes code.
 fn with_code(text: &str) -> Markup {
     html! {
         @for (index, piece) in text.split('`').enumerate() {

@@ -1,5 +1,5 @@
-//! Two traces as one HTML file: a waterfall from one wall time to the other, the buckets behind it, and
-//! what the host did.
+//! Two traces as one HTML file: a waterfall from one wall time to the other, the buckets behind it, and host
+//! work.
 
 use firstlight_schema::trace::Bucket;
 use firstlight_schema::trace_comparison::{ComparedTrace, Row, TraceComparisonDocument};
@@ -12,7 +12,7 @@ use crate::words::format::{bytes, count, difference, duration};
 use crate::words::recording::versions;
 use crate::words::trace::sides;
 
-/// Frames beyond these differ by next to nothing.
+/// Further frames hardly differ.
 const MOST_FRAMES: usize = 200;
 
 /// The whole page.
@@ -68,11 +68,11 @@ fn answer(document: &TraceComparisonDocument) -> Markup {
     }
 }
 
-fn side(of: &ComparedTrace) -> Markup {
-    let recording = &of.recording;
+fn side(trace: &ComparedTrace) -> Markup {
+    let recording = &trace.recording;
     html! {
         (name(&recording.file)) ": " (recording.format.name()) ", " (bytes(recording.bytes)) ", "
-        (count(of.steps.into(), "step")) ", " (of.steady_steps) " of them steady"
+        (count(trace.steps.into(), "step")) ", " (trace.steady_steps) " of them steady"
         @for device in &recording.devices { ", " bdi { (device) } }
         @for version in versions(recording) { ", " bdi { (version) } }
         @if let Some(levels) = recording.tracer {
@@ -105,12 +105,12 @@ fn waterfall(document: &TraceComparisonDocument) -> Markup {
         };
     };
     let (first, second) = sides(document);
-    let of = |fall: &firstlight_schema::trace_comparison::Fall| {
+    let select = |fall: &firstlight_schema::trace_comparison::Fall| {
         let label = fall.bucket.map_or("rest: medians do not add up", Bucket::name);
         (label, Fall::By { bucket: fall.bucket, from: fall.from_ns, by: fall.by_ns })
     };
     let rows: Vec<(&str, Fall)> = std::iter::once((first.as_str(), Fall::Wall(wall.first_ns)))
-        .chain(document.waterfall.iter().map(of))
+        .chain(document.waterfall.iter().map(select))
         .chain([(second.as_str(), Fall::Wall(wall.second_ns))])
         .collect();
     let most = Fall::farthest(&rows.iter().map(|(_, fall)| *fall).collect::<Vec<Fall>>());
@@ -162,12 +162,12 @@ fn buckets(document: &TraceComparisonDocument) -> Markup {
     let outside = document
         .host_outside
         .iter()
-        .map(|of| row("host outside of the compiled program: wait and host".to_owned(), of));
+        .map(|one| row("host outside of the compiled program: wait and host".to_owned(), one));
     let rows: Vec<Vec<Cell>> = document
         .wall
         .iter()
         .chain(&document.buckets)
-        .map(|of| row(label(of), of))
+        .map(|one| row(label(one), one))
         .chain(outside)
         .collect();
     let (first, second) = sides(document);

@@ -10,7 +10,7 @@ use crate::svg::{Extent, memory_line, recording_strip, step_bar, step_columns, s
 use crate::words::format::{bytes, difference, duration, share};
 use crate::words::trace::{Answer, left_out, median_step};
 
-/// More timelines than these tell nobody more.
+/// More timelines than this add no information.
 const MOST_STEPS: usize = 60;
 
 pub(super) fn steps(document: &TraceDocument, answer: &Answer) -> Markup {
@@ -32,7 +32,7 @@ pub(super) fn steps(document: &TraceDocument, answer: &Answer) -> Markup {
     }
 }
 
-/// Begins with a capital and ends with a full stop.
+/// Begins with a capital letter and ends with a full stop.
 fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
@@ -44,7 +44,7 @@ fn used(document: &TraceDocument) -> Vec<Part> {
     Part::ALL.into_iter().filter(any).collect()
 }
 
-/// The ledger of one step beside that of a steady one.
+/// The ledger of one step next to that of a steady one.
 fn beside_steady(document: &TraceDocument, step: &Step) -> Markup {
     let Some(steady) = median_step(document) else { return html! {} };
     let rows: Vec<Vec<Cell>> = Part::ALL
@@ -86,7 +86,7 @@ fn ledger_row(what: &str, one: f64, other: f64) -> Vec<Cell> {
     ]
 }
 
-/// `compile, lower`; a bucket's namesake stands for itself.
+/// `compile, lower`; a part with its bucket's name stands alone.
 fn label(part: Part) -> String {
     let bucket = part.bucket();
     if bucket.name() == part.name() {
@@ -96,7 +96,7 @@ fn label(part: Part) -> String {
     }
 }
 
-/// The steps along the recording, the memory over the same time, and each step by itself.
+/// The steps along the recording, the memory over the same time, and each step separately.
 pub(super) fn timeline(document: &TraceDocument) -> Markup {
     if document.steps.is_empty() {
         return html! {};
@@ -159,7 +159,7 @@ fn timelines(document: &TraceDocument, title: &str, id: &str, steps: &[&Step]) -
     }
 }
 
-/// What a search finds a step by: its name, what was compiled in it, and why.
+/// The text for searching a step: its name, its compilations and their causes.
 fn words(document: &TraceDocument, step: &Step) -> String {
     let mut words = format!("{} {}", step.name, if step.compiled { "compiled" } else { "steady" });
     for one in document.compilations.iter().filter(|one| one.step == Some(step.number)) {

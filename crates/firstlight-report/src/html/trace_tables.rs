@@ -1,5 +1,5 @@
-//! The tables of a trace's page: what was compiled and why, what the host did, programs with their operators
-//! and memory, and every event by name.
+//! The tables of a trace's page: compilations and their causes, host work, programs with their operators and
+//! memory, and every event by name.
 
 use firstlight_schema::trace::{ProgramRow, TraceDocument, Turn, Wrapper, WrapperPhase};
 use maud::{Markup, html};
@@ -8,7 +8,7 @@ use super::name;
 use super::table::{Cell, Head, Order, table};
 use crate::words::format::{bytes, count, duration, share};
 
-/// Rows of a table that somebody may look at.
+/// The largest number of rows of a table.
 const MOST_ROWS: usize = 300;
 
 pub(super) fn compilations(document: &TraceDocument) -> Markup {
@@ -65,11 +65,11 @@ pub(super) fn host(document: &TraceDocument) -> Markup {
     html! {
         section aria-labelledby="host" {
             h2 id="host" { "What the host did" }
-            @if let Some(of) = &document.host_outside {
+            @if let Some(outside) = &document.host_outside {
                 p {
-                    "Host outside of the compiled program: " strong { (duration(of.median.point)) }
-                    " in the median steady step, waiting included; from " (duration(of.least_ns.as_f64()))
-                    " to " (duration(of.most_ns.as_f64())) ", " (share(of.share)) " of the mean step."
+                    "Host outside of the compiled program: " strong { (duration(outside.median.point)) }
+                    " in the median steady step, waiting included; from " (duration(outside.least_ns.as_f64()))
+                    " to " (duration(outside.most_ns.as_f64())) ", " (share(outside.share)) " of the mean step."
                 }
             }
             (wrappers(document))
@@ -79,7 +79,7 @@ pub(super) fn host(document: &TraceDocument) -> Markup {
     }
 }
 
-/// What a known wrapper does around the compiled program, phase by phase.
+/// The phases of a known wrapper around the compiled program.
 fn wrappers(document: &TraceDocument) -> Markup {
     let heads = [
         Head::Text("phase"),
@@ -165,7 +165,7 @@ pub(super) fn programs(document: &TraceDocument) -> Markup {
     }
 }
 
-/// What each program takes of its device's memory.
+/// The memory of each program on its device.
 fn program_memory(document: &TraceDocument) -> Markup {
     #[expect(clippy::cast_precision_loss, reason = "a key to sort by")]
     let size = |size: u64| Cell::number(bytes(size), size as f64);

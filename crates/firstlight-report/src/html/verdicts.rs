@@ -1,4 +1,4 @@
-//! Verdicts: all of a run in one table, and those of a case against their margin.
+//! Verdicts: all of a run in one table, and those of a case at their margin.
 
 use firstlight_schema::comparison::{AgainResult, Comparison};
 use firstlight_schema::run::CaseResult;
@@ -41,15 +41,15 @@ pub(super) fn overview(model: &Model<'_>) -> Markup {
 
 fn rows(all: &[&Comparison]) -> Vec<Vec<Cell>> {
     all.iter()
-        .map(|of| {
-            let interval = of.ratio.and_then(|ratio| ratio.interval);
+        .map(|one| {
+            let interval = one.ratio.and_then(|ratio| ratio.interval);
             vec![
-                Cell::Text(name(&of.case)),
-                Cell::Long(html! { (badge(of)) " " bdi { (verdict(of)) } }),
-                Cell::Word(html! { (term(of.regime.name())) }),
+                Cell::Text(name(&one.case)),
+                Cell::Long(html! { (badge(one)) " " bdi { (verdict(one)) } }),
+                Cell::Word(html! { (term(one.regime.name())) }),
                 Cell::Number(
-                    of.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point)),
-                    of.ratio.map(|ratio| ratio.point),
+                    one.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point)),
+                    one.ratio.map(|ratio| ratio.point),
                 ),
                 Cell::text(&interval.map_or_else(String::new, |ends| {
                     format!("{} to {}", times(ends.low), times(ends.high))
@@ -59,17 +59,17 @@ fn rows(all: &[&Comparison]) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-pub(crate) fn badge(of: &Comparison) -> Markup {
-    html! { span class={ "badge " (verdict_class(of.verdict)) } { (of.verdict) } }
+pub(crate) fn badge(comparison: &Comparison) -> Markup {
+    html! { span class={ "badge " (verdict_class(comparison.verdict)) } { (comparison.verdict) } }
 }
 
-/// A badge of its own words.
+/// A badge with the given text.
 pub(crate) fn badge_of(class: &str, word: &str) -> Markup {
     html! { span class={ "badge " (class) } { (word) } }
 }
 
-pub(super) fn control(of: &AgainResult) -> Markup {
-    let ratios: Vec<String> = of
+pub(super) fn control(value: &AgainResult) -> Markup {
+    let ratios: Vec<String> = value
         .comparisons
         .iter()
         .filter_map(|one| Some(format!("{} {:.3}", one.regime, one.ratio?.point)))
@@ -77,17 +77,17 @@ pub(super) fn control(of: &AgainResult) -> Markup {
     html! {
         p {
             strong { (term("A/A control")) " " }
-            @match of.passed {
+            @match value.passed {
                 None => "inconclusive: two copies of ",
                 Some(true) => "passed: no difference between two copies of ",
                 Some(false) => { strong { "failed" } ": a difference between two copies of " },
             }
-            (name(&of.arm)) " in " (name(&of.case)) " (ratio of their times: " (ratios.join(", ")) ")."
+            (name(&value.arm)) " in " (name(&value.case)) " (ratio of their times: " (ratios.join(", ")) ")."
         }
     }
 }
 
-/// The verdicts of a case, each with its interval against the margin.
+/// The verdicts of a case, each interval with the margin.
 pub(super) fn forest(id: &str, case: &CaseResult) -> Markup {
     if case.comparisons.is_empty() {
         return html! {};
@@ -100,16 +100,16 @@ pub(super) fn forest(id: &str, case: &CaseResult) -> Markup {
             (case.margin * 100.0) " % that does not matter."
         }
         ul class="rows" {
-            @for (index, of) in case.comparisons.iter().enumerate() {
+            @for (index, comparison) in case.comparisons.iter().enumerate() {
                 li {
                     div class="label" {
-                        (badge(of)) " " strong { (term(of.regime.name())) } ": " bdi { (verdict(of)) }
-                        @if let Some(p) = of.adjusted_p {
+                        (badge(comparison)) " " strong { (term(comparison.regime.name())) } ": " bdi { (verdict(comparison)) }
+                        @if let Some(p) = comparison.adjusted_p {
                             span class="soft" { " " (probability(p)) " after Holm" }
                         }
                     }
-                    @if let Some(forest) = forest.as_ref().filter(|_| of.ratio.is_some()) {
-                        (forest_row(&format!("{id}-forest-{index}"), of, forest))
+                    @if let Some(forest) = forest.as_ref().filter(|_| comparison.ratio.is_some()) {
+                        (forest_row(&format!("{id}-forest-{index}"), comparison, forest))
                     }
                 }
             }

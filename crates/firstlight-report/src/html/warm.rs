@@ -1,4 +1,4 @@
-//! Warm processes: their calls in order, their steady parts, and how single calls are distributed.
+//! Warm processes: their calls in order, their steady parts, and the distribution of single calls.
 
 use maud::{Markup, html};
 
@@ -21,12 +21,12 @@ pub(super) fn warm(id: &str, case: &Case<'_>) -> Markup {
         @for (index, arm) in case.warm.iter().enumerate().filter(|(_, arm)| !arm.processes.is_empty()) {
             (of_arm(&format!("{id}-warm-{index}"), case, arm))
         }
-        @if let Some(of) = &case.calls {
+        @if let Some(one) = &case.calls {
             h4 { "Single calls of the steady parts" }
             p class="note" { "The share of calls that took no longer, valid processes together." }
-            (calls(&format!("{id}-calls"), of, &case.cast))
+            (calls(&format!("{id}-calls"), one, &case.cast))
             ul class="legend" {
-                @for (arm, n, _) in &of.arms {
+                @for (arm, n, _) in &one.arms {
                     li {
                         (key(&case.cast, arm))
                         span { (name(arm)) ", " (n) " calls" }
@@ -42,29 +42,29 @@ fn of_arm(id: &str, case: &Case<'_>, arm: &WarmArm<'_>) -> Markup {
     let class = arm_class(&case.cast, arm.arm);
     html! {
         h4 { (name(arm.arm)) }
-        @if let Some(of) = &arm.regime.warm {
+        @if let Some(one) = &arm.regime.warm {
             p class="note" {
-                (share(of.call_sd)) " between calls"
-                @if let Some(sd) = of.process_sd { ", " (share(sd)) " between processes" }
+                (share(one.call_sd)) " between calls"
+                @if let Some(sd) = one.process_sd { ", " (share(sd)) " between processes" }
                 @if let Some(nodes) = &arm.regime.nodes { ", " (share(nodes.between)) " between nodes" }
-                "; autocorrelation time " (format!("{:.1}", of.autocorrelation_time)) " calls"
-                @if let Some(best) = of.best_calls { "; next time " (best) " calls per process would be most precise" }
+                "; autocorrelation time " (format!("{:.1}", one.autocorrelation_time)) " calls"
+                @if let Some(best) = one.best_calls { "; next time " (best) " calls per process would be most precise" }
                 "."
             }
         }
         @let shown = arm.shown();
-        @let draw = |index: usize, of: &Series<'_>, what: &str| html! {
+        @let draw = |index: usize, one: &Series<'_>, what: &str| html! {
             figure {
-                figcaption { strong { (what) } ": " (caption(of)) }
-                @if let Some(scale) = scale.as_ref().filter(|_| of.high > 0.0) {
-                    (picture(&format!("{id}-{index}"), arm.arm, of, scale, &class))
+                figcaption { strong { (what) } ": " (caption(one)) }
+                @if let Some(scale) = scale.as_ref().filter(|_| one.high > 0.0) {
+                    (picture(&format!("{id}-{index}"), arm.arm, one, scale, &class))
                 }
             }
         };
         div class="grid-2" {
-            @if let Some(of) = shown.typical { (draw(0, of, "Typical")) }
-            @for (index, (of, what)) in shown.standing_out.iter().enumerate() {
-                (draw(index + 1, of, what))
+            @if let Some(one) = shown.typical { (draw(0, one, "Typical")) }
+            @for (index, (one, what)) in shown.standing_out.iter().enumerate() {
+                (draw(index + 1, one, what))
             }
         }
         @if shown.alike + shown.more > 0 {
@@ -79,17 +79,17 @@ fn of_arm(id: &str, case: &Case<'_>, arm: &WarmArm<'_>) -> Markup {
     }
 }
 
-fn caption(of: &Series<'_>) -> Markup {
+fn caption(series: &Series<'_>) -> Markup {
     html! {
-        "process " (of.sample.number)
-        @match of.window {
+        "process " (series.sample.number)
+        @match series.window {
             Some(window) => { ": " (window.calls) " calls, " (window.state) },
             None => ": no measured call",
         }
-        @if matches!(of.drawn, Drawn::Envelope(_)) { span class="soft" { ", shortest to longest" } }
-        @if !of.sample.valid {
+        @if matches!(series.drawn, Drawn::Envelope(_)) { span class="soft" { ", shortest to longest" } }
+        @if !series.sample.valid {
             " " span class="badge v-slower" { "invalid" } " "
-            bdi { (of.sample.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")) }
+            bdi { (series.sample.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")) }
         }
     }
 }
@@ -110,18 +110,18 @@ fn numbers(arm: &WarmArm<'_>) -> Markup {
     table(&format!("Warm processes of {}", arm.arm), Order::Sortable, &HEADS, &rows)
 }
 
-fn row(of: &Series<'_>) -> Vec<Cell> {
-    let steady = of.window.and_then(|window| window.steady.as_ref());
-    let from = of.window.and_then(|window| window.steady_from).map(|from| from + 1);
+fn row(series: &Series<'_>) -> Vec<Cell> {
+    let steady = series.window.and_then(|window| window.steady.as_ref());
+    let from = series.window.and_then(|window| window.steady_from).map(|from| from + 1);
     let time = |ns: Option<f64>| Cell::Number(ns.map_or_else(String::new, duration), ns);
-    let state = match of.window {
-        _ if !of.sample.valid => "invalid".to_owned(),
+    let state = match series.window {
+        _ if !series.sample.valid => "invalid".to_owned(),
         Some(window) => window.state.to_string(),
         None => "no window".to_owned(),
     };
     vec![
-        Cell::count(of.sample.number),
-        Cell::count(of.window.map_or(0, |window| window.calls)),
+        Cell::count(series.sample.number),
+        Cell::count(series.window.map_or(0, |window| window.calls)),
         Cell::text(&state),
         Cell::Number(from.map_or_else(String::new, |from| from.to_string()), from.map(f64::from)),
         time(steady.map(|part| part.mean_ns)),

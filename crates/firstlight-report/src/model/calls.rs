@@ -1,11 +1,11 @@
-//! How the calls of the steady parts are distributed: counted in columns, so that any number of
-//! calls makes a curve that is exact to a pixel.
+//! The distribution of the calls of the steady parts: counted in columns, so that any number of calls gives a
+//! curve that is exact to a pixel.
 
 use super::series::{Series, WarmArm};
 
-/// Columns of the curve.
+/// The number of columns of the curve.
 pub const BINS: usize = 400;
-/// Beyond this ratio of the longest call to the shortest, columns grow with the value.
+/// If the ratio of the longest call to the shortest is larger, columns are logarithmic.
 const WIDE: f64 = 4.0;
 
 #[derive(Debug)]
@@ -13,12 +13,12 @@ pub struct Distribution<'a> {
     pub low: f64,
     pub high: f64,
     pub logarithmic: bool,
-    /// Each arm with its calls, and how many lie at or below the end of each column.
+    /// Each arm with its number of calls, and the number at or below the end of each column.
     pub arms: Vec<(&'a str, usize, Vec<usize>)>,
 }
 
 impl<'a> Distribution<'a> {
-    /// Nothing where no process has a steady part, or all calls took the same time.
+    /// `None` if no process has a steady part, or all calls took the same time.
     pub(super) fn new(arms: &[WarmArm<'a>]) -> Option<Self> {
         let all = || arms.iter().flat_map(|arm| &arm.processes).flat_map(Series::steady_calls);
         let (low, high) =

@@ -21,9 +21,9 @@ use crate::words::row::{Row, about};
 #[derive(Debug)]
 pub struct Case<'a> {
     pub of: &'a CaseResult,
-    /// Its name as the address of a place in a page; cases of the same name are numbered.
+    /// Its anchor in a page; cases of the same name are numbered.
     pub anchor: String,
-    /// Parameters and work in words.
+    /// Parameters and work as text.
     pub about: String,
     /// Sizes and element types, by arms.
     pub arrays: Vec<(String, String)>,
@@ -50,7 +50,7 @@ pub struct Ledger<'a> {
     pub phases: &'a [PhaseMean],
     /// The sum of the phases.
     pub mean_ns: f64,
-    /// What dominates it.
+    /// Its largest parts.
     pub diagnosis: &'a [Diagnosis],
 }
 
@@ -92,10 +92,10 @@ impl<'a> Ledger<'a> {
     }
 }
 
-fn points(of: &CaseResult) -> Vec<(Regime, Vec<Points<'_>>)> {
+fn points(case: &CaseResult) -> Vec<(Regime, Vec<Points<'_>>)> {
     let of_regime = |regime: Regime| -> Vec<Points<'_>> {
-        let arms = of.arms.iter().map(|arm| (arm, false));
-        let again = of.again.iter().map(|arm| (arm, true));
+        let arms = case.arms.iter().map(|arm| (arm, false));
+        let again = case.again.iter().map(|arm| (arm, true));
         arms.chain(again)
             .filter_map(|(arm, control)| {
                 let found = arm.regimes.iter().find(|known| known.regime == regime)?;

@@ -1,4 +1,4 @@
-//! What happened while a window was open and does not belong there, with the call it fell into.
+//! Events that should not happen while a window is open, with the call in which they happened.
 
 use firstlight_schema::message::{Edge, Event, Message};
 use firstlight_schema::nanos::Moment;
@@ -58,7 +58,7 @@ fn happened(message: &Message) -> Option<(Moment, String)> {
     }
 }
 
-/// Whether a phase has no business in a window.
+/// Whether a phase must not occur in a window.
 fn is_foreign(phase: Phase) -> bool {
     phase.is_compilation()
         || matches!(phase, Phase::Import | Phase::DeviceInit | Phase::CacheRead | Phase::CacheWrite)

@@ -1,5 +1,4 @@
-//! Everything a result says of its conditions, as names and values: nothing is chosen, so nothing is
-//! left out.
+//! All conditions of a result, as names and values, without a selection.
 
 use firstlight_schema::run::RunDocument;
 use serde::Serialize;
@@ -17,7 +16,7 @@ pub struct Group {
 pub struct Fact {
     pub name: String,
     pub value: String,
-    /// For the machine's state: what it was after the last process.
+    /// For the machine's state: its value after the last process.
     pub after: Option<String>,
 }
 
@@ -58,7 +57,7 @@ fn result(document: &RunDocument) -> Vec<Fact> {
     .into()
 }
 
-/// The state before the first process beside the state after the last.
+/// The state before the first process and the state after the last.
 fn state(document: &RunDocument) -> Vec<Fact> {
     let after = document.after.as_ref().map(facts).unwrap_or_default();
     let mut before = facts(&document.before);
@@ -73,14 +72,14 @@ fn unknown() -> String {
     "unknown".to_owned()
 }
 
-fn facts(of: &impl Serialize) -> Vec<Fact> {
-    let value = serde_json::to_value(of).expect("a document's parts have only plain fields");
+fn facts(given: &impl Serialize) -> Vec<Fact> {
+    let value = serde_json::to_value(given).expect("a document's parts have only plain fields");
     let mut facts = Vec::new();
     flatten("", &value, &mut facts);
     facts
 }
 
-/// Each value under the names that lead to it.
+/// Each value with the path of names that leads to it.
 fn flatten(name: &str, value: &Value, facts: &mut Vec<Fact>) {
     let below = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name} {key}") };
     match value {
@@ -100,7 +99,7 @@ fn flatten(name: &str, value: &Value, facts: &mut Vec<Fact>) {
     }
 }
 
-/// Times and sizes with their unit, which the name then need not carry.
+/// Times and sizes with their unit, which is then removed from the name.
 fn readable(name: &str, value: &Value) -> (String, String) {
     let rest = |suffix: &str| name.strip_suffix(suffix).map(str::to_owned);
     match (value, value.as_u64()) {
@@ -131,11 +130,11 @@ mod tests {
     use super::facts;
 
     #[test]
-    fn nested_values_stand_under_all_their_names() {
-        let of = json!({"load": {"one": 0.5}, "memory-bytes": 4_096, "within-ns": 1_000_000,
+    fn nested_values_have_all_their_names() {
+        let one = json!({"load": {"one": 0.5}, "memory-bytes": 4_096, "within-ns": 1_000_000,
             "gpus": [{"name": "a"}, {"name": "b"}], "turbo": null, "limits": ["x", "y"], "none": []});
         let shown: Vec<String> =
-            facts(&of).iter().map(|fact| format!("{}: {}", fact.name, fact.value)).collect();
+            facts(&one).iter().map(|fact| format!("{}: {}", fact.name, fact.value)).collect();
         assert_eq!(
             shown,
             [

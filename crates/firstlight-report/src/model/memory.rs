@@ -10,7 +10,7 @@ use firstlight_schema::suite::Regime;
 pub struct MemoryOf<'a> {
     pub arm: &'a str,
     pub regime: Regime,
-    /// The most that any process ever held.
+    /// The peak memory of any process.
     pub peak_bytes: u64,
     /// In the order of the phases.
     pub phases: Vec<PhaseRow>,
@@ -25,8 +25,8 @@ pub struct PhaseRow {
 }
 
 impl<'a> MemoryOf<'a> {
-    pub(super) fn new((arm, of): (&'a ArmResult, &RegimeResult)) -> Option<Self> {
-        let valid = || of.samples.iter().filter(|sample| sample.valid);
+    pub(super) fn new((arm, memory): (&'a ArmResult, &RegimeResult)) -> Option<Self> {
+        let valid = || memory.samples.iter().filter(|sample| sample.valid);
         let peak_bytes = valid().map(|sample| sample.peak_rss_bytes).max()?;
         let mut phases: Vec<PhaseRow> = Vec::new();
         for one in valid().flat_map(|sample| &sample.memory) {
@@ -36,24 +36,24 @@ impl<'a> MemoryOf<'a> {
             }
         }
         phases.sort_by_key(|row| row.phase);
-        Some(Self { arm: &arm.name, regime: of.regime, peak_bytes, phases })
+        Some(Self { arm: &arm.name, regime: memory.regime, peak_bytes, phases })
     }
 }
 
 impl PhaseRow {
-    fn new(of: &PhaseMemory) -> Self {
+    fn new(memory: &PhaseMemory) -> Self {
         Self {
-            phase: of.phase,
-            peak_bytes: of.peak_rss_bytes,
-            end_bytes: of.end_rss_bytes,
-            devices: of.devices.clone(),
+            phase: memory.phase,
+            peak_bytes: memory.peak_rss_bytes,
+            end_bytes: memory.end_rss_bytes,
+            devices: memory.devices.clone(),
         }
     }
 
-    fn grow(&mut self, of: &PhaseMemory) {
-        self.peak_bytes = self.peak_bytes.max(of.peak_rss_bytes);
-        self.end_bytes = self.end_bytes.max(of.end_rss_bytes);
-        for device in &of.devices {
+    fn grow(&mut self, memory: &PhaseMemory) {
+        self.peak_bytes = self.peak_bytes.max(memory.peak_rss_bytes);
+        self.end_bytes = self.end_bytes.max(memory.end_rss_bytes);
+        for device in &memory.devices {
             match self.devices.iter_mut().find(|known| known.device == device.device) {
                 Some(known) => {
                     known.in_use_bytes = known.in_use_bytes.max(device.in_use_bytes);

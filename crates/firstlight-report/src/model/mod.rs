@@ -1,4 +1,4 @@
-//! What a report shows, made once from a document: values and words, no markup and no pixels.
+//! The content of a report, computed once from a document: values and words, without markup and pixels.
 
 mod calls;
 mod case;
@@ -30,7 +30,7 @@ pub use series::{COLUMNS, Column, Drawn, Series, WarmArm};
 pub use shown::Shown;
 pub(crate) use typical::typical;
 
-/// A run as a reader wants to see it.
+/// A run in the form of a report.
 #[derive(Debug)]
 pub struct Model<'a> {
     pub document: &'a RunDocument,
@@ -47,7 +47,7 @@ impl<'a> Model<'a> {
         Self::beside(document, &[])
     }
 
-    /// The same, drawn as beside all arms that its suite declares, chosen or not.
+    /// The same with the looks of all arms that its suite declares, selected or not.
     pub fn beside(document: &'a RunDocument, declared: &[String]) -> Self {
         let arms = document.cases.iter().flat_map(|case| &case.arms).map(|arm| &arm.name);
         let cast = Rc::new(Cast::new(arms.chain(declared).map(String::as_str)));
@@ -65,13 +65,13 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// What may be said in the page's title.
+    /// The title of the page.
     pub fn title(&self) -> String {
         let name = self.only_command().unwrap_or_else(|| self.document.suite.clone());
         format!("{name}, {}", self.document.created)
     }
 
-    /// The command, where the run measured one and nothing else.
+    /// The command, if the run measured only one.
     pub(crate) fn only_command(&self) -> Option<String> {
         let [case] = self.document.cases.as_slice() else { return None };
         let [arm] = case.arms.as_slice() else { return None };

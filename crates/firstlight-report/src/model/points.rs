@@ -1,4 +1,4 @@
-//! Every process of an arm in a regime as one value, the invalid ones too.
+//! Every process of an arm in a regime as one value, including invalid ones.
 
 use firstlight_schema::estimate::Estimate;
 use firstlight_schema::run::RegimeResult;
@@ -14,9 +14,9 @@ pub struct Points<'a> {
     /// Whether this is the reference arm's second measurement.
     pub control: bool,
     pub estimate: Option<Estimate>,
-    /// What the values are.
+    /// The kind of the values.
     pub what: &'static str,
-    /// As they were taken; one for each process.
+    /// In order of measurement; one for each process.
     pub points: Vec<Point>,
 }
 
@@ -25,34 +25,36 @@ pub struct Points<'a> {
 pub struct Point {
     pub number: u32,
     pub round: Option<u32>,
-    /// Absent where the process did not get so far.
+    /// Absent if the process did not get so far.
     pub ns: Option<f64>,
     pub valid: bool,
-    /// Why it does not count.
+    /// The reasons why it is invalid.
     pub reasons: Vec<String>,
 }
 
 impl<'a> Points<'a> {
-    pub(super) fn new(arm: &'a str, control: bool, of: &RegimeResult) -> Self {
-        let has_first_result = of.samples.iter().any(|sample| sample.first_result.is_some());
-        let (what, value, estimate): (_, fn(&Sample) -> Option<f64>, _) = if !of.regime.is_cold() {
-            ("mean per call of the steady part", per_call, headline(of))
-        } else if has_first_result {
-            ("time to first result", first_result, headline(of))
-        } else {
-            ("wall time", wall, of.summary.as_ref().map(|summary| summary.wall))
-        };
-        let points = of.samples.iter().map(|sample| Point::new(sample, value)).collect();
-        Self { arm, regime: of.regime, control, estimate, what, points }
+    pub(super) fn new(arm: &'a str, control: bool, regime_result: &RegimeResult) -> Self {
+        let has_first_result =
+            regime_result.samples.iter().any(|sample| sample.first_result.is_some());
+        let (what, value, estimate): (_, fn(&Sample) -> Option<f64>, _) =
+            if !regime_result.regime.is_cold() {
+                ("mean per call of the steady part", per_call, headline(regime_result))
+            } else if has_first_result {
+                ("time to first result", first_result, headline(regime_result))
+            } else {
+                ("wall time", wall, regime_result.summary.as_ref().map(|summary| summary.wall))
+            };
+        let points = regime_result.samples.iter().map(|sample| Point::new(sample, value)).collect();
+        Self { arm, regime: regime_result.regime, control, estimate, what, points }
     }
 
-    /// The arm in words.
+    /// The name of the arm.
     pub fn name(&self) -> String {
         let control = if self.control { ", measured again as a control" } else { "" };
         format!("{}{control}", self.arm)
     }
 
-    /// The values that count, in order of size.
+    /// The valid values, sorted.
     pub fn sorted(&self) -> Vec<(f64, &Point)> {
         let mut valid: Vec<(f64, &Point)> =
             self.points.iter().filter(|p| p.valid).filter_map(|p| Some((p.ns?, p))).collect();
@@ -60,7 +62,7 @@ impl<'a> Points<'a> {
         valid
     }
 
-    /// Processes that do not count, and still have a value.
+    /// Invalid processes that still have a value.
     pub fn invalid(&self) -> impl Iterator<Item = (f64, &Point)> {
         self.points.iter().filter(|p| !p.valid).filter_map(|p| Some((p.ns?, p)))
     }

@@ -1,8 +1,8 @@
-//! The command that measures a case again.
+//! The command that repeats the measurement of a case.
 
 use firstlight_schema::run::{CaseResult, RunDocument};
 
-/// Its words, as a POSIX shell reads them.
+/// Its words, quoted for a POSIX shell.
 pub(super) fn rerun(document: &RunDocument, case: &CaseResult) -> Vec<String> {
     let commands: Option<Vec<_>> = case.arms.iter().map(|arm| arm.command.as_deref()).collect();
     if let Some(commands) = commands.filter(|all| !all.is_empty()) {
@@ -32,7 +32,7 @@ fn cold(document: &RunDocument, case: &CaseResult, commands: &[&[String]]) -> Ve
     line
 }
 
-/// A word as a POSIX shell reads it back.
+/// A word quoted for a POSIX shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
@@ -46,7 +46,7 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn a_word_is_quoted_only_where_a_shell_would_not_take_it_as_it_is() {
+    fn a_word_is_quoted_only_where_a_shell_requires_it() {
         assert_eq!(quoted("mlp.width-64"), "mlp.width-64");
         assert_eq!(quoted(""), "''");
         assert_eq!(quoted("a b"), "'a b'");

@@ -9,7 +9,7 @@ use firstlight_schema::warm::Window;
 
 use super::events::{Mark, marks};
 
-/// About as many columns as a picture has; a series with fewer calls is drawn call by call.
+/// The approximate number of columns of a picture; a series with fewer calls is drawn call by call.
 pub const COLUMNS: usize = 200;
 
 /// One arm's warm processes, and the range that holds all their calls.
@@ -28,11 +28,11 @@ pub struct Series<'a> {
     pub drawn: Drawn,
     pub low: f64,
     pub high: f64,
-    /// What happened in the window that does not belong there.
+    /// Events in the window that should not have happened.
     pub marks: Vec<Mark>,
 }
 
-/// How a series is drawn.
+/// The drawn form of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Drawn {
     /// Every call, in nanoseconds.
@@ -63,7 +63,7 @@ impl<'a> Series<'a> {
         Self { sample, window: sample.window.as_ref(), drawn, low, high, marks }
     }
 
-    /// The calls that count: those of the steady part, where the process is valid.
+    /// The valid calls: those of the steady part, if the process is valid.
     pub(super) fn steady_calls(&self) -> impl Iterator<Item = f64> {
         let from = self.window.and_then(|window| window.steady_from).filter(|_| self.sample.valid);
         let skipped = from.map_or(usize::MAX, |from| from as usize);

@@ -1,10 +1,10 @@
-//! Which warm processes of an arm are drawn: the typical one, and those that stand out from it.
+//! Selects the warm processes of an arm that are drawn: the typical one, and those that stand out from it.
 
 use firstlight_schema::window::SteadyState;
 
 use super::series::{Series, WarmArm};
 
-/// More processes that stand out are in the table only.
+/// Further processes that stand out are in the table only.
 const MOST_STANDING_OUT: usize = 2;
 /// A process this factor away from the median stands out.
 const FAR: f64 = 1.25;
@@ -14,11 +14,11 @@ const FAR: f64 = 1.25;
 pub struct Shown<'b, 'a> {
     /// The valid process whose mean is closest to the median of all.
     pub typical: Option<&'b Series<'a>>,
-    /// Each with what sets it apart.
+    /// Each with the reason why it stands out.
     pub standing_out: Vec<(&'b Series<'a>, &'static str)>,
-    /// How many more stand out.
+    /// The number of further ones that stand out.
     pub more: usize,
-    /// How many do not differ from the typical one.
+    /// The number of processes similar to the typical one.
     pub alike: usize,
 }
 
@@ -27,14 +27,14 @@ impl<'a> WarmArm<'a> {
         let mut means: Vec<f64> = self.processes.iter().filter_map(counted).collect();
         means.sort_by(f64::total_cmp);
         let median = means.get(means.len() / 2).copied();
-        let distance = |of: &Series<'_>| Some((counted(of)? - median?).abs());
-        let ordinary = || self.processes.iter().filter(|of| oddity(of, median).is_none());
+        let distance = |one: &Series<'_>| Some((counted(one)? - median?).abs());
+        let ordinary = || self.processes.iter().filter(|one| oddity(one, median).is_none());
         let typical = ordinary()
-            .filter_map(|of| Some((of, distance(of)?)))
+            .filter_map(|one| Some((one, distance(one)?)))
             .min_by(|(_, a), (_, b)| a.total_cmp(b))
-            .map(|(of, _)| of);
+            .map(|(one, _)| one);
         let mut standing_out: Vec<(&Series<'a>, &'static str)> =
-            self.processes.iter().filter_map(|of| Some((of, oddity(of, median)?))).collect();
+            self.processes.iter().filter_map(|one| Some((one, oddity(one, median)?))).collect();
         let more = standing_out.len().saturating_sub(MOST_STANDING_OUT);
         standing_out.truncate(MOST_STANDING_OUT);
         let alike = ordinary().count().saturating_sub(usize::from(typical.is_some()));
@@ -42,25 +42,25 @@ impl<'a> WarmArm<'a> {
     }
 }
 
-/// The mean per call of a process that counts.
-fn counted(of: &Series<'_>) -> Option<f64> {
-    of.window.filter(|_| of.sample.valid)?.steady.as_ref().map(|steady| steady.mean_ns)
+/// The mean per call of a valid process.
+fn counted(series: &Series<'_>) -> Option<f64> {
+    series.window.filter(|_| series.sample.valid)?.steady.as_ref().map(|steady| steady.mean_ns)
 }
 
-fn oddity(of: &Series<'_>, median: Option<f64>) -> Option<&'static str> {
-    if !of.sample.valid {
+fn oddity(series: &Series<'_>, median: Option<f64>) -> Option<&'static str> {
+    if !series.sample.valid {
         return Some("invalid");
     }
-    if !of.marks.is_empty() {
+    if !series.marks.is_empty() {
         return Some("disturbed");
     }
-    let Some(window) = of.window else { return Some("without a measured call") };
+    let Some(window) = series.window else { return Some("without a measured call") };
     match window.state {
         SteadyState::None => return Some("never settled"),
         SteadyState::SlowDown => return Some("slowed down"),
         SteadyState::Flat | SteadyState::WarmUp | SteadyState::Unknown => {}
     }
-    let (mean, median) = (counted(of)?, median?);
+    let (mean, median) = (counted(series)?, median?);
     if mean > FAR * median {
         return Some("slower than the others");
     }

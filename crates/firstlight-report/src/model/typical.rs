@@ -1,5 +1,4 @@
-//! The process that stands for an arm in a regime where one must be drawn: the valid one whose time is
-//! closest to the median.
+//! The typical process of an arm in a regime: the valid one whose time is closest to the median.
 
 use firstlight_schema::run::RegimeResult;
 use firstlight_schema::sample::Sample;

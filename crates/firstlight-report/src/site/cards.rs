@@ -1,4 +1,4 @@
-//! The newest result of every suite on every machine: its headline, and how its times went.
+//! The newest result of every suite on every machine: its headline, and the history of its times.
 
 use std::collections::BTreeSet;
 
@@ -17,15 +17,15 @@ use crate::words::slug::unique;
 
 /// Older suites and machines are in the table.
 const MOST: usize = 40;
-/// Snapshots in a sparkline.
+/// The number of snapshots in a sparkline.
 const MOMENTS: usize = 24;
 
-/// The snapshots of one suite on one machine, by their places in time.
+/// The snapshots of one suite on one machine, by their index in time.
 pub(super) struct Card {
     places: Vec<usize>,
 }
 
-/// How the newest snapshot stands against the one before it.
+/// The newest snapshot compared with the previous one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     Slower,
@@ -56,7 +56,7 @@ impl Standing {
     }
 }
 
-/// The newest first.
+/// All cards, the newest first.
 pub(super) fn cards(site: &Site<'_>) -> Vec<Card> {
     let mut cards: Vec<Card> = Vec::new();
     for (place, one) in site.snapshots.iter().enumerate() {
@@ -82,22 +82,22 @@ impl Card {
         &site.snapshots[self.newest()]
     }
 
-    /// Every figure of the newest snapshot against the one before it.
+    /// Every figure of the newest snapshot against the previous one.
     pub(super) fn steps<'a>(&self, site: &Site<'a>) -> impl Iterator<Item = &'a Step> {
         let after = self.newest();
         let begin = site.begins.get(&after).copied().unwrap_or(site.steps.len());
         site.steps[begin..].iter().take_while(move |step| step.after == after)
     }
 
-    /// The case that stands for the card, with the newest snapshot that has it: one with an answer before
-    /// one without, and the one with the longest history.
+    /// The representative case of the card, with the newest snapshot that has it: preferably with an answer,
+    /// then with the longest history.
     fn telling<'a>(&self, site: &Site<'a>) -> (&'a Published, Option<&'a CaseFigures>) {
         let snapshots = || self.places.iter().rev().map(|place| &site.snapshots[*place]);
         let history = |name: &str| snapshots().filter(|one| one.case(name).is_some()).count();
         let is_answer =
             |case: &CaseFigures| !case.headline.is_empty() && !case.headline.starts_with("no ");
         let all = snapshots().flat_map(|one| one.cases.iter().map(move |case| (one, case)));
-        // The first of equals is the newest.
+        // Of equal cases, the newest is first.
         let mut best: Option<((bool, usize), &'a Published, &'a CaseFigures)> = None;
         for (one, case) in all {
             let worth = (is_answer(case), history(&case.name));
@@ -124,7 +124,7 @@ impl Card {
     }
 }
 
-/// All cards, with what a filter looks at.
+/// All cards, with the attributes for filters.
 pub(super) fn tiles(site: &Site<'_>, all: &[Card]) -> Markup {
     let shown = &all[..all.len().min(MOST)];
     let names = shown.iter().map(|card| {
@@ -144,15 +144,15 @@ pub(super) fn tiles(site: &Site<'_>, all: &[Card]) -> Markup {
     }
 }
 
-/// `H200` or `2-core AMD EPYC`: what distinguishes machines at a glance.
-pub(super) fn short_machine(of: &Published) -> String {
-    if let Some(gpu) = &of.gpu {
+/// `H200` or `2-core AMD EPYC`: a short name that distinguishes machines.
+pub(super) fn short_machine(snapshot: &Published) -> String {
+    if let Some(gpu) = &snapshot.gpu {
         return gpu.split(" (").next().unwrap_or(gpu).to_owned();
     }
-    let cpu = of.machine.cpu.as_deref().unwrap_or("unknown processor");
+    let cpu = snapshot.machine.cpu.as_deref().unwrap_or("unknown processor");
     let cpu = cpu.split(" CPU").next().unwrap_or(cpu);
     let cpu = cpu.split(" Processor").next().unwrap_or(cpu).trim();
-    of.machine.cores.map_or_else(|| cpu.to_owned(), |cores| format!("{cores}-core {cpu}"))
+    snapshot.machine.cores.map_or_else(|| cpu.to_owned(), |cores| format!("{cores}-core {cpu}"))
 }
 
 fn tile(site: &Site<'_>, card: &Card, anchor: &str) -> Markup {
@@ -190,7 +190,7 @@ fn tile(site: &Site<'_>, card: &Card, anchor: &str) -> Markup {
     }
 }
 
-/// The times of the first case in the regime that most calls are in.
+/// The times of the first case in the regime with the most calls.
 fn sparkline(site: &Site<'_>, card: &Card, case: &CaseFigures, anchor: &str) -> Markup {
     let regimes = [Regime::Warm, Regime::ColdClean, Regime::ColdPrimed, Regime::Fresh];
     let has = |regime: Regime| {

@@ -1,5 +1,5 @@
-//! Two snapshots beside each other: the newest of each suite against the one before it, and in a browser
-//! with scripts any two. Changes that matter come first; the rest is hidden.
+//! Two snapshots compared: the newest of each suite against the previous one, and any two in a browser with
+//! scripts. Relevant changes come first; the rest is hidden.
 
 use firstlight_schema::comparison::Verdict;
 use firstlight_schema::site::{Figure, Published, Step};
@@ -32,7 +32,7 @@ pub(super) fn page(site: &Site<'_>) -> String {
         nav aria-label="Contents" {
             ul {
                 li { a href=(links::INDEX) { "Results" } }
-                li { a href="#newest" { "Newest against the one before" } }
+                li { a href="#newest" { "Newest against previous" } }
                 li { a href=(links::TABLE) { "Table of everything" } }
                 li { a href="#glossary" { "Glossary" } }
             }
@@ -48,7 +48,7 @@ pub(super) fn page(site: &Site<'_>) -> String {
     super::framed("Compare two snapshots", &body)
 }
 
-/// Hidden until the script that fills it is there.
+/// Hidden until the script fills it.
 fn chooser() -> Markup {
     html! {
         section id="chooser" aria-labelledby="choose" hidden {
@@ -59,7 +59,7 @@ fn chooser() -> Markup {
                 label class="check" { input type="checkbox" name="all"; "Show insignificant changes" }
             }
             p id="summary" role="status" {}
-            div class="scroll" role="group" aria-label="Changes between the two snapshots" tabindex="0" {
+            div class="scroll changes" role="group" aria-label="Changes between the two snapshots" tabindex="0" {
                 table class="wide" {
                     caption { "Changes between the two snapshots, the largest first" }
                     thead { tr {
@@ -71,7 +71,7 @@ fn chooser() -> Markup {
                 }
             }
             p class="note" {
-                "Intervals here are Welch's, on logarithms of the times of processes. The two snapshots were not measured in turn: whatever else changed between them is part of the change."
+                "Intervals are Welch's, on logarithms of the times of processes. The two snapshots were not interleaved, so everything that changed between them is part of the change."
             }
         }
     }
@@ -88,7 +88,7 @@ fn newest(site: &Site<'_>) -> Markup {
     let anchors = unique(names);
     html! {
         section aria-labelledby="newest" {
-            h2 id="newest" { "Newest against the one before it" }
+            h2 id="newest" { "Newest against previous" }
             @if with_steps.is_empty() {
                 p { "No suite has two snapshots on the same machine yet." }
             }
@@ -107,10 +107,10 @@ fn of_card(site: &Site<'_>, after: &Published, steps: Vec<&Step>, anchor: &str) 
     let extent = |step: &Step| step.comparison.ratio.map_or(0.0, |ratio| ratio.point.ln().abs());
     relevant.sort_by(|a, b| extent(b).total_cmp(&extent(a)));
     let rows = |all: &[&Step]| all.iter().map(|step| row(after, step)).collect::<Vec<_>>();
-    let (of, on) = (&after.suite, short_machine(after));
+    let (one, on) = (&after.suite, short_machine(after));
     html! {
         h3 id=(anchor) {
-            (name(of)) span class="about" { (on) }
+            (name(one)) span class="about" { (on) }
         }
         p {
             (snapshot_link(after))
@@ -118,12 +118,16 @@ fn of_card(site: &Site<'_>, after: &Published, steps: Vec<&Step>, anchor: &str) 
             ": " (count(relevant.len() as u64, "relevant change")) "."
         }
         @if !relevant.is_empty() {
-            (table(&format!("Relevant changes of {of} on {on}"), Order::Sortable, &HEADS, &rows(&relevant)))
+            div class="changes" {
+                (table(&format!("Relevant changes of {one} on {on}"), Order::Sortable, &HEADS, &rows(&relevant)))
+            }
         }
         @if !rest.is_empty() {
             details {
                 summary { (count(rest.len() as u64, "insignificant change")) }
-                (table(&format!("Insignificant changes of {of} on {on}"), Order::Sortable, &HEADS, &rows(&rest)))
+                div class="changes" {
+                    (table(&format!("Insignificant changes of {one} on {on}"), Order::Sortable, &HEADS, &rows(&rest)))
+                }
             }
         }
     }
@@ -146,7 +150,7 @@ fn row(after: &Published, step: &Step) -> Vec<Cell> {
     ]
 }
 
-/// `+12.3 %`, `−0.4 %`: what a ratio adds to the time.
+/// `+12.3 %`, `−0.4 %`: a ratio as a change of the time.
 fn signed_percent(ratio: f64) -> String {
     let change = (ratio - 1.0) * 100.0;
     let digits = usize::from(change.abs() < 99.95);
@@ -181,17 +185,17 @@ fn figures(site: &Site<'_>) -> String {
         all.push(json!([id, one.name, one.suite, short_machine(one), when(one), rows]));
     }
     let keys: Vec<_> = keys.iter().map(|(case, arm, regime)| json!([case, arm, regime])).collect();
-    // A name could otherwise end the element it stands in.
+    // A name could otherwise end its element.
     json!({ "keys": keys, "snapshots": all }).to_string().replace('<', "\\u003c")
 }
 
-/// None where the figure cannot be compared.
-fn logarithms(of: &Figure) -> Option<[f64; 2]> {
-    let usable = of.unfit.is_none() && of.times.len() > 1 && of.times.iter().all(|&ns| ns > 0.0);
+/// `None` if the figure cannot be compared.
+fn logarithms(one: &Figure) -> Option<[f64; 2]> {
+    let usable = one.unfit.is_none() && one.times.len() > 1 && one.times.iter().all(|&ns| ns > 0.0);
     if !usable {
         return None;
     }
-    let logs: Vec<f64> = of.times.iter().map(|ns| ns.ln()).collect();
+    let logs: Vec<f64> = one.times.iter().map(|ns| ns.ln()).collect();
     let n = crate::svg::real(logs.len());
     let mean = logs.iter().sum::<f64>() / n;
     let squares: f64 = logs.iter().map(|value| (value - mean).powi(2)).sum();

@@ -1,4 +1,4 @@
-//! The first page: whether anything got slower, a card for each suite and machine, what was refused.
+//! The first page: whether anything became slower, a card for each suite and machine, rejected snapshots.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::html::{glossary, name};
 use crate::words::format::count;
 use crate::words::verdict::times;
 
-/// More are in the table.
+/// Further regressions are in the table.
 const MOST_REGRESSIONS: usize = 25;
 
 pub(super) fn page(site: &Site<'_>) -> String {
@@ -68,20 +68,20 @@ fn since<'a>(site: &Site<'a>) -> Option<&'a str> {
     site.snapshots.first()?.created.get(..10)
 }
 
-/// Hidden until the script that makes it work is there.
+/// Hidden until the script activates it.
 fn filter(site: &Site<'_>, cards: &[Card]) -> Markup {
-    let of = |value: fn(&Published) -> String| -> BTreeSet<String> {
+    let value_of = |value: fn(&Published) -> String| -> BTreeSet<String> {
         cards.iter().map(|card| value(card.snapshot(site))).collect()
     };
     let arms: BTreeSet<String> =
         cards.iter().flat_map(|card| card.arms(site)).map(str::to_owned).collect();
     let verdicts = Standing::ALL.map(|one| one.name().to_owned()).into();
-    let days = of(|one| one.created.get(..10).unwrap_or_default().to_owned());
+    let days = value_of(|one| one.created.get(..10).unwrap_or_default().to_owned());
     let choices: [(&str, &str, BTreeSet<String>); 6] = [
-        ("suite", "Suite", of(|one| one.suite.clone())),
+        ("suite", "Suite", value_of(|one| one.suite.clone())),
         ("arms", "Arm", arms),
-        ("machine", "Machine", of(machine)),
-        ("gpu", "GPU", of(|one| one.gpu.clone().unwrap_or_else(|| "none".to_owned()))),
+        ("machine", "Machine", value_of(machine)),
+        ("gpu", "GPU", value_of(|one| one.gpu.clone().unwrap_or_else(|| "none".to_owned()))),
         ("verdict", "Change", verdicts),
         ("date", "Since", days),
     ];
@@ -149,8 +149,8 @@ fn regression(site: &Site<'_>, step: &Step) -> Vec<Cell> {
         Cell::Text(name(&said.arm)),
         Cell::Word(html! { (said.regime) }),
         Cell::Number(
-            said.ratio.map_or_else(String::new, |of| ratio(&of, times)),
-            said.ratio.map(|of| of.point),
+            said.ratio.map_or_else(String::new, |one| ratio(&one, times)),
+            said.ratio.map(|one| one.point),
         ),
         Cell::Word(snapshot_link(after)),
         Cell::Word(snapshot_link(before)),
@@ -159,10 +159,12 @@ fn regression(site: &Site<'_>, step: &Step) -> Vec<Cell> {
 }
 
 /// A ratio with its interval.
-pub(super) fn ratio(of: &Estimate, number: impl Fn(f64) -> String) -> String {
-    of.interval.map_or_else(
-        || number(of.point),
-        |ends| format!("{} ({} to {})", number(of.point), number(ends.low), number(ends.high)),
+pub(super) fn ratio(estimate: &Estimate, number: impl Fn(f64) -> String) -> String {
+    estimate.interval.map_or_else(
+        || number(estimate.point),
+        |ends| {
+            format!("{} ({} to {})", number(estimate.point), number(ends.low), number(ends.high))
+        },
     )
 }
 
@@ -187,6 +189,6 @@ pub(super) fn case_link(suite: &str, case: &str) -> Markup {
     html! { a href=(links::case_path(suite, case)) { (name(case)) } }
 }
 
-pub(super) fn snapshot_link(of: &Published) -> Markup {
-    html! { a href=(links::snapshot_path(&of.id)) { (when(of)) } }
+pub(super) fn snapshot_link(snapshot: &Published) -> Markup {
+    html! { a href=(links::snapshot_path(&snapshot.id)) { (when(snapshot)) } }
 }

@@ -1,4 +1,4 @@
-//! Where pages are: below paths that stay, made of letters, digits and dashes only.
+//! Addresses of pages: permanent paths of letters, digits and dashes.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use sha2::{Digest, Sha256};
 const MOST_LETTERS: usize = 40;
 const DIGEST_BYTES: usize = 8;
 
-/// The first page, the table and the comparison, as seen from each other.
+/// The first page, the table and the comparison, relative to each other.
 pub const INDEX: &str = "index.html";
 pub const TABLE: &str = "table.html";
 pub const COMPARE: &str = "compare.html";
 
-/// The first page, as seen from a folder.
+/// The first page, relative to a folder.
 pub const HOME: &str = "../index.html";
 
 /// The page of a snapshot, named by its id alone.
@@ -26,7 +26,8 @@ pub fn snapshot_path(id: &str) -> String {
     format!("snapshots/{digits}.html")
 }
 
-/// The page of a case: its name as far as a path can hold it, and a digest that tells it from others.
+/// The page of a case: its name in a form that is valid in a path, with a digest that distinguishes it from
+/// others.
 pub fn case_path(suite: &str, case: &str) -> String {
     let digest = Sha256::digest(format!("{}\n{suite}\n{case}", suite.len()));
     let mut path = format!("cases/{}-", slug(&format!("{suite} {case}")));
@@ -47,7 +48,7 @@ mod tests {
     use super::{case_path, snapshot_path};
 
     #[test]
-    fn no_name_leads_out_of_the_site() {
+    fn no_name_leads_outside_the_site() {
         assert_eq!(snapshot_path("sha256:../a"), "snapshots/a.html");
         for name in ["../../etc/passwd", "<script>", "", "ä", "a/b?c#d"] {
             let path = case_path(name, name);
@@ -58,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_look_alike_in_a_path_are_told_apart() {
+    fn names_with_equal_paths_are_distinguished() {
         assert_ne!(case_path("a", "b c"), case_path("a b", "c"));
         assert_ne!(case_path("a", "B"), case_path("a", "b"));
         assert_ne!(case_path("a\nb", "c"), case_path("a", "b\nc"));

@@ -1,5 +1,5 @@
-//! Pages over many snapshots: the index, and every case with its history. What is refused appears
-//! with its reason and never with a number.
+//! Pages over many snapshots: the index, and every case with its history. A rejected snapshot appears with
+//! its reason and without numbers.
 
 mod cards;
 mod case;
@@ -25,11 +25,11 @@ pub use links::{COMPARE, HOME, INDEX, TABLE, case_path, snapshot_path};
 
 const SCRIPT: &str = include_str!("site.js");
 
-/// A site's snapshots in the order of time, and each against the one before it.
+/// A site's snapshots sorted by time, and each compared with the previous one.
 pub struct Site<'a> {
     snapshots: &'a [Published],
     steps: &'a [Step],
-    /// Where the steps of a snapshot begin: steps are in the order of their later snapshot.
+    /// The first step of each snapshot: steps are sorted by their later snapshot.
     begins: HashMap<usize, usize>,
     /// Names and reasons.
     refused: Vec<(&'a str, &'a str)>,
@@ -52,21 +52,21 @@ impl<'a> Site<'a> {
 
     /// Suites and their cases, sorted by name.
     pub fn cases(&self) -> Vec<(&'a str, &'a str)> {
-        let of = |one: &'a Published| one.cases.iter().map(|case| (&*one.suite, &*case.name));
-        let mut cases: Vec<_> = self.snapshots.iter().flat_map(of).collect();
+        let select = |one: &'a Published| one.cases.iter().map(|case| (&*one.suite, &*case.name));
+        let mut cases: Vec<_> = self.snapshots.iter().flat_map(select).collect();
         cases.sort_unstable();
         cases.dedup();
         cases
     }
 
-    /// How the arms of a suite are drawn, on the pages of all its cases.
+    /// The looks of a suite's arms, on the pages of all its cases.
     fn cast(&self, suite: &str) -> Cast {
         let of_suite = self.snapshots.iter().filter(|one| one.suite == suite);
         let figures = of_suite.flat_map(|one| &one.cases).flat_map(|case| &case.figures);
         Cast::new(figures.map(|figure| figure.arm.as_str()))
     }
 
-    /// What is slower than before it, the newest first.
+    /// Figures that became slower, the newest first.
     pub fn regressions(&self) -> impl Iterator<Item = &'a Step> {
         self.steps.iter().rev().filter(|step| step.comparison.verdict == Verdict::Slower)
     }
@@ -80,7 +80,7 @@ impl<'a> Site<'a> {
         table::page(self)
     }
 
-    /// Two snapshots beside each other.
+    /// Two snapshots compared.
     pub fn compare(&self) -> String {
         compare::page(self)
     }
@@ -90,14 +90,14 @@ impl<'a> Site<'a> {
         case::page(self, suite, case)
     }
 
-    /// How a figure stands against the one before it.
+    /// The comparison of a figure with the previous one.
     fn step(&self, after: usize, case: &str, figure: &Figure) -> Option<&'a Step> {
         let begin = *self.begins.get(&after)?;
-        let of = |step: &&Step| {
+        let select = |step: &&Step| {
             let said = &step.comparison;
             said.case == case && said.arm == figure.arm && said.regime == figure.regime
         };
-        self.steps[begin..].iter().take_while(|step| step.after == after).find(of)
+        self.steps[begin..].iter().take_while(|step| step.after == after).find(select)
     }
 
     fn footer(&self) -> Markup {
@@ -110,15 +110,15 @@ impl<'a> Site<'a> {
     }
 }
 
-/// A machine in words.
-fn machine(of: &Published) -> String {
+/// A machine as text.
+fn machine(snapshot: &Published) -> String {
     let unknown = || "unknown".to_owned();
-    let gpu = of.gpu.as_ref().map_or_else(String::new, |gpu| format!("{gpu}, "));
+    let gpu = snapshot.gpu.as_ref().map_or_else(String::new, |gpu| format!("{gpu}, "));
     format!(
         "{gpu}{}, {} cores, Linux {}",
-        of.machine.cpu.clone().unwrap_or_else(|| "unknown processor".to_owned()),
-        of.machine.cores.map_or_else(unknown, |cores| cores.to_string()),
-        of.machine.kernel.clone().unwrap_or_else(unknown),
+        snapshot.machine.cpu.clone().unwrap_or_else(|| "unknown processor".to_owned()),
+        snapshot.machine.cores.map_or_else(unknown, |cores| cores.to_string()),
+        snapshot.machine.kernel.clone().unwrap_or_else(unknown),
     )
 }
 
@@ -127,19 +127,19 @@ fn framed(title: &str, body: &Markup) -> String {
     frame_with(title, body, &STYLE, &[SCRIPT])
 }
 
-/// A figure's time and its interval, or the word for why there is none.
-fn time(of: &Figure) -> [Cell; 2] {
-    let missing = if of.times.is_empty() { "invalid" } else { "not steady" };
+/// A figure's time and its interval, or the reason why it has none.
+fn time(one: &Figure) -> [Cell; 2] {
+    let missing = if one.times.is_empty() { "invalid" } else { "not steady" };
     [
         Cell::Number(
-            of.estimate.map_or_else(|| missing.to_owned(), |of| duration(of.point)),
-            of.estimate.map(|of| of.point),
+            one.estimate.map_or_else(|| missing.to_owned(), |one| duration(one.point)),
+            one.estimate.map(|one| one.point),
         ),
-        Cell::text(&of.estimate.as_ref().map_or_else(String::new, interval)),
+        Cell::text(&one.estimate.as_ref().map_or_else(String::new, interval)),
     ]
 }
 
 /// Date and minute.
-fn when(of: &Published) -> String {
-    of.created.chars().take(16).collect::<String>().replace('T', " ")
+fn when(snapshot: &Published) -> String {
+    snapshot.created.chars().take(16).collect::<String>().replace('T', " ")
 }

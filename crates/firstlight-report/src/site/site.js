@@ -99,9 +99,9 @@
       line.append(head);
       cell(line, row.key[1], 'name');
       cell(line, row.key[2], 'word');
-      cell(line, time(row.before), 'n');
+      cell(line, time(row.before), 'n before');
       cell(line, time(row.after), 'n');
-      cell(line, `${percent(row.point)} (${percent(row.low)} to ${percent(row.high)})`, 'n');
+      cell(line, `${percent(row.point)} (${percent(row.low)} to ${percent(row.high)})`, 'n change');
       const badge = document.createElement('span');
       badge.className = `badge v-${row.verdict}`;
       badge.textContent = row.verdict;

@@ -1,4 +1,4 @@
-//! Everything in rows: the newest result of each case and machine, and all snapshots.
+//! All results as rows: the newest result of each case and machine, and all snapshots.
 
 use std::collections::BTreeMap;
 
@@ -57,14 +57,14 @@ fn newest<'a>(site: &Site<'a>) -> BTreeMap<&'a str, Vec<Vec<Cell>>> {
             of_suite.insert((&case.name, on.clone()), (place, one));
         }
     }
-    let rows = |of: Newest<'a>| {
-        let all = of.into_iter().flat_map(|((case, on), (place, one))| {
+    let rows = |item: Newest<'a>| {
+        let all = item.into_iter().flat_map(|((case, on), (place, one))| {
             let figures = one.case(case).map_or(&[][..], |case| &case.figures);
             figures.iter().map(move |figure| newest_row(site, case, &on, (place, one), figure))
         });
         all.collect()
     };
-    found.into_iter().map(|(suite, of)| (suite, rows(of))).collect()
+    found.into_iter().map(|(suite, item)| (suite, rows(item))).collect()
 }
 
 fn newest_row(

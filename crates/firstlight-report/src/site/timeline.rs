@@ -1,4 +1,4 @@
-//! One case through time: which snapshots belong together, and why a line ends.
+//! One case over time: the snapshots that belong together, and the reasons why a line ends.
 
 use firstlight_schema::site::{CaseFigures, Figure, Published};
 use firstlight_schema::suite::Regime;
@@ -10,15 +10,15 @@ use crate::words::row::interval;
 
 /// A snapshot that has the case.
 pub(super) struct Entry<'a> {
-    /// Its place among all snapshots.
+    /// Its index among all snapshots.
     pub(super) place: usize,
     pub(super) snapshot: &'a Published,
     pub(super) case: &'a CaseFigures,
-    /// Its machine, numbered as they appear.
+    /// Its machine, numbered in order of appearance.
     pub(super) machine: usize,
-    /// What is not as it was in the snapshot before it on the same machine: a word, and a sentence.
+    /// The changes since the previous snapshot on the same machine: a word, and a sentence.
     pub(super) changes: Vec<(&'static str, String)>,
-    /// The part of the machine's history that it belongs to.
+    /// The part of the machine's history.
     pub(super) part: usize,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Timeline<'a> {
     pub(super) entries: Vec<Entry<'a>>,
     /// The first snapshot of each machine.
     pub(super) machines: Vec<&'a Published>,
-    /// In the order in which they appear.
+    /// In order of appearance.
     pub(super) arms: Vec<&'a str>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Timeline<'a> {
     }
 
     pub(super) fn days(&self) -> Vec<(f64, String)> {
-        let day = |of: &Published| of.created.chars().take(10).collect();
+        let day = |one: &Published| one.created.chars().take(10).collect();
         self.entries.iter().map(|entry| (entry.snapshot.at, day(entry.snapshot))).collect()
     }
 }
@@ -110,7 +110,7 @@ pub(super) fn why(changes: &[(&'static str, String)]) -> String {
     changes.iter().map(|(_, why)| why.as_str()).collect::<Vec<_>>().join("; ")
 }
 
-/// What changed on one machine that makes two snapshots two different measurements.
+/// Changes on one machine that make two snapshots different measurements.
 pub(super) fn changes(before: &Published, after: &Published) -> Vec<(&'static str, String)> {
     let short = |digest: &str| digest.chars().take(19).collect::<String>();
     let mut found = Vec::new();

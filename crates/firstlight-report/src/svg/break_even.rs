@@ -10,34 +10,36 @@ use crate::words::verdict::answer;
 use firstlight_plot::scale::{Scale, real};
 
 const PLOT: f64 = 190.0;
-/// Numbers of calls at which a reader finds both totals in words.
+/// The number of points with tooltips.
 const TOLD: usize = 24;
 
-/// Straight pieces in which a curve is drawn from one of its points to the next.
+/// The number of straight pieces between two points of a curve.
 const PIECES: usize = 2;
 
-/// Nothing where the curve has fewer than two points.
-pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option<Markup> {
-    let x = Scale::over_ratios(of.curve.iter().map(|total| total.calls))?;
-    let y = Scale::over_ratios(of.curve.iter().flat_map(|total| [total.arm_ns, total.against_ns]))?;
-    if of.curve.len() < 2 {
+/// `None` if the curve has fewer than two points.
+pub(crate) fn break_even(id: &str, even: &BreakEven, classes: [&str; 2]) -> Option<Markup> {
+    let x = Scale::over_ratios(even.curve.iter().map(|total| total.calls))?;
+    let y =
+        Scale::over_ratios(even.curve.iter().flat_map(|total| [total.arm_ns, total.against_ns]))?;
+    if even.curve.len() < 2 {
         return None;
     }
-    let curve = bent(&of.curve);
+    let curve = bent(&even.curve);
     let path = |value: fn(&Total) -> f64| {
         line(curve.iter().map(|total| (x.at(total.calls), up(y.at(value(total)), PLOT))))
     };
     let last = curve.last()?;
-    let ends = [(&of.arm, last.arm_ns), (&of.against, last.against_ns)];
+    let ends = [(&even.arm, last.arm_ns), (&even.against, last.against_ns)];
     let ends = ends.map(|(name, ns)| (name, up(y.at(ns), PLOT)));
     let places = apart(&ends.map(|(_, end)| end), PLOT);
-    let title = format!("Total time of {} and {} against calls, {}", of.arm, of.against, of.cold);
+    let title =
+        format!("Total time of {} and {} against calls, {}", even.arm, even.against, even.cold);
     let picture =
-        Picture { id, title: &title, description: &answer(of), height: PLOT + AXIS + TITLE };
+        Picture { id, title: &title, description: &answer(even), height: PLOT + AXIS + TITLE };
     Some(picture.draw(
         "beside labelled break-even",
         &html! {
-            (band(of, &x))
+            (band(even, &x))
             (below(&x.numbers(5), &x, PLOT))
             (beside(&y.durations(4), &y, PLOT))
             (stretched(PLOT, &html! {
@@ -51,16 +53,16 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
                 text class={ "end " (classes[index]) } x="100%" dx="6" y=(px(place + 4.0)) { (name) }
             }
             (titles("calls", "total time from the start", PLOT))
-            @for total in of.curve.iter().step_by(of.curve.len().div_ceil(TOLD)) {
+            @for total in even.curve.iter().step_by(even.curve.len().div_ceil(TOLD)) {
                 rect class="hover" x=(pc(x.at(total.calls) - 0.012)) y="0" width="2.4%"
                     height=(px(PLOT)) {
                     title {
-                        (calls(total.calls)) ": " (of.arm) " " (duration(total.arm_ns)) ", "
-                        (of.against) " " (duration(total.against_ns))
+                        (calls(total.calls)) ": " (even.arm) " " (duration(total.arm_ns)) ", "
+                        (even.against) " " (duration(total.against_ns))
                     }
                 }
             }
-            @if let Some(crossing) = of.calls {
+            @if let Some(crossing) = even.calls {
                 @let place = x.at(crossing.point);
                 line class="crossing" x1=(pc(place)) x2=(pc(place)) y1="0" y2=(px(PLOT)) {
                     title { "even at " (calls(crossing.point)) }
@@ -70,7 +72,7 @@ pub(crate) fn break_even(id: &str, of: &BreakEven, classes: [&str; 2]) -> Option
     ))
 }
 
-/// Where the arm's total lies, given the other's: out along its upper edge and back along the lower.
+/// The band of the arm's total, given the other's: along its upper edge, and back along the lower.
 fn area(curve: &[Total], x: &Scale, y: &Scale) -> Option<String> {
     let edge = |value: fn(&Total) -> Option<f64>| -> Option<Vec<(f64, f64)>> {
         let place =
@@ -83,7 +85,7 @@ fn area(curve: &[Total], x: &Scale, y: &Scale) -> Option<String> {
     Some(line(outline) + "Z")
 }
 
-/// Between two points totals grow in a straight line, which is bent on logarithmic axes.
+/// Totals grow linearly between two points, which is a curve on logarithmic axes.
 fn bent(curve: &[Total]) -> Vec<Total> {
     let between = |pair: &[Total], share: f64| {
         let calls = pair[0].calls * (pair[1].calls / pair[0].calls).powf(share);
@@ -105,16 +107,16 @@ fn bent(curve: &[Total]) -> Vec<Total> {
         .collect()
 }
 
-/// Where the crossing may lie; open ends reach to the end of the picture.
-fn band(of: &BreakEven, x: &Scale) -> Markup {
-    let Some(crossing) = of.calls.filter(|one| one.low.is_some() || one.high.is_some()) else {
+/// The interval of the crossing; open ends extend to the edge of the picture.
+fn band(even: &BreakEven, x: &Scale) -> Markup {
+    let Some(crossing) = even.calls.filter(|one| one.low.is_some() || one.high.is_some()) else {
         return html! {};
     };
     let from = crossing.low.map_or(0.0, |low| x.at(low));
     let to = crossing.high.map_or(1.0, |high| x.at(high));
     html! {
         rect class="band" x=(pc(from)) y="0" width=(pc((to - from).max(0.002))) height=(px(PLOT)) {
-            title { (answer(of)) }
+            title { (answer(even)) }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How the calls of the steady parts are distributed, arm by arm.
+//! The distribution of the calls of the steady parts, arm by arm.
 
 use maud::{Markup, html};
 
@@ -12,13 +12,14 @@ use firstlight_plot::scale::{Scale, real};
 const PLOT: f64 = 130.0;
 
 /// One curve for each arm.
-pub(crate) fn calls(id: &str, of: &Distribution<'_>, cast: &Cast) -> Markup {
-    let scale = Scale::exact(of.low, of.high, of.logarithmic);
+pub(crate) fn calls(id: &str, distribution: &Distribution<'_>, cast: &Cast) -> Markup {
+    let scale = Scale::exact(distribution.low, distribution.high, distribution.logarithmic);
     let description = format!(
         "empirical distribution of single calls, from {} to {}; {}",
-        duration(of.low),
-        duration(of.high),
-        of.arms
+        duration(distribution.low),
+        duration(distribution.high),
+        distribution
+            .arms
             .iter()
             .map(|(arm, n, _)| format!("{arm}: {n} calls"))
             .collect::<Vec<_>>()
@@ -32,7 +33,7 @@ pub(crate) fn calls(id: &str, of: &Distribution<'_>, cast: &Cast) -> Markup {
             (below(&scale.durations(4), &scale, PLOT))
             (titles("time of a call", "share of calls that took no longer", PLOT))
             (stretched(PLOT, &html! {
-                @for (arm, calls, counts) in &of.arms {
+                @for (arm, calls, counts) in &distribution.arms {
                     path class={ "ecdf " (arm_class(cast, arm)) } data-calls=(calls)
                         d=(curve(*calls, counts)) {
                         title { (arm) ": " (calls) " calls" }
@@ -43,7 +44,7 @@ pub(crate) fn calls(id: &str, of: &Distribution<'_>, cast: &Cast) -> Markup {
     )
 }
 
-/// The curve changes only where a column holds a call.
+/// The curve changes only where a column has a call.
 fn curve(calls: usize, counts: &[usize]) -> String {
     let n = real(counts.len());
     let mut last = 0;

@@ -1,4 +1,4 @@
-//! Ratios with their intervals, one below the other, against the margin.
+//! Ratios with their intervals, one below the other, with the margin.
 
 use firstlight_schema::comparison::{Comparison, Verdict};
 use maud::{Markup, html};
@@ -11,36 +11,47 @@ use firstlight_plot::scale::Scale;
 const ROW: f64 = 26.0;
 const LONGEST_NAME: usize = 30;
 
-/// What all rows of a forest share.
+/// The common scale of a forest's rows.
 pub(crate) struct Forest {
     scale: Scale,
 }
 
 impl Forest {
-    /// Nothing where there is no ratio.
+    /// `None` if there is no ratio.
     pub(crate) fn new(comparisons: &[Comparison]) -> Option<Self> {
-        let with_ratio = comparisons.iter().filter_map(|of| Some((of, of.ratio?)));
-        let values = with_ratio.flat_map(|(of, ratio)| {
+        let with_ratio =
+            comparisons.iter().filter_map(|comparison| Some((comparison, comparison.ratio?)));
+        let values = with_ratio.flat_map(|(comparison, ratio)| {
             let ends = ratio.interval.map_or([ratio.point; 2], |ends| [ends.low, ends.high]);
-            [ratio.point, ends[0], ends[1], 1.0 + of.margin, 1.0 / (1.0 + of.margin), 1.0]
+            [
+                ratio.point,
+                ends[0],
+                ends[1],
+                1.0 + comparison.margin,
+                1.0 / (1.0 + comparison.margin),
+                1.0,
+            ]
         });
         Some(Self { scale: Scale::over_ratios(values)? })
     }
 }
 
-pub(crate) fn forest_row(id: &str, of: &Comparison, forest: &Forest) -> Markup {
+pub(crate) fn forest_row(id: &str, comparison: &Comparison, forest: &Forest) -> Markup {
     let at = |value: f64| forest.scale.at(value);
-    let (from, to) = (at(1.0 / (1.0 + of.margin)), at(1.0 + of.margin));
-    let title = format!("{} against {} in the regime {}", of.arm, of.against, of.regime);
-    let picture = Picture { id, title: &title, description: &verdict(of), height: ROW };
+    let (from, to) = (at(1.0 / (1.0 + comparison.margin)), at(1.0 + comparison.margin));
+    let title = format!(
+        "{} against {} in the regime {}",
+        comparison.arm, comparison.against, comparison.regime
+    );
+    let picture = Picture { id, title: &title, description: &verdict(comparison), height: ROW };
     picture.draw(
-        &format!("forest {}", verdict_class(of.verdict)),
+        &format!("forest {}", verdict_class(comparison.verdict)),
         &html! {
             rect class="margin" x=(pc(from)) width=(pc(to - from)) y="0" height=(px(ROW)) {
-                title { "margin: a difference of " (of.margin * 100.0) " % does not matter" }
+                title { "margin: a difference of " (comparison.margin * 100.0) " % does not matter" }
             }
             line class="even" x1=(pc(at(1.0))) x2=(pc(at(1.0))) y1="0" y2=(px(ROW)) {}
-            @if let Some(ratio) = of.ratio {
+            @if let Some(ratio) = comparison.ratio {
                 @if let Some(interval) = ratio.interval {
                     line class="interval" x1=(pc(at(interval.low))) x2=(pc(at(interval.high)))
                         y1=(px(ROW / 2.0)) y2=(px(ROW / 2.0)) {

@@ -1,4 +1,4 @@
-//! What all pictures share: the outer element with its name, axes, and places as text.
+//! Common parts of all pictures: the outer element with its name, axes, and coordinates as text.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub(super) const AXIS: f64 = 20.0;
 /// Room for the title of the horizontal axis.
 pub(super) const TITLE: f64 = 14.0;
 
-/// A picture with its name and what can be said of it in words.
+/// A picture with its name and description.
 pub(super) struct Picture<'a> {
     /// Unique in the page.
     pub(super) id: &'a str,
@@ -36,7 +36,7 @@ impl Picture<'_> {
     }
 }
 
-/// A short stand-in for a long identifier: every picture repeats its own four times. FNV-1a (Fowler, Noll
+/// A short replacement for a long identifier, which every picture repeats four times. FNV-1a (Fowler, Noll
 /// and Vo), of which forty bits are enough for the pictures of a page.
 fn short(id: &str) -> String {
     let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -45,7 +45,7 @@ fn short(id: &str) -> String {
     let digit = |place: u32| {
         char::from(b"abcdefghijkmnopqrstuvwxyz2345678"[(hash >> (5 * place) & 31) as usize])
     };
-    // A letter first, as identifiers want it.
+    // Identifiers must begin with a letter.
     std::iter::once('p').chain((0..8).map(digit)).collect()
 }
 
@@ -91,7 +91,7 @@ fn anchor(place: f64) -> &'static str {
     }
 }
 
-/// What both axes show: below the labels of the horizontal one, and above the vertical one, where the
+/// The titles of both axes: below the labels of the horizontal one, and above the vertical one, where the
 /// style sheet leaves room (`.above`, `.beside`).
 pub(super) fn titles(across: &str, upwards: &str, height: f64) -> Markup {
     html! {
@@ -100,7 +100,7 @@ pub(super) fn titles(across: &str, upwards: &str, height: f64) -> Markup {
     }
 }
 
-/// From a place between 0 and 1 to a distance from the top.
+/// Converts a place between 0 and 1 to a distance from the top.
 pub(super) fn up(place: f64, height: f64) -> f64 {
     height - place * height
 }
@@ -122,16 +122,16 @@ pub(super) fn line(points: impl Iterator<Item = (f64, f64)>) -> String {
     pen.path
 }
 
-/// Points of a stretched part that are round at any width: lines without a length.
+/// Points of a stretched part that are round at any width: lines of zero length.
 pub(super) fn dots(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut pen = Pen::default();
     points.for_each(|(x, y)| pen.dot(x * WIDTH, y));
     pen.path
 }
 
-/// A path in tenths of a unit, each point as its distance from the one before: pages hold many points, and
-/// most of them are close to their neighbours. Distances are those of rounded places, so that errors do
-/// not add up.
+/// A path in tenths of a unit, each point relative to the previous one: pages hold many points, and most of
+/// them are close to their neighbours. Distances are those of rounded places, so that errors do not
+/// accumulate.
 #[derive(Debug, Default)]
 struct Pen {
     path: String,
@@ -164,7 +164,7 @@ impl Pen {
         self.at = to;
     }
 
-    /// Without needless zeros; a minus sign separates as well as a space.
+    /// Writes a number without unnecessary zeros; a minus sign replaces a space.
     fn number(&mut self, tenths: i64) {
         let after_digit = self.path.ends_with(|last: char| last.is_ascii_digit());
         if after_digit && tenths >= 0 {
@@ -191,7 +191,7 @@ mod tests {
     use super::{dots, line, pc};
 
     #[test]
-    fn a_path_has_no_needless_character_and_its_errors_do_not_add_up() {
+    fn a_path_is_minimal_and_its_errors_do_not_accumulate() {
         let points = [(0.0, 1.0), (0.0005, 0.96), (0.001, 0.96), (0.5, 20.0)];
         assert_eq!(line(points.into_iter()), "M0 1l.5 0 .5 0 499 19");
         let steps = (0..1000).map(|n| (f64::from(n) / 3000.0, f64::from(n) / 30.0));
@@ -203,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn dots_follow_each_other() {
+    fn dots_are_consecutive() {
         assert_eq!(dots([(0.001, 2.0), (0.002, 1.5)].into_iter()), "m1 2h0m1-.5h0");
         assert_eq!(dots(std::iter::empty()), "");
     }
 
     #[test]
-    fn a_place_has_two_digits_at_most() {
+    fn a_place_has_at_most_two_digits() {
         assert_eq!([pc(0.0), pc(0.5), pc(0.123_45), pc(1.0)], ["0%", "50%", "12.35%", "100%"]);
     }
 }

@@ -12,7 +12,7 @@ use firstlight_plot::scale::Scale;
 
 const TOP: f64 = 16.0;
 const PLOT: f64 = 200.0;
-/// Labels closer than this share of the width would stand in each other's way.
+/// Labels closer than this share of the width would overlap.
 const ROOM_FOR_A_LABEL: f64 = 0.16;
 
 /// Snapshots of one arm between two breaks.
@@ -31,7 +31,7 @@ pub(crate) struct Moment {
     pub(crate) told: String,
 }
 
-/// Where lines end because something else was measured, or by something else.
+/// Breaks of lines because the measured code or the instrument changed.
 pub(crate) struct Break {
     pub(crate) at: f64,
     /// Of our own words.
@@ -44,15 +44,15 @@ pub(crate) struct HistoryChart<'a> {
     pub(crate) title: &'a str,
     pub(crate) lines: &'a [Line<'a>],
     pub(crate) cast: &'a Cast,
-    /// What is measured.
+    /// The measured quantity.
     pub(crate) what: &'a str,
     pub(crate) breaks: &'a [Break],
-    /// Days that may be written below the axis, in order.
+    /// Days for labels below the axis, in order.
     pub(crate) days: &'a [(f64, String)],
 }
 
 impl HistoryChart<'_> {
-    /// Nothing where nothing was measured.
+    /// `None` if nothing was measured.
     pub(crate) fn draw(&self) -> Option<Markup> {
         let moments = || self.lines.iter().flat_map(|line| &line.moments);
         let x = Scale::over(self.days.iter().map(|(at, _)| *at))?;
@@ -84,18 +84,18 @@ impl HistoryChart<'_> {
     }
 }
 
-fn unbroken(of: &Line<'_>, cast: &Cast, x: &Scale, y: &Scale) -> Markup {
+fn unbroken(value: &Line<'_>, cast: &Cast, x: &Scale, y: &Scale) -> Markup {
     let at = |ns: f64| up(y.at(ns), PLOT);
-    let path = line(of.moments.iter().map(|one| (x.at(one.at), at(one.estimate.point))));
-    let class = if of.is_elsewhere { "point elsewhere" } else { "point" };
+    let path = line(value.moments.iter().map(|one| (x.at(one.at), at(one.estimate.point))));
+    let class = if value.is_elsewhere { "point elsewhere" } else { "point" };
     html! {
-        g class=(arm_class(cast, of.arm)) {
-            @if of.moments.len() > 1 { (stretched(PLOT, &html! { path class="joined" d=(path) {} })) }
-            @for moment in &of.moments {
+        g class=(arm_class(cast, value.arm)) {
+            @if value.moments.len() > 1 { (stretched(PLOT, &html! { path class="joined" d=(path) {} })) }
+            @for moment in &value.moments {
                 @let (low, high) = ends(&moment.estimate);
                 @let place = pc(x.at(moment.at));
                 line class="interval" x1=(place) x2=(place) y1=(px(at(low))) y2=(px(at(high))) {}
-                (marker(cast, of.arm, (&place, &px(at(moment.estimate.point))), class, &moment.told))
+                (marker(cast, value.arm, (&place, &px(at(moment.estimate.point))), class, &moment.told))
             }
         }
     }
@@ -119,8 +119,10 @@ fn breaks(all: &[Break], x: &Scale) -> Markup {
     }
 }
 
-fn ends(of: &Estimate) -> (f64, f64) {
-    of.interval.map_or((of.point, of.point), |interval| (interval.low, interval.high))
+fn ends(estimate: &Estimate) -> (f64, f64) {
+    estimate
+        .interval
+        .map_or((estimate.point, estimate.point), |interval| (interval.low, interval.high))
 }
 
 /// As many days as there is room for.

@@ -1,4 +1,4 @@
-//! Imports as a waterfall: a package lies below the one that imported it, as wide as it took.
+//! Imports as a waterfall: a package is below its importer, with a width proportional to its time.
 
 use firstlight_analysis::frames::Frame;
 use maud::{Markup, html};

@@ -1,4 +1,4 @@
-//! A ledger as one stacked bar: a part for each phase, with its letter where there is room.
+//! A ledger as one stacked bar: a part for each phase, with its letter if there is room.
 
 use firstlight_schema::phase::Phase;
 use maud::{Markup, html};
@@ -15,9 +15,9 @@ const ROOM_FOR_A_LETTER: f64 = 0.018;
 pub(super) const ROOM_FOR_A_CHARACTER: f64 = 0.0105;
 
 /// The bar of one arm and regime; the whole width stands for `longest`.
-pub(crate) fn ledger_bar(id: &str, of: &Ledger<'_>, longest: f64) -> Markup {
+pub(crate) fn ledger_bar(id: &str, ledger: &Ledger<'_>, longest: f64) -> Markup {
     let mut from = 0.0;
-    let parts: Vec<(f64, f64, &firstlight_schema::summary::PhaseMean)> = of
+    let parts: Vec<(f64, f64, &firstlight_schema::summary::PhaseMean)> = ledger
         .phases
         .iter()
         .map(|row| {
@@ -26,8 +26,8 @@ pub(crate) fn ledger_bar(id: &str, of: &Ledger<'_>, longest: f64) -> Markup {
             (from - width, width, row)
         })
         .collect();
-    let title = format!("Ledger of {} in the regime {}", of.arm, of.regime);
-    let picture = Picture { id, title: &title, description: &in_words(of), height: HEIGHT };
+    let title = format!("Ledger of {} in the regime {}", ledger.arm, ledger.regime);
+    let picture = Picture { id, title: &title, description: &in_words(ledger), height: HEIGHT };
     picture.draw(
         "ledger",
         &html! {
@@ -45,7 +45,7 @@ pub(crate) fn ledger_bar(id: &str, of: &Ledger<'_>, longest: f64) -> Markup {
     )
 }
 
-/// What fits into a part: its name and time, its name, its letter, or nothing.
+/// The text that fits in a part: its name and time, its name, its letter, or nothing.
 fn inside(row: &firstlight_schema::summary::PhaseMean, width: f64) -> Option<String> {
     let name = row.name.to_string();
     let long = format!("{name} {}", duration(row.mean_ns));
@@ -54,15 +54,15 @@ fn inside(row: &firstlight_schema::summary::PhaseMean, width: f64) -> Option<Str
     fits.or_else(|| (width > ROOM_FOR_A_LETTER).then(|| letter(row.name).to_string()))
 }
 
-fn in_words(of: &Ledger<'_>) -> String {
-    let mut rows: Vec<_> = of.phases.iter().collect();
+fn in_words(ledger: &Ledger<'_>) -> String {
+    let mut rows: Vec<_> = ledger.phases.iter().collect();
     rows.sort_by(|a, b| b.mean_ns.total_cmp(&a.mean_ns));
     let parts: Vec<String> = rows
         .iter()
         .take(4)
         .map(|row| format!("{} {} ({})", row.name, duration(row.mean_ns), share(row.share)))
         .collect();
-    format!("{} in all; most of it {}", duration(of.mean_ns), parts.join(", "))
+    format!("{} in all; most of it {}", duration(ledger.mean_ns), parts.join(", "))
 }
 
 /// A small square in a phase's colour, with its letter.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use firstlight_plot::palette::{Cast, LOOKS};
 use maud::{Markup, html};
 
-/// An arm keeps its class, and with it colour and dashes, wherever its name appears.
+/// The class of an arm, which determines colour and dashes wherever its name appears.
 pub(crate) fn arm_class(cast: &Cast, arm: &str) -> String {
     format!("a{}", cast.number(arm))
 }
@@ -25,7 +25,7 @@ pub(super) fn marker(
     }
 }
 
-/// A line and a marker as a legend shows them.
+/// A line and a marker for a legend.
 pub(crate) fn key(cast: &Cast, arm: &str) -> Markup {
     html! {
         svg class={ "swatch " (arm_class(cast, arm)) } width="28" height="12" aria-hidden="true" {

@@ -1,4 +1,4 @@
-//! The memory of one phase as a bar, beside the others of its table.
+//! The memory of one phase as a bar, on the scale of the others in its table.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,7 @@ use super::frame::pc;
 use super::phases::kind;
 use crate::model::PhaseRow;
 
-/// The whole width stands for `most` bytes. The numbers stand in the same row.
+/// The whole width stands for `most` bytes. The numbers are in the same row.
 #[expect(clippy::cast_precision_loss, reason = "the length of a bar")]
 pub(crate) fn memory_bar(row: &PhaseRow, most: u64) -> Markup {
     let share = row.peak_bytes as f64 / most.max(1) as f64;

@@ -1,6 +1,6 @@
-//! Pictures as inline SVG. Places along the width are per cent and text is outside of what is
-//! stretched, so a picture is as legible on a phone as on a desk. No text of a suite is drawn: names
-//! stand beside a picture, where they can wrap, and in its title.
+//! Pictures as inline SVG. Positions along the width are percentages, and text is outside the stretched part,
+//! so a picture is legible on a phone and on a desktop. Text of a suite is not drawn: names are beside a
+//! picture, where they can wrap, and in its title.
 
 mod break_even;
 mod calls;

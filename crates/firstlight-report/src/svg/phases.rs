@@ -1,4 +1,4 @@
-//! The one table of how phases look: letter, colours on light and dark pages, colours of a terminal.
+//! The only table of phase looks: letter, colours on light and dark pages, colours of a terminal.
 
 use std::fmt::Write as _;
 
@@ -18,14 +18,16 @@ pub(crate) enum Kind {
     Cache,
     Run,
     Exit,
+    /// The host waits for a result to be copied from a device; only in traces.
+    Fetch,
     Unattributed,
 }
 
-/// A fill and the ink that can be read on it.
+/// A fill, and the text colour that is legible on it.
 type Pair = (&'static str, &'static str);
 
 impl Kind {
-    const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Outside,
         Self::Own,
         Self::Import,
@@ -36,14 +38,15 @@ impl Kind {
         Self::Cache,
         Self::Run,
         Self::Exit,
+        Self::Fetch,
         Self::Unattributed,
     ];
 
     /// Its class, its colours on a light page, on a dark one, and in a terminal.
     const fn look(self) -> (&'static str, Pair, Pair, (AnsiColor, AnsiColor)) {
         use AnsiColor::{
-            Black, Blue, BrightBlack, BrightBlue, BrightCyan, BrightWhite, BrightYellow, Cyan,
-            Green, Magenta, White, Yellow,
+            Black, Blue, BrightBlack, BrightBlue, BrightCyan, BrightGreen, BrightWhite,
+            BrightYellow, Cyan, Green, Magenta, White, Yellow,
         };
         match self {
             Self::Outside => {
@@ -64,7 +67,7 @@ impl Kind {
             Self::Lower => {
                 ("p-lower", ("#e69f00", "#2b1d00"), ("#e69f00", "#2b1d00"), (Yellow, Black))
             }
-            // Red is for errors.
+            // Red is reserved for errors.
             Self::Compile => {
                 ("p-compile", ("#b8430a", "#fff"), ("#ef7f45", "#220b00"), (Magenta, BrightWhite))
             }
@@ -74,6 +77,9 @@ impl Kind {
             Self::Run => ("p-run", ("#00795a", "#fff"), ("#3fc795", "#04170f"), (Green, Black)),
             Self::Exit => {
                 ("p-exit", ("#4a4e69", "#fff"), ("#b8b5d6", "#14131f"), (BrightBlue, Black))
+            }
+            Self::Fetch => {
+                ("p-fetch", ("#6b4a2b", "#fff"), ("#8a5a2e", "#fff"), (BrightGreen, Black))
             }
             Self::Unattributed => (
                 "p-unattributed",
@@ -88,9 +94,10 @@ impl Kind {
         self.look().0
     }
 
-    /// The fill on a white page.
-    pub(crate) const fn fill(self) -> &'static str {
-        self.look().1.0
+    /// The fills on a white and on a dark page.
+    pub(crate) const fn fills(self) -> (&'static str, &'static str) {
+        let (_, (light, _), (dark, _), _) = self.look();
+        (light, dark)
     }
 }
 
@@ -110,7 +117,7 @@ pub(crate) const fn kind(phase: Phase) -> Kind {
     }
 }
 
-/// The letter that stands for a phase in a bar and in front of its row.
+/// The letter for a phase in a bar and in its row.
 pub(crate) const fn letter(phase: Phase) -> char {
     match phase {
         Phase::Spawn => 's',

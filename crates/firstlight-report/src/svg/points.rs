@@ -10,28 +10,28 @@ use firstlight_plot::scale::{Scale, real};
 const CURVE: f64 = 72.0;
 const STRIP: f64 = 92.0;
 const PLOT: f64 = 104.0;
-/// More points than this are drawn as one path, without a word on each.
+/// With more points, they are drawn as one path without tooltips.
 const MOST_WITH_WORDS: usize = 2_000;
 
 /// One scale for all arms of a regime.
 pub(crate) fn points_scale(arms: &[Points<'_>]) -> Option<Scale> {
-    let values = arms.iter().flat_map(|of| of.points.iter().filter_map(|point| point.ns));
-    let ends = arms.iter().filter_map(|of| of.estimate?.interval);
+    let values = arms.iter().flat_map(|arm| arm.points.iter().filter_map(|point| point.ns));
+    let ends = arms.iter().filter_map(|arm| arm.estimate?.interval);
     Scale::over(values.chain(ends.flat_map(|interval| [interval.low, interval.high])))
 }
 
-pub(crate) fn points(id: &str, of: &Points<'_>, scale: &Scale, class: &str) -> Markup {
-    let sorted = of.sorted();
+pub(crate) fn points(id: &str, arm: &Points<'_>, scale: &Scale, class: &str) -> Markup {
+    let sorted = arm.sorted();
     let n = real(sorted.len().max(1));
     let height = |rank: usize| up(real(rank) / n, CURVE - 8.0) + 4.0;
-    let title = format!("{} in the regime {}: {}", of.name(), of.regime, of.what);
+    let title = format!("{} in the regime {}: {}", arm.name(), arm.regime, arm.what);
     let picture =
-        Picture { id, title: &title, description: &in_words(of), height: PLOT + AXIS + TITLE };
+        Picture { id, title: &title, description: &in_words(arm), height: PLOT + AXIS + TITLE };
     picture.draw(
         &format!("above points {class}"),
         &html! {
             (below(&scale.durations(4), scale, PLOT))
-            (titles(of.what, "share of processes that took no longer", PLOT))
+            (titles(arm.what, "share of processes that took no longer", PLOT))
             (stretched(PLOT, &html! { path class="ecdf" d=(steps(&sorted, scale, height)) {} }))
             @if sorted.len() <= MOST_WITH_WORDS {
                 @for (rank, (ns, point)) in sorted.iter().enumerate() {
@@ -46,8 +46,8 @@ pub(crate) fn points(id: &str, of: &Points<'_>, scale: &Scale, class: &str) -> M
                         d=(dots(all.map(|(rank, (ns, _))| (scale.at(*ns), height(rank + 1))))) {}
                 }))
             }
-            (interval(of, scale))
-            @for (ns, point) in of.invalid() {
+            (interval(arm, scale))
+            @for (ns, point) in arm.invalid() {
                 text class="cross" x=(pc(scale.at(ns))) y=(px(STRIP + 4.5)) text-anchor="middle" {
                     "×" title { (tooltip(ns, point)) }
                 }
@@ -67,8 +67,8 @@ fn steps(sorted: &[(f64, &Point)], scale: &Scale, height: impl Fn(usize) -> f64)
     line([begin, (scale.at(*first), height(0))].into_iter().chain(corners).chain([end]))
 }
 
-fn interval(of: &Points<'_>, scale: &Scale) -> Markup {
-    let Some(estimate) = of.estimate else { return html! {} };
+fn interval(points: &Points<'_>, scale: &Scale) -> Markup {
+    let Some(estimate) = points.estimate else { return html! {} };
     html! {
         @if let Some(interval) = estimate.interval {
             line class="interval" x1=(pc(scale.at(interval.low))) x2=(pc(scale.at(interval.high)))
@@ -91,14 +91,14 @@ fn tooltip(ns: f64, point: &Point) -> String {
     format!("process {}{round}: {}{why}", point.number, duration(ns))
 }
 
-fn in_words(of: &Points<'_>) -> String {
-    let sorted = of.sorted();
+fn in_words(points: &Points<'_>) -> String {
+    let sorted = points.sorted();
     let range = match (sorted.first(), sorted.last()) {
         (Some((low, _)), Some((high, _))) => {
             format!(", from {} to {}", duration(*low), duration(*high))
         }
         _ => String::new(),
     };
-    let invalid = of.points.len() - of.points.iter().filter(|point| point.valid).count();
+    let invalid = points.points.len() - points.points.iter().filter(|point| point.valid).count();
     format!("{} valid processes{range}; {invalid} invalid ones, drawn as crosses", sorted.len())
 }

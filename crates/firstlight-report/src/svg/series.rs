@@ -1,4 +1,4 @@
-//! The calls of one warm process in order: its levels, its steady part, and what disturbed it.
+//! The calls of one warm process in order: its levels, its steady part, and its disturbances.
 
 use maud::{Markup, html};
 
@@ -17,23 +17,29 @@ pub(crate) fn series_scale(arm: &WarmArm<'_>) -> Option<Scale> {
     Scale::over(drawn.flat_map(|one| [one.low, one.high]))
 }
 
-pub(crate) fn series(id: &str, arm: &str, of: &Series<'_>, scale: &Scale, class: &str) -> Markup {
-    let title = format!("Calls of process {} of {arm}, in order", of.sample.number);
+pub(crate) fn series(
+    id: &str,
+    arm: &str,
+    value: &Series<'_>,
+    scale: &Scale,
+    class: &str,
+) -> Markup {
+    let title = format!("Calls of process {} of {arm}, in order", value.sample.number);
     let picture =
-        Picture { id, title: &title, description: &in_words(of), height: HEIGHT + AXIS + TITLE };
+        Picture { id, title: &title, description: &in_words(value), height: HEIGHT + AXIS + TITLE };
     let calls_scale =
-        Scale::exact(0.0, f64::from(of.window.map_or(1, |window| window.calls.max(1))), false);
-    let validity = if of.sample.valid { "" } else { " invalid" };
+        Scale::exact(0.0, f64::from(value.window.map_or(1, |window| window.calls.max(1))), false);
+    let validity = if value.sample.valid { "" } else { " invalid" };
     picture.draw(
         &format!("beside series {class}{validity}"),
         &html! {
-            (steady(of))
+            (steady(value))
             (beside(&scale.durations(3), scale, HEIGHT))
             (below(&calls_scale.numbers(4), &calls_scale, HEIGHT))
             (titles("call", "time of a call", HEIGHT))
-            (stretched(HEIGHT, &html! { (calls(of, scale)) (levels(of, scale)) }))
-            @for mark in &of.marks {
-                @let place = place(of, mark.call);
+            (stretched(HEIGHT, &html! { (calls(value, scale)) (levels(value, scale)) }))
+            @for mark in &value.marks {
+                @let place = place(value, mark.call);
                 line class="event" x1=(pc(place)) x2=(pc(place)) y1="0" y2=(px(HEIGHT)) {
                     title { "call " (mark.call + 1) ": " (mark.what) }
                 }
@@ -42,13 +48,13 @@ pub(crate) fn series(id: &str, arm: &str, of: &Series<'_>, scale: &Scale, class:
     )
 }
 
-/// The steady part as a field behind the calls.
-fn steady(of: &Series<'_>) -> Markup {
-    let Some((window, from)) = of.window.and_then(|window| Some((window, window.steady_from?)))
+/// The steady part as an area behind the calls.
+fn steady(series: &Series<'_>) -> Markup {
+    let Some((window, from)) = series.window.and_then(|window| Some((window, window.steady_from?)))
     else {
         return html! {};
     };
-    let begin = place(of, from);
+    let begin = place(series, from);
     html! {
         rect class="steady" x=(pc(begin)) y="0" width=(pc(1.0 - begin)) height=(px(HEIGHT)) {
             title {
@@ -59,14 +65,14 @@ fn steady(of: &Series<'_>) -> Markup {
     }
 }
 
-fn place(of: &Series<'_>, call: u32) -> f64 {
-    let calls = of.window.map_or(1, |window| window.calls.max(1));
+fn place(series: &Series<'_>, call: u32) -> f64 {
+    let calls = series.window.map_or(1, |window| window.calls.max(1));
     f64::from(call.min(calls)) / f64::from(calls)
 }
 
-fn calls(of: &Series<'_>, scale: &Scale) -> Markup {
+fn calls(series: &Series<'_>, scale: &Scale) -> Markup {
     let y = |ns: f64| up(scale.at(ns), HEIGHT);
-    match &of.drawn {
+    match &series.drawn {
         Drawn::Calls(calls) => {
             let n = real(calls.len().max(1));
             let points = calls.iter().enumerate();
@@ -89,14 +95,14 @@ fn envelope(columns: &[Column], y: impl Fn(f64) -> f64) -> String {
     line(ends)
 }
 
-/// The means of the stretches of one level.
-fn levels(of: &Series<'_>, scale: &Scale) -> Markup {
-    let segments = of.window.map_or(&[][..], |window| &window.segments);
+/// The means of the segments.
+fn levels(series: &Series<'_>, scale: &Scale) -> Markup {
+    let segments = series.window.map_or(&[][..], |window| &window.segments);
     html! {
         @for segment in segments {
             @let y = up(scale.at(segment.mean), HEIGHT);
             path class="level"
-                d=(line([(place(of, segment.from), y), (place(of, segment.to), y)].into_iter())) {
+                d=(line([(place(series, segment.from), y), (place(series, segment.to), y)].into_iter())) {
                 title {
                     "calls " (segment.from + 1) " to " (segment.to) ": mean "
                     (duration(segment.mean)) ", standard deviation " (duration(segment.sd))
@@ -106,8 +112,8 @@ fn levels(of: &Series<'_>, scale: &Scale) -> Markup {
     }
 }
 
-fn in_words(of: &Series<'_>) -> String {
-    let Some(window) = of.window else { return "no measured call".to_owned() };
+fn in_words(series: &Series<'_>) -> String {
+    let Some(window) = series.window else { return "no measured call".to_owned() };
     let steady = match (&window.steady, window.steady_from) {
         (Some(steady), Some(from)) => {
             format!("steady from call {} on at {}", from + 1, duration(steady.mean_ns))
@@ -117,8 +123,8 @@ fn in_words(of: &Series<'_>) -> String {
     format!(
         "{} calls from {} to {}; {steady}; {} disturbances",
         window.calls,
-        duration(of.low),
-        duration(of.high),
-        of.marks.len()
+        duration(series.low),
+        duration(series.high),
+        series.marks.len()
     )
 }

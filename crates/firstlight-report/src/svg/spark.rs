@@ -1,4 +1,4 @@
-//! A few snapshots in a row, small: each with its interval, without axes.
+//! A small picture of a few snapshots in a row: each with its interval, without axes.
 
 use std::fmt::Write as _;
 
@@ -15,22 +15,22 @@ const HEIGHT: f64 = 64.0;
 
 /// One arm in one snapshot.
 pub(crate) struct SparkPoint {
-    /// The snapshot's place in the row.
+    /// The snapshot's index in the row.
     pub(crate) slot: usize,
     pub(crate) estimate: Estimate,
     pub(crate) told: String,
 }
 
-/// Upright lines at places across, each from one height to another.
-fn intervals(of: impl Iterator<Item = (f64, f64, f64)>) -> String {
+/// Vertical lines at given places, each from one height to another.
+fn intervals(points: impl Iterator<Item = (f64, f64, f64)>) -> String {
     let mut path = String::new();
-    for (x, low, high) in of {
+    for (x, low, high) in points {
         write!(path, "M{:.1} {low:.1}V{high:.1}", x * WIDTH).expect("writing to a string");
     }
     path
 }
 
-/// Nothing where nothing was measured.
+/// `None` if nothing was measured.
 pub(crate) fn spark(
     id: &str,
     title: &str,
@@ -38,8 +38,8 @@ pub(crate) fn spark(
     slots: usize,
     cast: &Cast,
 ) -> Option<Markup> {
-    let ends = |of: &Estimate| {
-        of.interval.map_or((of.point, of.point), |interval| (interval.low, interval.high))
+    let ends = |one: &Estimate| {
+        one.interval.map_or((one.point, one.point), |interval| (interval.low, interval.high))
     };
     let all = || lines.iter().flat_map(|(_, points)| points);
     let y = Scale::over(all().flat_map(|point| {
@@ -57,16 +57,16 @@ pub(crate) fn spark(
             @for (arm, points) in lines {
                 g class=(arm_class(cast, arm)) {
                     (stretched(HEIGHT, &html! {
-                        path class="interval" d=(intervals(points.iter().map(|of| {
-                            let (low, high) = ends(&of.estimate);
-                            (x(of.slot), at(low), at(high))
+                        path class="interval" d=(intervals(points.iter().map(|one| {
+                            let (low, high) = ends(&one.estimate);
+                            (x(one.slot), at(low), at(high))
                         }))) {}
                         @if points.len() > 1 {
                             path class="joined"
-                                d=(line(points.iter().map(|of| (x(of.slot), at(of.estimate.point))))) {}
+                                d=(line(points.iter().map(|one| (x(one.slot), at(one.estimate.point))))) {}
                         }
                     }))
-                    // Words and a marker for the newest only: a site has many of these pictures.
+                    // Only the newest has a tooltip and a marker, because a site has many of these pictures.
                     @if let Some(last) = points.last() {
                         @let place = (pc(x(last.slot)), px(at(last.estimate.point)));
                         (marker(cast, arm, (&place.0, &place.1), "point", &last.told))

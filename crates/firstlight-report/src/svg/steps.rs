@@ -1,4 +1,4 @@
-//! A step of a trace as one bar along its time: a rectangle for each stretch.
+//! A step of a trace as one bar along its time: a rectangle for each interval.
 
 use firstlight_schema::trace::{Bucket, Part, Step};
 use maud::{Markup, html};
@@ -36,7 +36,7 @@ pub(crate) fn step_bar(id: &str, step: &Step, longest: f64) -> Markup {
     )
 }
 
-/// The name of a part, or of its bucket, where there is room for it.
+/// The name of a part, or of its bucket, if there is room for it.
 fn inside(part: Part, width: f64) -> Option<String> {
     let bucket = part.bucket().to_string();
     let names = [format!("{bucket}, {part}"), bucket];
@@ -66,7 +66,7 @@ pub(crate) fn step_swatch(part: Part) -> Markup {
     }
 }
 
-/// The class that gives a bucket its colour: that of what it mostly is.
+/// The class for a bucket's colour: that of its main content.
 pub(super) fn bucket_class(bucket: Bucket) -> &'static str {
     part_class(match bucket {
         Bucket::Compile => Part::Compile,
@@ -89,7 +89,20 @@ pub(super) fn part_class(part: Part) -> &'static str {
         Part::Compiled | Part::Eager => "p-run",
         Part::Transfer => "p-cache",
         Part::Call | Part::Guards | Part::Prologue => "p-import",
-        Part::Blocked | Part::Fetch => "p-outside",
+        Part::Blocked => "p-outside",
+        Part::Fetch => "p-fetch",
         Part::Before | Part::Between | Part::After => "p-own",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firstlight_schema::trace::Part;
+
+    use super::part_class;
+
+    #[test]
+    fn the_two_kinds_of_waiting_have_different_colours() {
+        assert_ne!(part_class(Part::Blocked), part_class(Part::Fetch));
     }
 }

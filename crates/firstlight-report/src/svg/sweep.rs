@@ -1,4 +1,4 @@
-//! A swept parameter: what was measured at each value, and the fitted lines.
+//! A swept parameter: the measurement at each value, and the fitted lines.
 
 use firstlight_schema::comparison::{SweepLine, SweepRow};
 use maud::{Markup, html};
@@ -12,18 +12,17 @@ use firstlight_plot::palette::Cast;
 use firstlight_plot::scale::{Scale, number, real};
 
 const PLOT: f64 = 200.0;
-/// Straight pieces in which a fitted line is drawn: on logarithmic axes it bends.
+/// The number of straight pieces of a fitted line, which is curved on logarithmic axes.
 const PIECES: usize = 60;
 
-/// Names at the ends of lines have this much room, titles of axes this.
+/// The longest name at the end of a line; titles of axes have the same room.
 const LONGEST_LABEL: usize = 14;
 const LONGEST_TITLE: usize = 40;
 
-/// Values closer than this share of the width would stand in each other's way.
+/// Values closer than this share of the width would overlap.
 const ROOM_FOR_A_VALUE: f64 = 0.13;
 
-/// The arms of one regime, over a parameter and what is measured. Nothing where fewer than two values
-/// are numbers.
+/// The arms of one regime, over a parameter. `None` if fewer than two values are numbers.
 pub(crate) fn sweep(
     id: &str,
     (parameter, what): (&str, &str),
@@ -65,13 +64,13 @@ pub(crate) fn sweep(
     ))
 }
 
-/// The height of the last value, where the arm's name stands.
-fn end<'a>(of: &'a SweepLine, y: &Scale) -> Option<(&'a str, f64)> {
-    let (_, _, time, _) = of.rows.iter().filter_map(measured).next_back()?;
-    Some((&of.arm, up(y.at(time), PLOT)))
+/// The height of the last value, next to which the arm's name is placed.
+fn end<'a>(line: &'a SweepLine, y: &Scale) -> Option<(&'a str, f64)> {
+    let (_, _, time, _) = line.rows.iter().filter_map(measured).next_back()?;
+    Some((&line.arm, up(y.at(time), PLOT)))
 }
 
-/// The values themselves where there is room for them, else round numbers.
+/// The values themselves if there is room for them, otherwise round numbers.
 fn ticks(values: impl Iterator<Item = f64>, x: &Scale) -> Vec<(f64, String)> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -91,23 +90,28 @@ fn measured(row: &SweepRow) -> Option<(f64, f64, f64, f64)> {
 }
 
 fn point(
-    of: &SweepLine,
+    sweep_line: &SweepLine,
     (value, low, time, high): (f64, f64, f64, f64),
     (x, y): (&Scale, &Scale),
     cast: &Cast,
 ) -> Markup {
     let (place, at) = (pc(x.at(value)), |ns: f64| px(up(y.at(ns), PLOT)));
     let (time_words, low_words, high_words) = (duration(time), duration(low), duration(high));
-    let told =
-        format!("{} at {}: {time_words} ({low_words} to {high_words})", of.arm, number(value));
+    let told = format!(
+        "{} at {}: {time_words} ({low_words} to {high_words})",
+        sweep_line.arm,
+        number(value)
+    );
     html! {
         line class="interval" x1=(place) x2=(place) y1=(at(low)) y2=(at(high)) {}
-        (marker(cast, &of.arm, (&place, &at(time)), "point", &told))
+        (marker(cast, &sweep_line.arm, (&place, &at(time)), "point", &told))
     }
 }
 
-fn fitted(of: &SweepLine, x: &Scale, y: &Scale) -> String {
-    let (Some(constant), Some(slope)) = (of.constant, of.slope) else { return String::new() };
+fn fitted(sweep_line: &SweepLine, x: &Scale, y: &Scale) -> String {
+    let (Some(constant), Some(slope)) = (sweep_line.constant, sweep_line.slope) else {
+        return String::new();
+    };
     let places = (0..=PIECES).map(|piece| real(piece) / real(PIECES));
     let points = places.map(|place| (place, constant.point + slope.point * x.value(place)));
     let inside = points.filter(|(_, ns)| (y.low..=y.high).contains(ns));

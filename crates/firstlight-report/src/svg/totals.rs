@@ -16,10 +16,10 @@ const PLOT: f64 = 220.0;
 const POINTS: usize = 60;
 /// Labels closer than this would overlap.
 const LINE_HEIGHT: f64 = 14.0;
-/// The largest number of calls that is drawn.
+/// The largest number of calls in the picture.
 const MOST_CALLS: f64 = 1e5;
 
-/// None where fewer than two arms have a first result and warm calls.
+/// `None` if fewer than two arms have a first result and warm calls.
 pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime, looks: &Cast) -> Option<Markup> {
     let arms: Vec<_> =
         case.arms.iter().filter_map(|arm| Some((arm.name.as_str(), cost(arm, cold)?))).collect();
@@ -77,8 +77,7 @@ pub(crate) fn totals(id: &str, case: &CaseResult, cold: Regime, looks: &Cast) ->
     ))
 }
 
-/// The least and the most that an arm costs: both ends of the interval of its first result, and of each
-/// call.
+/// The smallest and largest cost of an arm: both ends of the interval of its first result, and of each call.
 fn edges(case: &CaseResult, arm: &str, cold: Regime) -> Option<[Cost; 2]> {
     let regimes = &case.arms.iter().find(|known| known.name == arm)?.regimes;
     let ends =
@@ -88,7 +87,7 @@ fn edges(case: &CaseResult, arm: &str, cold: Regime) -> Option<[Cost; 2]> {
     Some([cost(first.low, call.low), cost(first.high, call.high)])
 }
 
-/// Moves labels down until none overlaps, and all up again where the last would leave the picture.
+/// Moves labels down until none overlaps, and all up again if the last would leave the picture.
 pub(super) fn apart(ends: &[f64], height: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ends.len()).collect();
     order.sort_by(|&a, &b| ends[a].total_cmp(&ends[b]));

@@ -7,21 +7,21 @@ use super::frame::{Picture, pc, px};
 use super::steps::{bucket_class, part_class};
 use crate::words::format::{bytes, duration};
 
-/// The columns, and the room for lengths above them and for numbers below.
+/// The height of the columns, with room for lengths above and for numbers below.
 const COLUMNS: f64 = 120.0;
 const ABOVE: f64 = 16.0;
 const BELOW: f64 = 16.0;
-/// A step that is much shorter than the longest can still be seen.
+/// The smallest height, so that a very short step is still visible.
 const LEAST: f64 = 2.0;
-/// More columns than these have no room for their lengths, or for their numbers.
+/// With more columns there is no room for their lengths and numbers.
 const MOST_LENGTHS: usize = 12;
 const MOST_NUMBERS: usize = 30;
 const STRIP: f64 = 28.0;
 const MEMORY: f64 = 60.0;
-/// Of more steps than these, the longest of each few is drawn.
+/// With more steps, only the longest of each few is drawn.
 const MOST_COLUMNS: usize = 240;
-/// Stretches that are a shorter share of the recording are not drawn: zooming shows no more than the
-/// drawing of their step does.
+/// Intervals with a smaller share of the recording are not drawn: zooming shows the same detail as the
+/// drawing of their step.
 const SHORTEST: f64 = 1.0 / 20_000.0;
 
 /// Every step as a column of its buckets; the tallest is the longest.
@@ -84,7 +84,7 @@ fn column(step: &Step, x: f64, width: f64, longest: f64) -> Markup {
     html! {
         g class="column" {
             title { (in_words(step)) }
-            // Something to point at, however short the step is.
+            // A minimum width, so that a pointer can hit a very short step.
             rect class="behind" x=(pc(x)) width=(pc(width)) y=(px(ABOVE)) height=(px(COLUMNS)) {}
             @for (bucket, y, height) in &rows {
                 rect class=(bucket_class(*bucket)) x=(pc(x)) width=(pc(width)) y=(px(*y)) height=(px(*height)) {}
@@ -101,7 +101,7 @@ fn in_words(step: &Step) -> String {
     format!("step {}: {}{compiled}{memory}", step.number, duration(step.duration_ns.as_f64()))
 }
 
-/// The time that the steps lie in, from the start of the first to the end of the last.
+/// The time of the steps, from the start of the first to the end of the last.
 pub(crate) struct Extent {
     from: f64,
     long: f64,
@@ -124,7 +124,7 @@ impl Extent {
     }
 }
 
-/// The steps where they lie in the recording. Scripts find a step by its number.
+/// The steps at their positions in the recording. Scripts find a step by its number.
 pub(crate) fn recording_strip(id: &str, steps: &[Step], extent: &Extent) -> Markup {
     let description = format!("{} in all", duration(extent.long));
     let picture = Picture {
@@ -156,7 +156,7 @@ pub(crate) fn recording_strip(id: &str, steps: &[Step], extent: &Extent) -> Mark
     )
 }
 
-/// What an allocator had handed out over the same time; the top is its peak.
+/// The memory handed out by an allocator over the same time; the top is its peak.
 #[expect(clippy::cast_precision_loss, reason = "the height of a bar")]
 pub(crate) fn memory_line(id: &str, row: &MemoryRow, extent: &Extent) -> Markup {
     let title = format!("Memory of {} over time", row.allocator);

@@ -1,5 +1,5 @@
-//! A row of a waterfall: a bar from where the row above ended to where this one ends, over the whole
-//! width of both wall times.
+//! A row of a waterfall: a bar from the end of the previous row to its own end, on a scale for both wall
+//! times.
 
 use firstlight_schema::trace::Bucket;
 use maud::{Markup, html};
@@ -10,17 +10,17 @@ use crate::words::format::{difference, duration};
 
 const HEIGHT: f64 = 20.0;
 
-/// What a row shows.
+/// The content of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fall {
     /// A wall time as a whole.
     Wall(f64),
-    /// A difference, from where it begins; without a bucket it is what medians leave over.
+    /// A difference, from its start; without a bucket it is the remainder of the medians.
     By { bucket: Option<Bucket>, from: f64, by: f64 },
 }
 
 impl Fall {
-    /// Where its bar begins and ends.
+    /// The start and end of its bar.
     fn ends(self) -> (f64, f64) {
         match self {
             Self::Wall(ns) => (0.0, ns),
@@ -28,12 +28,12 @@ impl Fall {
         }
     }
 
-    /// The farthest that any of them reaches.
+    /// The furthest end of any row.
     pub(crate) fn farthest(all: &[Self]) -> f64 {
         all.iter().map(|fall| fall.ends()).fold(1.0, |most, (from, to)| most.max(from).max(to))
     }
 
-    /// One row; the whole width stands for `most` nanoseconds. The line at its end leads to the next.
+    /// One row; the whole width stands for `most` nanoseconds. The line at its end leads to the next row.
     pub(crate) fn draw(self, id: &str, title: &str, most: f64, is_last: bool) -> Markup {
         let (from, to) = self.ends();
         let place = |ns: f64| (ns / most).clamp(0.0, 1.0);
@@ -51,7 +51,7 @@ impl Fall {
             &html! {
                 rect class={ "part " (class) } x=(pc(left)) y="0" width=(pc(right - left))
                     height=(px(HEIGHT)) { title { (title) ": " (words) } }
-                // Something that is there is seen, however small.
+                // Small values stay visible.
                 line class="estimate" x1=(pc(place(to))) x2=(pc(place(to))) y1="0" y2=(px(HEIGHT)) {}
                 @if !is_last {
                     line class="even" x1=(pc(place(to))) x2=(pc(place(to))) y1=(px(HEIGHT)) y2="48" {}

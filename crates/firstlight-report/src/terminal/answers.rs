@@ -1,4 +1,4 @@
-//! What a suite was made to answer: planted mistakes, overheads, and which arm for how many calls.
+//! The answers of a suite: planted mistakes, overheads, and the cheapest arm for each number of calls.
 
 use firstlight_analysis::sweep::beyond_reference;
 use firstlight_schema::comparison::{Mistaken, SweepResult};
@@ -9,7 +9,7 @@ use super::page::{BOLD, Page};
 use crate::words::table::Align;
 use crate::words::tables::{self, Table, factor, signed};
 
-/// More arms than this make more pairs than anyone reads.
+/// With more arms there are too many pairs to read.
 const FEW_ARMS: usize = 3;
 
 /// Whether every pair of arms gets a sentence.
@@ -23,7 +23,7 @@ fn show(page: &mut Page, table: &Table) {
     page.columns(&align, &table.lines());
 }
 
-/// Which arm for how many calls, for each cold regime.
+/// The cheapest arm for each number of calls, for each cold regime.
 pub(super) fn cheapest(page: &mut Page, case: &CaseResult) {
     if has_few_arms(case) {
         return;
@@ -37,7 +37,7 @@ pub(super) fn cheapest(page: &mut Page, case: &CaseResult) {
     }
 }
 
-/// What calls take beyond their baseline.
+/// The time of calls beyond their baseline.
 pub(super) fn overheads(page: &mut Page, case: &CaseResult) {
     if let Some(table) = tables::overheads(case) {
         page.gap();
@@ -49,27 +49,27 @@ pub(super) fn overheads(page: &mut Page, case: &CaseResult) {
 /// The overhead over a swept parameter, with its slope: beyond the baseline and the reference arm.
 pub(super) fn slopes(page: &mut Page, document: &RunDocument, sweep: &SweepResult) {
     let beyond = beyond_reference(&document.cases, sweep);
-    for (what, of) in [("baseline", sweep), ("reference arm", &beyond)] {
-        if let Some(table) = tables::slopes(of) {
+    for (what, one) in [("baseline", sweep), ("reference arm", &beyond)] {
+        if let Some(table) = tables::slopes(one) {
             page.gap();
             let title =
-                format!("{BOLD}overhead{BOLD:#} beyond the {what} against {}", of.parameter);
+                format!("{BOLD}overhead{BOLD:#} beyond the {what} against {}", one.parameter);
             page.line(&title);
             show(page, &table);
         }
     }
 }
 
-/// A mistake that was made on purpose: the wrong number and the right one side by side.
+/// A planted mistake: the wrong number and the right one side by side.
 pub(super) fn planted(page: &mut Page, case: &CaseResult) {
-    let Some(of) = &case.planted else { return };
+    let Some(one) = &case.planted else { return };
     page.gap();
-    let found = if of.refused { "refused" } else { "NOT NOTICED" };
+    let found = if one.refused { "refused" } else { "NOT NOTICED" };
     page.sentence(&format!(
         "{BOLD}planted mistake, {found}{BOLD:#}: {} is {} with a mistake",
-        case.name, of.of
+        case.name, one.of
     ));
-    for row in &of.rows {
+    for row in &one.rows {
         let why = match row.findings.as_slice() {
             [] => "not touched by it".to_owned(),
             names => format!("refused for {}", names.join(", ")),
@@ -88,11 +88,11 @@ pub(super) fn planted(page: &mut Page, case: &CaseResult) {
 
 fn side_by_side(
     what: &str,
-    of: &Mistaken,
+    mistaken: &Mistaken,
     how: fn(&firstlight_schema::estimate::Estimate) -> String,
 ) -> Option<String> {
-    let (wrong, right) = (of.wrong.as_ref()?, of.right.as_ref()?);
-    let apart = of
+    let (wrong, right) = (mistaken.wrong.as_ref()?, mistaken.right.as_ref()?);
+    let apart = mistaken
         .factor
         .as_ref()
         .map_or_else(String::new, |apart| format!(", a factor of {}", factor(apart)));

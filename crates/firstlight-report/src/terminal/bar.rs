@@ -1,4 +1,4 @@
-//! A ledger as one line: a cell per share, each with its phase's letter and colour.
+//! A ledger as one line of cells, each with its phase's letter and colour.
 
 use std::fmt::Write as _;
 
@@ -22,8 +22,8 @@ pub(crate) fn bar(phases: &[PhaseMean], cells: usize) -> String {
     text
 }
 
-/// The same with words: a wide part has its name and time in brackets, a narrow one its letter. Also
-/// returns the letters that stand alone, with their phases.
+/// The same with words: a wide part has its name and time in brackets, a narrow one its letter. Also returns
+/// the phases that only have a letter.
 pub(crate) fn words_bar(phases: &[PhaseMean], cells: usize) -> (String, Vec<(char, Phase)>) {
     let shares: Vec<f64> = phases.iter().map(|row| row.share).collect();
     let (mut text, mut letters) = (String::new(), Vec::new());
@@ -45,7 +45,7 @@ pub(crate) fn words_bar(phases: &[PhaseMean], cells: usize) -> (String, Vec<(cha
     (text, letters)
 }
 
-/// Whole cells for shares, by largest remainder: they always sum to the cells there are.
+/// Distributes whole cells by largest remainder, so that they always sum to `cells`.
 pub(crate) fn apportion(shares: &[f64], cells: usize) -> Vec<usize> {
     let total: f64 = shares.iter().sum();
     if total <= 0.0 {
@@ -85,7 +85,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_cell_is_given_out(shares in prop::collection::vec(0.0..1.0_f64, 1..16), cells in 0..200_usize) {
+        fn every_cell_is_assigned(shares in prop::collection::vec(0.0..1.0_f64, 1..16), cells in 0..200_usize) {
             prop_assume!(shares.iter().sum::<f64>() > 0.0);
             prop_assert_eq!(apportion(&shares, cells).into_iter().sum::<usize>(), cells);
         }

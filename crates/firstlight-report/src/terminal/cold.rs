@@ -1,4 +1,4 @@
-//! Commands that were measured as they are: one in full, several beside each other.
+//! Unchanged commands: one in full, several side by side.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use crate::words::diagnosis;
 use crate::words::format::{duration, fit, policy};
 use crate::words::regime::label;
 
-/// The case of a run that measures commands as they are.
+/// The case of a run that measures unchanged commands.
 pub(super) fn commands(document: &RunDocument) -> Option<&CaseResult> {
     let [case] = document.cases.as_slice() else { return None };
     case.arms.iter().all(|arm| arm.command.is_some()).then_some(case)
@@ -68,7 +68,7 @@ pub(super) fn title(page: &mut Page, arm: &ArmResult) {
     page.line(&format!("{BOLD}{words}{BOLD:#}"));
 }
 
-/// Where the difference between two commands lies: `b is 1.80 s faster than a: import −1.10 s`.
+/// The phases in which two commands differ: `b is 1.80 s faster than a: import −1.10 s`.
 pub(super) fn differences(page: &mut Page, case: &CaseResult) {
     let Some(reference) = case.arms.iter().find(|arm| arm.name == case.reference) else { return };
     for arm in case.arms.iter().filter(|arm| arm.name != reference.name) {
@@ -116,7 +116,7 @@ fn difference(arm: &str, ours: &Summary, theirs: &Summary, reference: &str) -> S
     text
 }
 
-/// Why the ledger below is not a result.
+/// The reason why the ledger below is not a result.
 pub(super) fn no_valid_sample(samples: &[Sample]) -> String {
     let reason = samples.iter().flat_map(|sample| &sample.reasons).next();
     let reason = reason.map_or_else(|| "nothing was measured".to_owned(), ToString::to_string);
@@ -141,7 +141,7 @@ pub(super) fn conditions(
     text
 }
 
-/// Which caches were on and which off: ` (inductor on, jax off)`; nothing where no framework tells.
+/// The caches that were on and off: ` (inductor on, jax off)`; empty if no framework reports it.
 pub(super) fn switches(summary: &Summary) -> String {
     let told = summary.caches.iter().filter_map(|layer| {
         let on = if layer.enabled? { "on" } else { "off" };

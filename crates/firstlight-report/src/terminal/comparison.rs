@@ -56,9 +56,9 @@ pub(super) fn comparison(page: &mut Page, document: &ComparisonDocument) {
     }
 }
 
-fn side(of: &Side) -> String {
-    let arm = of.arm.as_ref().map_or_else(String::new, |arm| format!(", {arm}"));
-    format!("{} of {}{arm}", of.suite, of.created)
+fn side(value: &Side) -> String {
+    let arm = value.arm.as_ref().map_or_else(String::new, |arm| format!(", {arm}"));
+    format!("{} of {}{arm}", value.suite, value.created)
 }
 
 fn list(page: &mut Page, title: &str, lines: &[String]) {
@@ -75,24 +75,24 @@ fn list(page: &mut Page, title: &str, lines: &[String]) {
     }
 }
 
-/// How a ratio of the second run stands to the first run's.
-fn rerun(of: &Comparison) -> String {
-    let change = of.ratio.map_or_else(String::new, |ratio| {
+/// The ratio of the second run compared with the first run's.
+fn rerun(comparison: &Comparison) -> String {
+    let change = comparison.ratio.map_or_else(String::new, |ratio| {
         let interval = ratio.interval.map_or_else(String::new, |interval| {
             format!(" ({:.3} to {:.3})", interval.low, interval.high)
         });
         format!("{:.3} times what it was{interval}", ratio.point)
     });
-    let said = match of.verdict {
+    let said = match comparison.verdict {
         Verdict::Equivalent => "the same within the margin of",
         Verdict::Faster | Verdict::Slower => "not the same within the margin of",
         Verdict::Inconclusive | Verdict::TooFew | Verdict::NotConfirmed | Verdict::Invalid => {
             "no verdict against the margin of"
         }
     };
-    let why = of.why.as_ref().map_or_else(String::new, |why| format!("; {why}"));
-    let margin = of.margin * 100.0;
-    format!("{} over {}: {change}, {said} {margin} %{why}", of.arm, of.against)
+    let why = comparison.why.as_ref().map_or_else(String::new, |why| format!("; {why}"));
+    let margin = comparison.margin * 100.0;
+    format!("{} over {}: {change}, {said} {margin} %{why}", comparison.arm, comparison.against)
 }
 
 fn judged(replication: Replication) -> &'static str {

@@ -54,7 +54,7 @@ fn mark(status: CheckStatus) -> &'static str {
     }
 }
 
-/// What is recorded and neither good nor bad.
+/// Facts that are recorded and neither good nor bad.
 fn besides(state: &MachineState) -> String {
     let on_off = |on: bool| if on { "on" } else { "off" };
     let mut facts = vec![
@@ -91,7 +91,7 @@ fn warning(page: &mut Page, check: &HealthCheck) {
 fn closing(checks: &[HealthCheck]) -> String {
     let with = |status| checks.iter().filter(move |check| check.status == status);
     let [fine, warned, unknown] =
-        [CheckStatus::Ok, CheckStatus::Warn, CheckStatus::Unknown].map(|of| with(of).count());
+        [CheckStatus::Ok, CheckStatus::Warn, CheckStatus::Unknown].map(|one| with(one).count());
     let counts = [
         (true, format!("{fine} of {} checks are fine", checks.len())),
         (warned > 0, format!("{warned} {}", if warned == 1 { "warns" } else { "warn" })),

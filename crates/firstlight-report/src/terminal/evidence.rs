@@ -1,4 +1,4 @@
-//! What stands beside the times: memory, caches, the machine, invalid samples, notices, the price.
+//! Data besides the times: memory, caches, the machine, invalid samples, notices, the cost of the hooks.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What is wrong or worth knowing: each finding once, where it was found, and what to do about it.
+//! Problems and notices: each finding once, with its places and its remedy.
 
 use firstlight_schema::run::{CaseResult, RunDocument};
 

@@ -12,9 +12,9 @@ const SHOWN_PARTS: usize = 4;
 const SHOWN_PROGRAMS: usize = 8;
 const SHOWN_PACKAGES: usize = 6;
 const LONGEST_NAME: usize = 28;
-/// Below this width a program's stages are told together.
+/// Below this width a program's stages are shown together.
 const NARROW: usize = 72;
-/// Phases shorter than this share of the whole are told in one row.
+/// Phases with a smaller share of the whole are shown in one row.
 const NEGLIGIBLE: f64 = 0.0005;
 
 /// One row per phase, the small ones together, and the total.
@@ -51,7 +51,7 @@ pub(super) fn ledger(page: &mut Page, phases: &[PhaseMean]) {
 
     let align = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Left];
     for (index, plain) in columns(&align, &rows, page.width() - 2).iter().enumerate() {
-        // The letter wears its phase's colour, as in the bar.
+        // The letter has its phase's colour, as in the bar.
         let row = index.checked_sub(1).and_then(|index| shown.get(index));
         match row.zip(plain.char_indices().nth(1)) {
             Some((row, (rest, _))) => {
@@ -115,7 +115,7 @@ pub(super) fn programs(page: &mut Page, programs: &[Program]) {
     }
 }
 
-/// The packages that were imported: their own modules, and with all they imported in turn.
+/// The imported packages: their own modules, and including their imports.
 pub(super) fn packages(page: &mut Page, packages: &[PackageMean]) {
     if packages.is_empty() {
         return;

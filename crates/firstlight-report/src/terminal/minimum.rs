@@ -10,7 +10,7 @@ use crate::words::arrays::arrays;
 use crate::words::format::{bytes, duration};
 use crate::words::machine::gpus;
 
-/// Packages whose versions decide how fast compiled code is.
+/// Packages whose versions affect the speed of compiled code.
 const TELLING: [&str; 12] = [
     "jax", "jaxlib", "numpy", "torch", "triton", "numba", "llvmlite", "equinox", "flax", "optax",
     "scipy", "pyhf",
@@ -40,10 +40,11 @@ pub(super) fn minimum(page: &mut Page, document: &RunDocument) {
     facts(page, document);
 }
 
-fn spread(of: &Spread) -> String {
-    let sd = of.sd_ns.map_or_else(String::new, |sd| format!(" ± {}", duration(sd)));
-    let (mean, low, high) = (duration(of.mean_ns), duration(of.min_ns), duration(of.max_ns));
-    format!("{mean}{sd} ({low} to {high}), n = {}", of.n)
+fn spread(value: &Spread) -> String {
+    let sd = value.sd_ns.map_or_else(String::new, |sd| format!(" ± {}", duration(sd)));
+    let (mean, low, high) =
+        (duration(value.mean_ns), duration(value.min_ns), duration(value.max_ns));
+    format!("{mean}{sd} ({low} to {high}), n = {}", value.n)
 }
 
 /// Hardware, versions and configuration.
@@ -90,7 +91,7 @@ fn sizes(document: &RunDocument) -> String {
     document.cases.iter().filter_map(of_case).collect::<Vec<_>>().join(". ")
 }
 
-/// Of another tool's file.
+/// The origin of another tool's file.
 fn origin(imported: &Imported) -> [(&'static str, String); 2] {
     let version = imported.version.as_deref().unwrap_or("of unknown version");
     let (file, digest) = (&imported.file, short(&imported.digest));

@@ -40,7 +40,7 @@ pub use run::Report;
 const NARROWEST: usize = 40;
 const WIDEST: usize = 160;
 
-/// The escape sequences that colour the cells of bars: whatever makes text safe to print lets them pass.
+/// The escape sequences that colour the cells of bars, which the escaping of unsafe text does not remove.
 pub fn cell_styles() -> Vec<String> {
     crate::svg::phases::cells().map(|style| style.to_string()).collect()
 }

@@ -1,4 +1,4 @@
-//! Text that grows line by line and knows how wide it may be.
+//! Text that grows line by line within a given width.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) struct Page {
     text: String,
     width: usize,
-    /// Whether lists are printed to their end.
+    /// Whether lists are printed in full.
     whole_lists: bool,
 }
 
@@ -21,12 +21,12 @@ impl Page {
         Self { text: String::new(), width, whole_lists: false }
     }
 
-    /// A page whose lists are printed to their end.
+    /// A page that prints lists in full.
     pub(super) fn with_whole_lists(self) -> Self {
         Self { whole_lists: true, ..self }
     }
 
-    /// How many entries of a list are printed where `usual` would do.
+    /// The number of printed entries of a list, `usual` by default.
     pub(super) fn entries(&self, usual: usize) -> usize {
         if self.whole_lists { usize::MAX } else { usual }
     }
@@ -61,7 +61,7 @@ impl Page {
         }
     }
 
-    /// Names and what is to be said of them, indented and aligned; long texts are broken.
+    /// Names and values, indented and aligned; long texts are wrapped.
     pub(super) fn facts(&mut self, facts: &[(&str, String)]) {
         let widest = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         for (name, text) in facts {
@@ -70,12 +70,12 @@ impl Page {
         }
     }
 
-    /// A sentence, broken at spaces; what follows the first line is indented.
+    /// A sentence, wrapped at spaces; further lines are indented.
     pub(super) fn sentence(&mut self, sentence: &str) {
         self.words(sentence, 0, 2);
     }
 
-    /// A sentence in at most so many lines; what does not fit ends in an ellipsis.
+    /// A sentence in at most this many lines; a longer one ends in an ellipsis.
     pub(super) fn cut(&mut self, sentence: &str, lines: usize) {
         let mut whole = Page::new(self.width);
         whole.sentence(sentence);
@@ -119,13 +119,13 @@ impl Page {
     }
 }
 
-/// The front of a line that takes at most so many cells, escape sequences not counted.
+/// The beginning of a line with at most this many cells, not counting escape sequences.
 fn cut_to(line: &str, cells: usize) -> &str {
     let ends = line.char_indices().map(|(at, c)| at + c.len_utf8());
     ends.take_while(|&end| visible(&line[..end]) <= cells).last().map_or("", |end| &line[..end])
 }
 
-/// How many cells a word takes, escape sequences not counted.
+/// The number of cells of a word, not counting escape sequences.
 fn visible(word: &str) -> usize {
     let mut escaped = false;
     word.chars()
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_do_not_pile_up() {
+    fn consecutive_gaps_are_merged() {
         let mut page = Page::new(40);
         page.gap();
         page.line("a");

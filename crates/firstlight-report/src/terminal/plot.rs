@@ -21,8 +21,8 @@ pub(crate) enum Draw {
     Points,
 }
 
-/// Lines of text `width` wide: durations upwards, plain numbers to the right. Nothing for too
-/// little room or fewer than two different x.
+/// Lines of text of the given width: durations upwards, plain numbers to the right. Empty for too little room
+/// or fewer than two different x.
 pub(crate) fn plot(series: &[Series<'_>], draw: Draw, width: usize) -> Option<Vec<String>> {
     let cells = width.checked_sub(LABEL + 2).filter(|&cells| cells >= 16)?;
     let all = || series.iter().flat_map(|series| &series.points);
@@ -75,7 +75,7 @@ fn between(points: &[(f64, f64)], at: f64) -> Option<f64> {
     Some((y0.ln() + share * (y1.ln() - y0.ln())).exp())
 }
 
-/// Round numbers below the axis, as the pages have them.
+/// Round numbers below the axis, as on the pages.
 fn ticks(x: &Axis, cells: usize) -> String {
     let mut text: Vec<char> = vec![' '; cells + 6];
     for (value, label) in x.scale.numbers(6) {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_plot_of_one_x_or_in_a_corner() {
+    fn a_single_x_or_too_little_room_gives_no_plot() {
         let one = || Series { letter: 'a', points: vec![(1.0, 2.0)], name: "" };
         assert!(plot(&[one()], Draw::Points, 80).is_none());
         assert!(plot(&[one()], Draw::Points, 12).is_none());

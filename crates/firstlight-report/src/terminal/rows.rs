@@ -1,4 +1,4 @@
-//! One row per arm and regime: the time, its interval, how many processes, whether they count.
+//! One row per arm and regime: the time, its interval, the number of processes, whether they are valid.
 
 use firstlight_schema::run::{Agreed, ArmResult, CaseResult, RegimeResult};
 use firstlight_schema::summary::PhaseMean;
@@ -41,13 +41,13 @@ fn row(arm: &ArmResult, regime: &RegimeResult) -> Vec<String> {
     vec![arm.to_owned(), regime.to_string(), time, interval, processes, what]
 }
 
-/// How the arms' results agree, and bounds of quantiles where they were asked for.
+/// The agreement of the arms' results, and bounds of quantiles if requested.
 pub(super) fn beside(page: &mut Page, case: &CaseResult) {
     let mut facts: Vec<(&str, String)> = Vec::new();
     for arm in &case.arms {
         let said = match &arm.agreement {
             Agreed::Reference | Agreed::Differs { .. } => continue,
-            // Commands have no results that firstlight sees.
+            // firstlight does not see the results of commands.
             Agreed::NotCompared { .. } if arm.command.is_some() => continue,
             Agreed::Equal => "equal to the reference's".to_owned(),
             Agreed::Close { difference } => format!("close, {difference:.1e} of their size apart"),
@@ -60,14 +60,14 @@ pub(super) fn beside(page: &mut Page, case: &CaseResult) {
         facts.push((name, format!("{}: {said}", arm.name)));
     }
     for arm in &case.arms {
-        for of in &arm.regimes {
-            for bound in &of.quantiles {
+        for result in &arm.regimes {
+            for bound in &result.quantiles {
                 facts.push((
                     "quantile",
                     format!(
                         "{}, {}: {} of processes take at most {}, with 95 % confidence",
                         arm.name,
-                        label(of),
+                        label(result),
                         percent(bound.quantile),
                         duration(bound.at_most_ns),
                     ),
@@ -81,7 +81,7 @@ pub(super) fn beside(page: &mut Page, case: &CaseResult) {
     }
 }
 
-/// Where the time to first result goes, a bar for each arm and cold regime.
+/// The phases of the time to first result, a bar for each arm and cold regime.
 pub(super) fn bars(page: &mut Page, case: &CaseResult) {
     let cold: Vec<(&ArmResult, &RegimeResult, &[PhaseMean], f64)> = case
         .arms

@@ -1,4 +1,4 @@
-//! The document `run` as text, as short or as long as wanted.
+//! The document `run` as text, in several lengths.
 
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
@@ -17,7 +17,7 @@ use super::windows::windows;
 use crate::words::diagnosis;
 use crate::words::regime::label;
 
-/// How much of a run is printed.
+/// The length of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     /// Mean ± standard deviation, range, n, hardware, versions, configuration.
@@ -66,12 +66,12 @@ fn long(page: &mut Page, document: &RunDocument) {
         break_evens(page, case);
         findings(page, case);
     }
-    for of in &document.sweeps {
-        sweep(page, of);
-        slopes(page, document, of);
+    for comparison in &document.sweeps {
+        sweep(page, comparison);
+        slopes(page, document, comparison);
     }
-    if let Some(of) = &document.control {
-        control(page, of);
+    if let Some(comparison) = &document.control {
+        control(page, comparison);
     }
     of_the_machine(page, document);
     page.gap();
@@ -83,7 +83,7 @@ fn long(page: &mut Page, document: &RunDocument) {
     }
 }
 
-/// The ledger of every arm and cold regime; what another tool timed as a whole has none.
+/// The ledger of every arm and cold regime; imported results have none.
 fn sheets(page: &mut Page, case: &CaseResult) {
     let summaries = case.arms.iter().flat_map(|arm| &arm.regimes);
     let longest = summaries
@@ -91,8 +91,10 @@ fn sheets(page: &mut Page, case: &CaseResult) {
         .map(|summary| headline(summary).1)
         .fold(0.0, f64::max);
     for arm in &case.arms {
-        for regime in
-            arm.regimes.iter().filter(|of| of.regime.is_cold() && of.regime != Regime::Fresh)
+        for regime in arm
+            .regimes
+            .iter()
+            .filter(|result| result.regime.is_cold() && result.regime != Regime::Fresh)
         {
             regime_(page, arm, regime, longest);
         }
@@ -112,7 +114,7 @@ fn regime_(page: &mut Page, arm: &ArmResult, regime: &RegimeResult, longest: f64
     }
 }
 
-/// What dominates an arm's cold start: of the first regime that has a diagnosis.
+/// The largest parts of an arm's cold start, for the first regime with a diagnosis.
 fn diagnosed(page: &mut Page, case: &CaseResult, arm: &ArmResult) {
     let Some(regime) = arm.regimes.iter().find(|regime| !regime.diagnosis.is_empty()) else {
         return;

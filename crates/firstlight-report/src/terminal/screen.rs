@@ -1,15 +1,14 @@
-//! One screen of a terminal: blocks in the order in which they are read, and as many of them as fit,
-//! the most important ones first.
+//! One screen of a terminal: blocks in reading order, as many as fit, the most important ones first.
 
 use super::page::Page;
 
-/// What a terminal shows without scrolling.
+/// The number of lines that a terminal shows without scrolling.
 pub(super) const LINES: usize = 24;
 
 /// Below this width columns and sentences need more lines.
 pub(super) const NARROW: usize = 72;
 
-/// How soon a block is left out.
+/// The priority of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     /// The answer itself.
@@ -35,7 +34,7 @@ impl Screen {
         Self { width, blocks: Vec::new() }
     }
 
-    /// A block as `write` fills it; nothing where it writes nothing.
+    /// Adds a block that `write` fills; an empty block is skipped.
     pub(super) fn add(&mut self, rank: Rank, apart: bool, write: impl FnOnce(&mut Page)) {
         let mut page = Page::new(self.width);
         write(&mut page);
@@ -45,13 +44,13 @@ impl Screen {
         }
     }
 
-    /// One line, cut where it is too long; a narrow terminal has two of them.
+    /// One line, truncated if it is too long; two lines on a narrow terminal.
     pub(super) fn line(&mut self, rank: Rank, text: &str) {
         let lines = if self.width < NARROW { 2 } else { 1 };
         self.add(rank, false, |page| page.cut(text, lines));
     }
 
-    /// Prints the blocks that fit; whether any was left out.
+    /// Prints the blocks that fit; returns whether any was left out.
     pub(super) fn print(self, page: &mut Page, reserved: usize) -> bool {
         let mut free = LINES.saturating_sub(reserved);
         let mut kept = vec![false; self.blocks.len()];
@@ -79,7 +78,7 @@ mod tests {
     use super::{LINES, Page, Rank, Screen};
 
     #[test]
-    fn what_matters_least_is_left_out_first_and_the_order_stays() {
+    fn the_least_important_blocks_are_left_out_first_and_the_order_stays() {
         let mut screen = Screen::new(40);
         screen.add(Rank::Detail, false, |page| (0..10).for_each(|_| page.line("detail")));
         screen.add(Rank::Answer, true, |page| (0..12).for_each(|_| page.line("answer")));

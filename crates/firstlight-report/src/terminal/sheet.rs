@@ -13,16 +13,16 @@ use crate::words::format::{duration, estimate};
 
 const WIDEST_STRIP: usize = 60;
 
-/// How much is told of one set of samples.
+/// The level of detail of one set of samples.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// Where there are many sets.
+    /// The default if there are many sets.
     Usual,
-    /// Imports package by package as well.
+    /// Also lists imports package by package.
     Imports,
 }
 
-/// Draws the whole sheet; a bar as long as the page stands for `longest` nanoseconds.
+/// Draws the whole sheet; a bar of the page's width stands for `longest` nanoseconds.
 pub(super) fn sheet(
     page: &mut Page,
     summary: &Summary,
@@ -48,7 +48,7 @@ pub(super) fn sheet(
     evidence(page, summary);
 }
 
-/// The ledger and the time that stand for a summary: to the first result where there is one.
+/// The representative ledger and time of a summary: to the first result if there is one.
 pub(super) fn headline(summary: &Summary) -> (&[PhaseMean], f64) {
     match (&summary.first_result_phases, &summary.first_result) {
         (Some(phases), Some(first)) => (phases, first.point),

@@ -1,5 +1,4 @@
-//! The first screen: the number, where it went, what explains it, in at most 24 lines; `--full` has the
-//! rest.
+//! The first screen: the number, its parts, the diagnosis, in at most 24 lines; `--full` has the rest.
 
 use std::collections::BTreeMap;
 
@@ -25,9 +24,9 @@ use crate::words::row::about_beside;
 use crate::words::sweep::fit as fitted;
 use crate::words::table::Align;
 
-/// More cases than this are told in a line each.
+/// With more cases, each is shown in one line.
 const FEW_CASES: usize = 2;
-/// More cases than this are only counted.
+/// Further cases are only counted.
 const SHOWN_CASES: usize = 12;
 const LONGEST_CASE: usize = 24;
 const SHOWN_DIAGNOSES: usize = 5;
@@ -69,7 +68,7 @@ pub(super) fn short(page: &mut Page, document: &RunDocument) {
     }
 }
 
-/// What was measured, and on what.
+/// The suite and the machine.
 fn header(screen: &mut Screen, document: &RunDocument) {
     if cold::commands(document).is_none() {
         let suite = &document.suite;
@@ -109,7 +108,7 @@ fn few(screen: &mut Screen, document: &RunDocument, case: &CaseResult, is_first:
     screen.add(Rank::Evidence, false, |page| warn(page, &of_the_case(case), ""));
 }
 
-/// A line for each case, and what is wrong in how many of them.
+/// A line for each case, and the number of cases with each problem.
 fn many(screen: &mut Screen, document: &RunDocument) {
     let shown = &document.cases[..document.cases.len().min(SHOWN_CASES)];
     let name = |case: &CaseResult| fit(&case.name, LONGEST_CASE);
@@ -195,7 +194,7 @@ fn command(screen: &mut Screen, arm: &ArmResult, regime: &RegimeResult) {
     }
 }
 
-/// A bar across the page; phases that got only a letter are named below it.
+/// A bar across the page; phases that only have a letter are named below it.
 fn bar_with_legend(page: &mut Page, phases: &[PhaseMean], room: usize) {
     let (bar, letters) = words_bar(phases, room);
     page.line(&bar);
@@ -206,7 +205,7 @@ fn bar_with_legend(page: &mut Page, phases: &[PhaseMean], room: usize) {
     }
 }
 
-/// What the program marked by itself, on one line.
+/// The marks of the program, on one line.
 fn marks(page: &mut Page, summary: &Summary) {
     let marks = summary.marks.iter();
     let marks = marks.filter(|mark| mark.name != firstlight_schema::message::FIRST_RESULT);
@@ -217,7 +216,7 @@ fn marks(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// Why samples do not count, and what is worth knowing: the first of each.
+/// Reasons for invalid samples, and notices: the first of each.
 fn reasons(regime: &RegimeResult) -> Vec<String> {
     let mut lines = Vec::new();
     let invalid = regime.samples.iter().filter(|sample| !sample.valid).count();
@@ -272,7 +271,7 @@ fn times(page: &mut Page, case: &CaseResult) {
     }
 }
 
-/// What the first column holds: commands need not mark a first result.
+/// The label of the first column: commands need not mark a first result.
 fn first_label(case: &CaseResult) -> String {
     let mut regimes = case.arms.iter().flat_map(|arm| &arm.regimes);
     let cold = regimes.find(|known| known.regime == Regime::ColdClean);
@@ -282,7 +281,7 @@ fn first_label(case: &CaseResult) -> String {
     if marked { "first result".to_owned() } else { cold.map_or("wall time", label).to_owned() }
 }
 
-/// Where the first result's time goes, a bar for each arm in its first cold regime.
+/// The phases of the first result's time, a bar for each arm in its first cold regime.
 fn bars(page: &mut Page, case: &CaseResult) {
     let rows: Vec<(&str, &Summary)> = case
         .arms
@@ -322,7 +321,7 @@ fn bars(page: &mut Page, case: &CaseResult) {
     }
 }
 
-/// Arms of which nothing counts, or that were stopped, with the reason; those of one reason together.
+/// Arms without a valid sample, or that were stopped, grouped by reason.
 fn invalid(case: &CaseResult) -> Vec<String> {
     let without = case.arms.iter().filter(|arm| {
         arm.regimes.iter().all(|regime| headline_of(regime).is_none()) || arm.stopped.is_some()

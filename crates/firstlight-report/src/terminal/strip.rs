@@ -2,7 +2,7 @@
 
 use firstlight_schema::estimate::Estimate;
 
-/// Two lines of `cells` cells; nothing for fewer than two values.
+/// Two lines of `cells` cells; `None` for fewer than two values.
 pub(crate) fn strip(values: &[f64], median: &Estimate, cells: usize) -> Option<[String; 2]> {
     let low = values.iter().copied().reduce(f64::min)?;
     let high = values.iter().copied().reduce(f64::max)?;
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn points_lie_where_their_values_are_and_the_interval_below_them() {
+    fn points_are_at_their_values_with_the_interval_below() {
         let values = [0.0, 1.0, 1.0, 2.0, 3.0, 10.0];
         let [points, marks] = strip(&values, &median(1.5, 0.0, 10.0), 11).unwrap();
         assert_eq!(points, "·•··      ·");

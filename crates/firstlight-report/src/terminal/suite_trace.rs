@@ -1,4 +1,4 @@
-//! The document `suite-trace` as text: what recording costs each arm, and the phases of its wrapper.
+//! The document `suite-trace` as text: the cost of recording for each arm, and the phases of its wrapper.
 
 use firstlight_schema::suite_trace::{ArmTrace, SuiteTraceDocument};
 
@@ -8,7 +8,7 @@ use crate::words::format::count;
 use crate::words::table::Align;
 use crate::words::tables;
 
-/// The arm itself is shown where it is the only one.
+/// A single arm is shown itself.
 pub(super) fn suite_trace(page: &mut Page, document: &SuiteTraceDocument, rows: usize) {
     costs(page, document);
     for failed in &document.arms {
@@ -17,7 +17,9 @@ pub(super) fn suite_trace(page: &mut Page, document: &SuiteTraceDocument, rows: 
             page.sentence(&format!("{BOLD}{}{BOLD:#} was not recorded: {reason}", failed.arm));
         }
     }
-    for finding in document.arms.iter().flat_map(|arm| &arm.overheads).flat_map(|of| &of.findings) {
+    for finding in
+        document.arms.iter().flat_map(|arm| &arm.overheads).flat_map(|item| &item.findings)
+    {
         page.sentence(&format!("{BOLD}{}{BOLD:#}: {}", finding.finding, finding.text));
     }
     match document.arms.as_slice() {

@@ -25,8 +25,8 @@ pub(super) fn sweep(page: &mut Page, sweep: &SweepResult) {
     let mut regimes: Vec<_> = lines.iter().map(|line| line.regime).collect();
     regimes.dedup();
     for regime in regimes {
-        let of: Vec<&&SweepLine> = lines.iter().filter(|line| line.regime == regime).collect();
-        picture(page, &of, &format!("{regime}, time against {}", sweep.parameter));
+        let one: Vec<&&SweepLine> = lines.iter().filter(|line| line.regime == regime).collect();
+        picture(page, &one, &format!("{regime}, time against {}", sweep.parameter));
     }
 }
 

@@ -1,5 +1,5 @@
-//! The document `trace` as text: its steps with their buckets, the steady ones in sum, what was
-//! compiled and why, what the host did, and the events by name.
+//! The document `trace` as text: its steps with their buckets, medians over steady steps, compilations and
+//! their causes, host work, and the events by name.
 
 use anstyle::{AnsiColor, Color, Style};
 use firstlight_schema::trace::{
@@ -14,7 +14,7 @@ use crate::words::tables;
 use crate::words::trace::{answer, left_out};
 use unicode_width::UnicodeWidthStr;
 
-/// More steps than these are shown as the first, the last and all that compiled.
+/// With more steps, only the first, the last and those with a compilation are shown.
 const MOST_STEPS: usize = 24;
 const EDGE: usize = 8;
 const BAR: usize = 30;
@@ -35,14 +35,18 @@ pub(super) fn trace(page: &mut Page, document: &TraceDocument, rows: usize) {
 }
 
 fn head(page: &mut Page, document: &TraceDocument) {
-    let of = &document.recording;
+    let recording = &document.recording;
     page.sentence(&format!("{BOLD}{}{BOLD:#}", answer(document).text));
-    page.line(&fit(&of.file, page.width()));
-    let mut facts = vec![framework(of)];
-    facts.extend(of.devices.iter().cloned());
-    facts.push(format!("{} of {}", of.format.name(), bytes(of.bytes)));
-    facts.push(format!("{} in {}", count(of.events, "event"), duration(of.span_ns.as_f64())));
-    if let Some(levels) = of.tracer {
+    page.line(&fit(&recording.file, page.width()));
+    let mut facts = vec![framework(recording)];
+    facts.extend(recording.devices.iter().cloned());
+    facts.push(format!("{} of {}", recording.format.name(), bytes(recording.bytes)));
+    facts.push(format!(
+        "{} in {}",
+        count(recording.events, "event"),
+        duration(recording.span_ns.as_f64())
+    ));
+    if let Some(levels) = recording.tracer {
         facts.push(format!(
             "tracer levels: host {}, device {}, Python {}",
             levels.host, levels.device, levels.python
@@ -51,9 +55,9 @@ fn head(page: &mut Page, document: &TraceDocument) {
     page.sentence(&facts.join(", "));
 }
 
-fn framework(of: &Recording) -> String {
-    let version = |name: &str| of.versions.iter().find(|version| version.name == name);
-    match of.framework {
+fn framework(recording: &Recording) -> String {
+    let version = |name: &str| recording.versions.iter().find(|version| version.name == name);
+    match recording.framework {
         Framework::Jax => match version("jaxlib").or_else(|| version("jax")) {
             Some(version) => format!("JAX {}", version.version),
             None => "JAX".to_owned(),
@@ -107,7 +111,7 @@ fn steps(page: &mut Page, document: &TraceDocument) {
     }
     let align = vec![Align::Right; columns];
     let lines = crate::words::table::columns(&align, &lines, page.width() - 2);
-    // The bars get what room is left.
+    // The bars get the remaining room.
     let widest = lines.iter().map(|line| line.width()).max().unwrap_or(0);
     let cells = page.width().saturating_sub(widest + 4).min(BAR);
     let bars = std::iter::once(None).chain(shown);
@@ -159,7 +163,7 @@ pub(super) fn letter(bucket: Bucket) -> char {
 
 fn style(bucket: Bucket) -> Style {
     let color = match bucket {
-        // As in a ledger; red is for errors.
+        // As in a ledger; red is reserved for errors.
         Bucket::Compile => AnsiColor::Magenta,
         Bucket::Callback => AnsiColor::Cyan,
         Bucket::Execute => AnsiColor::Green,
@@ -195,7 +199,7 @@ fn steady(page: &mut Page, document: &TraceDocument) {
     let mut lines = Vec::new();
     for row in &document.steady {
         let parts = document.steady.iter().filter(|other| other.bucket == row.bucket).count();
-        // A bucket of one part is that part.
+        // A bucket with one part equals that part.
         if row.part.is_some() && parts == 2 {
             continue;
         }
@@ -225,17 +229,17 @@ fn steady(page: &mut Page, document: &TraceDocument) {
     host_outside(page, document);
 }
 
-/// The figure that people call a wrapper's overhead, by its name.
+/// The figure commonly called a wrapper's overhead, under its proper name.
 fn host_outside(page: &mut Page, document: &TraceDocument) {
-    let Some(of) = &document.host_outside else { return };
+    let Some(outside) = &document.host_outside else { return };
     let inflation = document.inflation.as_ref().and_then(|inflation| inflation.host_factor);
     page.sentence(&format!(
         "  {BOLD}host outside of the compiled program{BOLD:#} (w + h): {}, {} of the step, from {} to {} \
          over the steps{}",
-        duration(of.median.point),
-        share(of.share),
-        duration(of.least_ns.as_f64()),
-        duration(of.most_ns.as_f64()),
+        duration(outside.median.point),
+        share(outside.share),
+        duration(outside.least_ns.as_f64()),
+        duration(outside.most_ns.as_f64()),
         inflation.map_or_else(String::new, |factor| {
             format!("; {factor:.2} times as much host time when Python frames are recorded")
         })
@@ -247,14 +251,14 @@ fn cells(share: f64) -> usize {
     (share * 30.0).round().clamp(0.0, 30.0) as usize
 }
 
-/// What recording costs, beside what was recorded.
+/// The cost of recording, next to the recorded values.
 fn inflation(page: &mut Page, document: &TraceDocument) {
     let Some(inflation) = &document.inflation else { return };
     page.gap();
     page.line(&format!("{BOLD}what recording costs{BOLD:#}, medians of a steady step"));
     let header = ["run", "step", "host", "whole process"].map(str::to_owned).to_vec();
-    let point = |of: Option<firstlight_schema::estimate::Estimate>| {
-        of.map_or_else(|| "unknown".to_owned(), |estimate| duration(estimate.point))
+    let point = |one: Option<firstlight_schema::estimate::Estimate>| {
+        one.map_or_else(|| "unknown".to_owned(), |estimate| duration(estimate.point))
     };
     let rows = inflation.runs.iter().map(|run| {
         vec![
@@ -326,7 +330,7 @@ fn graph_breaks(page: &mut Page, all: &[GraphBreak]) {
     }
 }
 
-/// What a known wrapper does around the compiled program, phase by phase.
+/// The phases of a known wrapper around the compiled program.
 pub(super) fn wrappers(page: &mut Page, document: &TraceDocument) {
     for (title, table) in tables::wrappers(document, "  ") {
         page.gap();

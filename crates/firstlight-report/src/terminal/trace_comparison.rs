@@ -10,7 +10,7 @@ use crate::words::table::Align;
 use crate::words::trace::sides;
 
 const CELLS: usize = 40;
-/// Names of files that are longer are cut.
+/// Longer names of files are truncated.
 const LONGEST_NAME: usize = 18;
 
 pub(super) fn trace_comparison(page: &mut Page, document: &TraceComparisonDocument, rows: usize) {
@@ -109,7 +109,7 @@ fn waterfall(page: &mut Page, wall: &Row, falls: &[Fall], [first, second]: &[Str
     page.columns(&[Align::Left, Align::Right, Align::Left], &lines);
 }
 
-/// A bar between two times; something that is there has at least one cell.
+/// A bar between two times, of at least one cell if it is not zero.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -7,7 +7,7 @@ use super::page::{BOLD, Page};
 use crate::words::format::{bytes, count, duration, share};
 use crate::words::table::Align;
 
-/// Programs that are shown; the page and the document have more.
+/// The number of programs shown; the page and the document have more.
 const MOST_PROGRAMS: usize = 3;
 
 pub(super) fn beyond(page: &mut Page, document: &TraceDocument, rows: usize) {
@@ -52,7 +52,7 @@ fn memory(page: &mut Page, all: &[MemoryRow]) {
     page.columns(&[Align::Right, Align::Right, Align::Right, Align::Left], &lines);
 }
 
-/// What the compiler reserved for a run, or what was in use in a region.
+/// The memory that the compiler reserved for a run, or that was in use in a region.
 fn program_memory(program: &ProgramRow) -> Option<String> {
     if let Some(peak) = program.peak_bytes {
         return Some(format!("  memory: at most {} in use inside it", bytes(peak)));

@@ -1,4 +1,4 @@
-//! What `firstlight verify` says: a line for each rule, and the places where something is wrong.
+//! The output of `firstlight verify`: a line for each rule, and the places of errors.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use firstlight_schema::validation::{RuleOutcome, ValidationDocument};
 
 use super::Terminal;
 
-/// A snapshot's own line breaks must not look like lines of ours.
+/// Line breaks in a snapshot must not look like our own lines.
 fn one_line(text: &str) -> String {
     text.replace('\n', "\\n").replace('\t', "\\t")
 }
@@ -15,13 +15,15 @@ impl Terminal {
     pub fn validation(&self, document: &ValidationDocument) -> String {
         let mut text = String::new();
         let id = document.snapshot.as_deref().unwrap_or("a snapshot without an id");
-        writeln!(text, "{}\n", one_line(id)).expect("a string");
+        writeln!(text, "{}\n", one_line(id)).expect("writing to a string");
         for result in &document.rules {
             let outcome = result.outcome.name();
             let evidence = one_line(&result.evidence);
-            writeln!(text, "{outcome:<11}  {:<20}  {evidence}", result.rule).expect("a string");
+            writeln!(text, "{outcome:<11}  {:<20}  {evidence}", result.rule)
+                .expect("writing to a string");
             for place in &result.places {
-                writeln!(text, "{:<11}  {}", "", one_line(&place.to_string())).expect("a string");
+                writeln!(text, "{:<11}  {}", "", one_line(&place.to_string()))
+                    .expect("writing to a string");
             }
         }
         let count = |outcome| document.rules.iter().filter(|rule| rule.outcome == outcome).count();
@@ -34,7 +36,7 @@ impl Terminal {
             count(RuleOutcome::Fail),
             count(RuleOutcome::NotChecked),
         )
-        .expect("a string");
+        .expect("writing to a string");
         text
     }
 }

@@ -1,4 +1,4 @@
-//! Verdicts in words, and from how many calls on an arm pays.
+//! Verdicts and break-evens in words.
 
 use firstlight_schema::comparison::{AgainResult, BreakEven, Comparison};
 use firstlight_schema::run::CaseResult;
@@ -48,27 +48,27 @@ pub(super) fn break_evens(page: &mut Page, case: &CaseResult) {
         return;
     }
     page.gap();
-    for of in &case.break_evens {
-        page.sentence(&format!("{BOLD}break-even{BOLD:#}, {}: {}", of.cold, answer(of)));
+    for even in &case.break_evens {
+        page.sentence(&format!("{BOLD}break-even{BOLD:#}, {}: {}", even.cold, answer(even)));
     }
-    if let Some(of) = case.break_evens.iter().find(|of| of.calls.is_some()) {
-        picture(page, of);
+    if let Some(even) = case.break_evens.iter().find(|even| even.calls.is_some()) {
+        picture(page, even);
     }
 }
 
 /// Total time against calls, for one pair of arms.
-fn picture(page: &mut Page, of: &BreakEven) {
-    let (a, b) = letters(&of.against, &of.arm);
+fn picture(page: &mut Page, even: &BreakEven) {
+    let (a, b) = letters(&even.against, &even.arm);
     let series = [
         Series {
             letter: a,
-            points: of.curve.iter().map(|total| (total.calls, total.against_ns)).collect(),
-            name: &of.against,
+            points: even.curve.iter().map(|total| (total.calls, total.against_ns)).collect(),
+            name: &even.against,
         },
         Series {
             letter: b,
-            points: of.curve.iter().map(|total| (total.calls, total.arm_ns)).collect(),
-            name: &of.arm,
+            points: even.curve.iter().map(|total| (total.calls, total.arm_ns)).collect(),
+            name: &even.arm,
         },
     ];
     let width = page.width().saturating_sub(10).min(WIDEST_PLOT);
@@ -76,13 +76,13 @@ fn picture(page: &mut Page, of: &BreakEven) {
     page.gap();
     let names: Vec<String> =
         series.iter().map(|one| format!("{} {}", one.letter, one.name)).collect();
-    page.sentence(&format!("  total time against calls, {}: {}", of.cold, names.join(", ")));
+    page.sentence(&format!("  total time against calls, {}: {}", even.cold, names.join(", ")));
     for line in lines {
         page.line(&format!("  {line}"));
     }
 }
 
-/// A letter for each of two names, their first ones where these differ.
+/// A letter for each of two names, their first ones if these differ.
 pub(super) fn letters(first: &str, second: &str) -> (char, char) {
     let initial = |name: &str| name.chars().find(char::is_ascii_alphanumeric);
     match (initial(first), initial(second)) {

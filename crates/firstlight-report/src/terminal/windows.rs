@@ -1,4 +1,4 @@
-//! Warm processes one by one: calls, state, mean, and what differs between them.
+//! Warm processes one by one: calls, state, mean, and the differences between them.
 
 use firstlight_schema::comparison::NodeVariance;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
@@ -92,11 +92,19 @@ fn row(sample: &Sample) -> Vec<String> {
     };
     let state = if sample.valid { window.state.to_string() } else { "invalid".to_owned() };
     let from = window.steady_from.map_or_else(String::new, |from| from.to_string());
-    let of = |value: fn(&firstlight_schema::warm::SteadyPart) -> f64| {
+    let select = |value: fn(&firstlight_schema::warm::SteadyPart) -> f64| {
         window.steady.as_ref().map_or_else(String::new, |steady| duration(value(steady)))
     };
     let range = window.steady.as_ref().map_or_else(String::new, |steady| {
         format!("{} to {}", duration(steady.min_ns), duration(steady.max_ns))
     });
-    vec![number, window.calls.to_string(), state, from, of(|s| s.mean_ns), of(|s| s.sd_ns), range]
+    vec![
+        number,
+        window.calls.to_string(),
+        state,
+        from,
+        select(|s| s.mean_ns),
+        select(|s| s.sd_ns),
+        range,
+    ]
 }

@@ -1,4 +1,4 @@
-//! The answers of a case as sentences, the most important one first: what the first screen says.
+//! The answers of a case as sentences, the most important one first, for the first screen.
 
 use firstlight_analysis::cheapest::{Stretch, cheapest};
 use firstlight_schema::comparison::{BreakEven, Comparison, Pays, Verdict};
@@ -10,10 +10,10 @@ use crate::words::format::{calls, duration};
 use crate::words::headline::headline;
 use crate::words::verdict;
 
-/// At most so many sentences fit the first screen.
+/// The largest number of sentences on the first screen.
 const MOST: usize = 4;
 
-/// What the case shows, in order of importance; never empty.
+/// The results of a case, in order of importance; never empty.
 pub fn answers(case: &CaseResult) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     if has_many_pairs(case) {
@@ -39,12 +39,12 @@ pub fn answers(case: &CaseResult) -> Vec<String> {
     sentences
 }
 
-/// Whether break-evens are read as one picture of all arms rather than pair by pair.
+/// Whether break-evens are shown as one picture of all arms rather than pair by pair.
 pub(crate) fn has_many_pairs(case: &CaseResult) -> bool {
     case.break_evens.len() > 2
 }
 
-/// What a planted mistake would have published: the largest factor of its arms.
+/// The result that a planted mistake would have published: the largest factor of its arms.
 fn mistaken(case: &CaseResult) -> Option<String> {
     let rows = case.planted.as_ref()?.rows.iter();
     let factors = rows.filter_map(|row| Some((row, row.time.factor?)));
@@ -61,7 +61,7 @@ fn mistaken(case: &CaseResult) -> Option<String> {
     Some(format!("the planted mistake {how} the time per call of {} {times}×{ends}", row.arm))
 }
 
-/// What wrappers add to each call, the largest first, where the interval excludes zero.
+/// The additional time of wrappers per call, the largest first, if the interval excludes zero.
 fn overheads(case: &CaseResult) -> Vec<String> {
     let regimes = case.arms.iter().flat_map(|arm| arm.regimes.iter().map(move |one| (arm, one)));
     let mut known: Vec<(&str, Estimate, f64)> = regimes
@@ -122,7 +122,7 @@ fn compared(comparison: &Comparison) -> String {
     }
 }
 
-/// What one arm takes, regime by regime.
+/// The times of a single arm, regime by regime.
 fn alone(arm: &ArmResult) -> Vec<String> {
     let sentence = |regime: Regime, estimate: &Estimate, marked: bool| {
         let time = with_interval(estimate);
@@ -160,7 +160,7 @@ pub(crate) fn with_interval(estimate: &Estimate) -> String {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 fn nothing(case: &CaseResult) -> String {
     match case.comparisons.first() {
         Some(first) => format!("no difference was shown; {}", verdict::verdict(first)),

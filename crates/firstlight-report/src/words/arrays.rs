@@ -1,4 +1,4 @@
-//! Sizes and element types of what a case computes with, as the runners reported them.
+//! Sizes and element types of a case's arrays, as reported by the runners.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use firstlight_schema::run::{ArmResult, CaseResult};
 
 use super::format::{count, rate};
 
-/// Arms with the same sizes and types, and these in words. An arm whose runner reports none is missing.
+/// Arms with the same sizes and types, and these as text. Skips arms whose runner reports none.
 pub fn arrays(case: &CaseResult) -> Vec<(String, String)> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for arm in &case.arms {
@@ -52,15 +52,15 @@ fn outputs(arm: &ArmResult) -> impl Iterator<Item = &Output> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn elements(of: &[ArrayCount]) -> String {
-    match of.iter().map(|one| one.elements).sum::<u64>() {
+fn elements(counts: &[ArrayCount]) -> String {
+    match counts.iter().map(|one| one.elements).sum::<u64>() {
         few @ ..10_000 => few.to_string(),
         many => rate(many as f64),
     }
 }
 
-fn types(of: &[ArrayCount]) -> String {
-    of.iter().map(|one| one.dtype.as_str()).collect::<Vec<_>>().join(", ")
+fn types(counts: &[ArrayCount]) -> String {
+    counts.iter().map(|one| one.dtype.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

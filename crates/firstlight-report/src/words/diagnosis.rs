@@ -8,7 +8,7 @@ use crate::words::format::duration;
 /// `jit(step) compiled twice, 5.98 s (37 %): argument 3 changed from f32[64] to f32[48]`.
 pub(crate) fn line(diagnosis: &Diagnosis) -> String {
     let Diagnosis { finding, what, cost_ns, share, cause, action, .. } = diagnosis;
-    // This one ends in its verb.
+    // This text ends in its verb.
     let comma = if *finding == Finding::PrimedCacheSaves { "" } else { "," };
     let number = format!("{what}{comma} {} ({:.0} %)", duration(*cost_ns), share * 100.0);
     let rest: Vec<&str> = [cause.as_deref(), action.as_deref()].into_iter().flatten().collect();

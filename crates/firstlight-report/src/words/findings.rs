@@ -1,16 +1,16 @@
-//! Findings gathered from a document: one entry for each finding, with everything said of it.
+//! Findings of a document: one entry for each finding, with all its messages.
 
 use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 
-/// A finding with everything that was said of it, and where.
+/// A finding with all its messages and places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     pub finding: Finding,
     pub places: Vec<Place>,
 }
 
-/// Where a finding was made, and what was said there.
+/// The place of a finding, and its message there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub place: String,
@@ -30,7 +30,7 @@ impl Collection {
     }
 }
 
-/// All findings of a case: what makes samples invalid first.
+/// All findings of a case, those that make samples invalid first.
 pub(crate) fn of_the_case(case: &CaseResult) -> Vec<Told> {
     let mut collection = Collection::default();
     for arm in &case.arms {
@@ -57,7 +57,7 @@ pub(crate) fn of_the_machine(document: &RunDocument) -> Vec<Told> {
     collection.0
 }
 
-/// The reasons of invalid samples: the first of each kind, and how many samples carry it.
+/// The reasons of invalid samples: the first of each kind, and the number of samples with it.
 fn invalid(arm: &ArmResult, regime: &RegimeResult, collection: &mut Collection) {
     let mut seen: Vec<Finding> = Vec::new();
     for reason in regime.samples.iter().flat_map(|sample| &sample.reasons) {

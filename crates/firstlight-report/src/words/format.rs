@@ -1,4 +1,4 @@
-//! Numbers as people read them: three digits, a unit, nothing more.
+//! Formats numbers: three digits and a unit.
 
 use firstlight_schema::cache::Policy;
 use firstlight_schema::estimate::Estimate;
@@ -83,7 +83,7 @@ pub fn count(n: u64, thing: &str) -> String {
     if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
 }
 
-/// An estimate of a duration: the point, then how sure we are.
+/// An estimate of a duration: the point and its interval.
 pub fn estimate(estimate: &Estimate) -> String {
     let point = duration(estimate.point);
     match &estimate.interval {
@@ -98,7 +98,7 @@ pub fn estimate(estimate: &Estimate) -> String {
     }
 }
 
-/// A policy as words of a sentence.
+/// A policy as a word in a sentence.
 pub fn policy(policy: Policy) -> &'static str {
     match policy {
         Policy::Clean => "clean",
@@ -109,7 +109,7 @@ pub fn policy(policy: Policy) -> &'static str {
     }
 }
 
-/// Cuts a text to a width, with an ellipsis where something is missing.
+/// Truncates a text to a width, with an ellipsis.
 pub fn fit(text: &str, width: usize) -> String {
     use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
     if text.width() <= width {
@@ -128,8 +128,8 @@ pub fn fit(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
-/// Whether a character is acted upon and not shown: control characters, and those that turn the direction
-/// of the text around.
+/// Whether a character controls the display instead of being shown: control characters, and those that
+/// reverse the direction of the text.
 pub(crate) fn is_invisible(c: char) -> bool {
     let turns = matches!(c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

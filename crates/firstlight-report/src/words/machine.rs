@@ -18,7 +18,7 @@ pub(crate) fn machine(document: &RunDocument) -> String {
     parts.join(", ")
 }
 
-/// Each kind of device with its number and driver; CUDA's version where a package names it.
+/// Each kind of device with its number and driver; CUDA's version if a package contains it.
 pub fn gpus(document: &RunDocument) -> Option<String> {
     let gpus = document.before.gpus.as_ref().filter(|gpus| !gpus.is_empty())?;
     let mut kinds: BTreeMap<(&str, Option<&str>), usize> = BTreeMap::new();
@@ -36,7 +36,7 @@ pub fn gpus(document: &RunDocument) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(", "))
 }
 
-/// From the packages of CUDA's run time, which frameworks install beside themselves.
+/// From the packages of the CUDA runtime, which frameworks install as dependencies.
 fn cuda(document: &RunDocument) -> Option<&str> {
     let runtime = |name: &str| name.starts_with("nvidia-cuda-runtime");
     let packages = document.environment.packages.iter();

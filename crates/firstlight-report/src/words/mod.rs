@@ -1,4 +1,4 @@
-//! Results in words: numbers with units, verdicts, findings, and the tables of pages.
+//! Results as text: numbers with units, verdicts, findings, and the tables of pages.
 
 pub mod answer;
 pub mod arrays;

@@ -1,12 +1,12 @@
-//! What a recording was made with, in words.
+//! The software of a recording, as text.
 
 use firstlight_schema::trace::Recording;
 
-/// Names and versions, CUDA's as people write them. A platform that only repeats its name is left out.
-pub(crate) fn versions(of: &Recording) -> Vec<String> {
-    let known = |name: &str| of.versions.iter().find(|version| version.name == name);
+/// Names and versions, those of CUDA in the usual form. A platform that only repeats its name is left out.
+pub(crate) fn versions(recording: &Recording) -> Vec<String> {
+    let known = |name: &str| recording.versions.iter().find(|version| version.name == name);
     let cuda = known("cuda").map(|version| release(&version.version));
-    let words = of.versions.iter().filter_map(|version| {
+    let words = recording.versions.iter().filter_map(|version| {
         let (name, number) = (version.name.as_str(), release(&version.version));
         match name {
             "cpu" | "gpu" => None,

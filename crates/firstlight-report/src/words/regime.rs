@@ -1,10 +1,10 @@
-//! The name of a regime where a person reads it.
+//! The display name of a regime.
 
 use firstlight_schema::cache::Policy;
 use firstlight_schema::run::RegimeResult;
 use firstlight_schema::suite::Regime;
 
-/// The regime, or what was found: caches that were left as configured are not claimed to be clean.
+/// The regime, or the observed state: caches that were left as configured are not called clean.
 pub(crate) fn label(result: &RegimeResult) -> &'static str {
     match (result.regime, result.policy.compilers) {
         (Regime::ColdClean, Policy::AsConfigured) => "as configured",

@@ -1,4 +1,4 @@
-//! One arm in one regime as a row: the time, its interval, how many processes, whether they count.
+//! One arm in one regime as a row: the time, its interval, the number of processes, whether they are valid.
 
 use firstlight_schema::estimate::Estimate;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
@@ -8,20 +8,20 @@ use crate::words::format::{duration, rate};
 use crate::words::headline::headline;
 use crate::words::regime::label;
 
-/// What a table says of one arm and regime.
+/// A table's row for one arm and regime.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row<'a> {
     pub arm: &'a str,
     pub regime: Regime,
-    /// The regime in words.
+    /// The display name of the regime.
     pub label: &'static str,
-    /// Absent when nothing valid, or nothing steady, was measured.
+    /// Absent if there is no valid, steady measurement.
     pub estimate: Option<Estimate>,
     pub time: String,
     pub interval: String,
     pub valid: usize,
     pub processes: String,
-    /// What the time is, and the throughput where there is one.
+    /// The kind of the time, and the throughput if there is one.
     pub what: String,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Row<'a> {
             all if all == valid => format!("{valid}"),
             all => format!("{valid} of {all} valid"),
         };
-        // The number that carries the interval is the number shown.
+        // The number with the interval is the number shown.
         let processes = match &regime.warm {
             Some(warm) if usize::try_from(warm.per_call.n).is_ok_and(|n| n < valid) => {
                 format!("{} of {valid} steady", warm.per_call.n)
@@ -53,8 +53,8 @@ impl<'a> Row<'a> {
     }
 }
 
-pub(crate) fn interval(of: &Estimate) -> String {
-    of.interval.map_or_else(
+pub(crate) fn interval(estimate: &Estimate) -> String {
+    estimate.interval.map_or_else(
         || "too few".to_owned(),
         |interval| format!("{} to {}", duration(interval.low), duration(interval.high)),
     )
@@ -64,7 +64,7 @@ fn what(regime: &RegimeResult, is_known: bool) -> String {
     match &regime.warm {
         Some(warm) => warm.throughput.as_ref().map_or_else(
             || "mean per call".to_owned(),
-            |of| format!("mean per call, {} {}/s", rate(of.per_second.point), of.unit),
+            |one| format!("mean per call, {} {}/s", rate(one.per_second.point), one.unit),
         ),
         None if is_known && regime.regime == Regime::Fresh => "median wall time".to_owned(),
         None if is_known && !has_first_result(regime) => "median wall time".to_owned(),
@@ -77,7 +77,7 @@ fn has_first_result(regime: &RegimeResult) -> bool {
     regime.summary.as_ref().is_some_and(|summary| summary.first_result.is_some())
 }
 
-/// What sets a case apart: its parameters, and what one call gets done.
+/// The distinguishing facts of a case: its parameters, and the work of one call.
 pub(crate) fn about(case: &CaseResult) -> String {
     words(case, |_, _| true)
 }

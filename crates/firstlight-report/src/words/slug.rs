@@ -1,4 +1,4 @@
-//! Names as addresses of places in a page: they stay when something is added before them.
+//! Names as anchors in a page: they stay the same when other names are added.
 
 /// Longer names are cut.
 const MOST_LETTERS: usize = 60;
@@ -29,7 +29,7 @@ mod tests {
     use super::unique;
 
     #[test]
-    fn names_become_places_and_the_same_name_twice_two_of_them() {
+    fn names_become_anchors_and_equal_names_are_numbered() {
         let names = ["case-mlp", "case-mlp", "a b<c>"].map(str::to_owned);
         assert_eq!(unique(names.into_iter()), ["case-mlp", "case-mlp-2", "a-b-c-"]);
     }

@@ -1,4 +1,4 @@
-//! How times grow with a swept parameter, in words: constant, slope and exponent with their intervals.
+//! The growth of times with a swept parameter, as text: constant, slope and exponent with their intervals.
 
 use firstlight_analysis::stats::exponent;
 use firstlight_schema::comparison::SweepLine;
@@ -33,12 +33,17 @@ pub(crate) fn power(line: &SweepLine) -> Option<String> {
     Some(format!("exponent {:.2}{ends}", power.point).replace('-', "−"))
 }
 
-fn with_interval(of: &Estimate) -> String {
+fn with_interval(estimate: &Estimate) -> String {
     let signed = |ns: f64| if ns < 0.0 { format!("−{}", duration(-ns)) } else { duration(ns) };
-    match of.interval {
+    match estimate.interval {
         Some(interval) => {
-            format!("{} ({} to {})", signed(of.point), signed(interval.low), signed(interval.high))
+            format!(
+                "{} ({} to {})",
+                signed(estimate.point),
+                signed(interval.low),
+                signed(interval.high)
+            )
         }
-        None => signed(of.point),
+        None => signed(estimate.point),
     }
 }

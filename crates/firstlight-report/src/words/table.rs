@@ -1,4 +1,4 @@
-//! Plain columns: aligned, two spaces apart, the last one cut to the terminal's width.
+//! Plain columns: aligned, two spaces apart, the last one truncated to the terminal's width.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -10,7 +10,7 @@ pub(crate) enum Align {
     Right,
 }
 
-/// Lays rows out; all have as many cells as there are alignments.
+/// Formats rows; all have as many cells as there are alignments.
 pub(crate) fn columns(align: &[Align], rows: &[Vec<String>], width: usize) -> Vec<String> {
     let widths: Vec<usize> = (0..align.len())
         .map(|column| rows.iter().map(|row| row[column].width()).max().unwrap_or(0))

@@ -1,4 +1,4 @@
-//! A recording in one sentence, and two recordings by names that tell them apart.
+//! A recording in one sentence, and short distinct names for two recordings.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use firstlight_schema::trace_comparison::TraceComparisonDocument;
 
 use super::format::{count, duration, share};
 
-/// Guards are as long as the code that they guard.
+/// Longer guards are truncated, because they can be as long as the guarded code.
 const LONGEST_GUARD: usize = 160;
 
-/// What names of recordings end with, which tells nobody which is which.
+/// Common endings of recordings' names, which do not distinguish them.
 const ENDINGS: [&str; 8] = [
     ".xplane.pb.gz",
     ".xplane.pb",
@@ -24,14 +24,14 @@ const ENDINGS: [&str; 8] = [
     ".json",
 ];
 
-/// What a recording shows, and the step that shows it.
+/// The result of a recording, and the step that shows it.
 pub(crate) struct Answer {
     pub(crate) text: String,
-    /// The place of the step that the text is about.
+    /// The index of the text's step.
     pub(crate) step: Option<usize>,
 }
 
-/// The longest recompilation, or else the longest compilation, or else a steady step.
+/// The longest recompilation, otherwise the longest compilation, otherwise a steady step.
 pub(crate) fn answer(document: &TraceDocument) -> Answer {
     let longest = |turn: Turn| {
         let of_turn = document.compilations.iter().filter(move |one| one.turn == turn);
@@ -63,7 +63,7 @@ fn why(one: &Compilation) -> String {
     }
 }
 
-/// The cause as a clause; none where the recording does not show it.
+/// The cause as a clause; `None` if the recording does not show it.
 fn because(one: &Compilation) -> Option<String> {
     let cause = &one.cause;
     let changed = |what: &str| {
@@ -132,14 +132,14 @@ fn steady(document: &TraceDocument) -> String {
     format!("A steady step takes {took}, the median of {n}: {}", largest.join(", "))
 }
 
-/// The steady step of median length, which stands for the others.
+/// The steady step of median length, as the representative of the others.
 pub(crate) fn median_step(document: &TraceDocument) -> Option<&Step> {
     let mut steady: Vec<&Step> = document.steps.iter().filter(|step| step.is_steady()).collect();
     steady.sort_by_key(|step| step.duration_ns);
     steady.get(steady.len().saturating_sub(1) / 2).copied()
 }
 
-/// Why a step is no part of the medians, in one line for all steps of one kind.
+/// The reasons why medians exclude steps, in one line for each kind.
 pub(crate) fn left_out(document: &TraceDocument) -> Vec<String> {
     let line = |wanted: LeftOut, why: &str| {
         let numbers: Vec<String> = document
@@ -164,7 +164,7 @@ pub(crate) fn left_out(document: &TraceDocument) -> Vec<String> {
     empty.into_iter().chain(unended).collect()
 }
 
-/// The files of both sides, as short as tells them apart.
+/// The shortest distinct names of both sides' files.
 pub(crate) fn sides(document: &TraceComparisonDocument) -> (String, String) {
     let (first, second) = (&document.first.recording.file, &document.second.recording.file);
     let parts = |file: &str| -> Vec<String> {
@@ -193,7 +193,7 @@ mod tests {
 
     use super::{answer, left_out, sides};
 
-    /// A document with steps of so many milliseconds.
+    /// A document with steps of these durations in milliseconds.
     fn document(steps: &[u64]) -> TraceDocument {
         let step = |(number, ms): (usize, &u64)| {
             let ns = ms * 1_000_000;
@@ -244,13 +244,13 @@ mod tests {
 
     #[test]
     fn the_answer_names_the_step_the_function_and_the_cause() {
-        let mut of = document(&[1, 2_520, 1]);
+        let mut one = document(&[1, 2_520, 1]);
         let shape = cause(CauseKind::Shape, Some("x"), "f32[512,1024]", "f32[520,1024]");
-        of.compilations = vec![
+        one.compilations = vec![
             compilation(0, Turn::First, &cause(CauseKind::FirstUse, None, "", "")),
             compilation(1, Turn::Again, &shape),
         ];
-        let told = answer(&of);
+        let told = answer(&one);
         assert_eq!(
             (told.text.as_str(), told.step),
             (
@@ -272,12 +272,12 @@ mod tests {
             (CauseKind::SameSignature, None, ", and the recording does not show why"),
         ];
         for (kind, name, clause) in clauses {
-            of.compilations = vec![compilation(1, Turn::Again, &cause(kind, name, "a", "b"))];
-            let text = answer(&of).text;
+            one.compilations = vec![compilation(1, Turn::Again, &cause(kind, name, "a", "b"))];
+            let text = answer(&one).text;
             assert!(text.ends_with(clause), "{text}");
         }
-        of.compilations.clear();
-        let told = answer(&of);
+        one.compilations.clear();
+        let told = answer(&one);
         assert_eq!(
             (told.text.as_str(), told.step),
             ("A steady step takes 1.00 ms, the median of 3: 100.0 % execute", None)
@@ -286,12 +286,12 @@ mod tests {
 
     #[test]
     fn steps_that_are_left_out_are_named_in_one_line() {
-        let mut of = document(&[1, 1, 1, 1]);
+        let mut step = document(&[1, 1, 1, 1]);
         for (place, why) in [(0, "empty"), (2, "empty"), (3, "unended")] {
-            of.steps[place].left_out = serde_json::from_value(json!(why)).expect("a reason");
+            step.steps[place].left_out = serde_json::from_value(json!(why)).expect("a reason");
         }
         assert_eq!(
-            left_out(&of),
+            left_out(&step),
             [
                 "steps 0, 2 are not in the medians: nothing was called or ran in them",
                 "step 3 is not in the medians: no later step shows where it ends"
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn two_recordings_are_told_apart_by_their_files() {
+    fn two_recordings_are_distinguished_by_their_files() {
         let mut one = serde_json::to_value(document(&[1])).expect("a document");
         let mut side = |file: &str| {
             one["recording"]["file"] = json!(file);

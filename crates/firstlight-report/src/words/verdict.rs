@@ -1,4 +1,4 @@
-//! Verdicts and break-evens in words, the same wherever they are shown.
+//! Verdicts and break-evens as text, the same everywhere.
 
 use firstlight_schema::comparison::{BreakEven, Comparison, Crossing, NodeVariance, Pays, Verdict};
 use firstlight_schema::estimate::{Estimate, Interval, Method};
@@ -44,16 +44,16 @@ pub(crate) fn verdict(comparison: &Comparison) -> String {
 }
 
 /// `the ratio varies by 1.2 % between 8 nodes and by 0.8 % within a node`.
-fn of_nodes(of: &NodeVariance) -> String {
+fn of_nodes(variance: &NodeVariance) -> String {
     format!(
         "the ratio varies by {} between {} nodes and by {} within a node",
-        share(of.between),
-        of.nodes,
-        share(of.within),
+        share(variance.between),
+        variance.nodes,
+        share(variance.within),
     )
 }
 
-/// What the intervals of some comparisons may not show; none where nothing has an interval.
+/// Effects that the intervals of some comparisons may miss; `None` if there are no intervals.
 pub(crate) fn coverage(comparisons: &[Comparison]) -> Option<String> {
     let with_interval =
         comparisons.iter().filter(|one| one.ratio.is_some_and(|r| r.interval.is_some()));
@@ -93,7 +93,7 @@ pub(crate) fn range(low: f64, high: f64) -> String {
     format!("{}–{}×", times(low), times(high))
 }
 
-/// A ratio, with as many digits as tell it from its neighbours.
+/// A ratio with as many digits as distinguish it from similar ones.
 pub(crate) fn times(value: f64) -> String {
     match value {
         v if v >= 99.5 => format!("{v:.0}"),
@@ -105,7 +105,7 @@ pub(crate) fn times(value: f64) -> String {
     }
 }
 
-/// After how many calls an arm pays off, as a sentence.
+/// The break-even as a sentence.
 pub(crate) fn answer(even: &BreakEven) -> String {
     let (arm, against) = (&even.arm, &even.against);
     let after = |later: &str, first: &str| match &even.calls {

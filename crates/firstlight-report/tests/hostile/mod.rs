@@ -1,11 +1,11 @@
-//! A document in which every text that somebody else may write is replaced by another.
+//! A document in which every foreign text is replaced by another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use firstlight_schema::run::RunDocument;
 use serde_json::Value;
 
-/// With the first and the last sample of each regime: what is written where does not depend on more.
+/// With the first and the last sample of each regime, which is enough to cover all places of text.
 fn shortened(mut document: RunDocument) -> RunDocument {
     for regime in document.cases[0].arms.iter_mut().flat_map(|arm| &mut arm.regimes) {
         if let Some(last) = regime.samples.len().checked_sub(1) {
@@ -15,7 +15,7 @@ fn shortened(mut document: RunDocument) -> RunDocument {
     document
 }
 
-/// A document, and the places of its texts that may be any text.
+/// A document, and the places of its free texts.
 pub(crate) struct Free {
     value: Value,
     places: BTreeMap<String, Kind>,
@@ -29,7 +29,7 @@ enum Kind {
 }
 
 impl Free {
-    /// Finds the places by trying: names with a fixed set of values are refused.
+    /// Finds the places by trial: names with a fixed set of values are rejected.
     pub(crate) fn new(document: RunDocument) -> Self {
         let value = serde_json::to_value(shortened(document)).unwrap();
         let mut all = BTreeSet::new();
@@ -58,7 +58,7 @@ impl Free {
     }
 }
 
-/// The places of texts, with all members of a list taken for one.
+/// The places of texts, treating all members of a list as one.
 fn collect(place: &str, value: &Value, places: &mut BTreeSet<String>) {
     match value {
         Value::String(_) => {

@@ -1,4 +1,4 @@
-//! Documents as runs leave them: readings made up, everything else worked out from them.
+//! Generated documents in the form of real runs: readings are made up, everything else is computed from them.
 
 use std::collections::BTreeMap;
 
@@ -92,12 +92,12 @@ pub(crate) fn policy(compilers: Policy) -> CachePolicy {
     CachePolicy { compilers, bytecode: Policy::AsFound, page_cache: Policy::AsFound }
 }
 
-pub(crate) fn samples(of: Policy, answer: &str) -> Vec<Sample> {
-    let conditions = Conditions { policy: policy(of), any_exit_code: false, job: Job::Command };
+pub(crate) fn samples(value: Policy, answer: &str) -> Vec<Sample> {
+    let conditions = Conditions { policy: policy(value), any_exit_code: false, job: Job::Command };
     (1..=7)
         .map(|number| {
             let mut raw = raw(number, u64::from(number * number * 4), answer);
-            raw.caches[0].policy = of;
+            raw.caches[0].policy = value;
             examine(raw, conditions)
         })
         .collect()

@@ -144,7 +144,7 @@ mod tests {
         [[arm]]\nname = \"x\"\ncommand = [\"x\"]\n";
 
     #[test]
-    fn a_chosen_sweep_keeps_all_its_points_and_typed_numbers_replace_the_suites() {
+    fn a_chosen_sweep_keeps_all_its_points_and_given_numbers_replace_those_of_the_suite() {
         let mut suite = SuiteFile::parse(SUITE).unwrap();
         let choice =
             Choice { cases: vec!["b".to_owned()], processes: Some(3), ..Choice::default() };
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn arms_are_left_out_where_they_do_not_apply_and_where_their_extra_was_not_asked_for() {
+    fn arms_are_skipped_where_they_do_not_apply_or_their_extra_was_not_requested() {
         let mut suite = SuiteFile::parse(SIZED).unwrap();
         let choice = Choice { profile: Some("tiny".to_owned()), ..Choice::default() };
         choice.apply(&mut suite).unwrap();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_case_has_cannot_be_set_nor_a_number_to_a_text() {
+    fn a_parameter_of_no_case_cannot_be_set_nor_a_number_to_a_text() {
         let mut suite = SuiteFile::parse(SIZED).unwrap();
         for name in ["depth", "n"] {
             let set = [(name.to_owned(), Scalar::Integer(4))].into();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_that_sets_what_no_case_has_is_refused_with_its_line() {
+    fn a_profile_that_sets_a_parameter_of_no_case_is_rejected_with_its_line() {
         let text = SIZED.replace("{ width = 2 }", "{ widht = 2 }");
         let error = SuiteFile::parse(&text).unwrap_err();
         assert_eq!(error.to_string(), "line 7: the profile `tiny` sets `widht`, which no case has");
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_regime_that_is_not_measured_is_refused() {
+    fn a_regime_that_is_not_measured_is_rejected() {
         let asking = |profile: Option<&str>| {
             let regimes = vec![Regime::Warm, Regime::ColdPrimed];
             Choice { regimes, profile: profile.map(str::to_owned), ..Choice::default() }
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_the_suite_does_not_have_is_refused() {
+    fn a_name_that_the_suite_does_not_have_is_rejected() {
         let mut suite = SuiteFile::parse(SUITE).unwrap();
         let choice = Choice { arms: vec!["y".to_owned()], ..Choice::default() };
         assert_eq!(choice.apply(&mut suite).unwrap_err(), "the suite has no arm `y`, only x");

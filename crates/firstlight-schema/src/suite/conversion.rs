@@ -1,4 +1,4 @@
-//! A suite as JSON and back, for looking at it with its schema.
+//! Converts a suite to JSON and back, for validation with its schema.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ pub fn suite_as_json(text: &str) -> Result<Value, String> {
     toml::from_str(text).map_err(|error| error.to_string())
 }
 
-/// The text of a suite that is given as JSON: a line for each key, all tables in line.
+/// The TOML text of a suite given as JSON: a line for each key, all tables inline.
 pub fn suite_from_json(suite: &Value) -> String {
     let fields = suite.as_object().into_iter().flatten();
     let lines: Vec<String> =

@@ -1,14 +1,14 @@
-//! Values that a suite does not set. They may change from one firstlight to the next, so a run writes
-//! down the revision that it followed, and a stored run keeps what it was measured with.
+//! Default values of a suite. They may change from one firstlight to the next, so a run records the revision
+//! that it used, and a stored run keeps the defaults that it was measured with.
 
 use super::error::SuiteError;
 use super::file::SuiteFile;
 
-/// The revision of the defaults that new runs follow.
+/// The revision of the defaults for new runs.
 pub const DEFAULTS: u32 = 2;
 
 impl SuiteFile {
-    /// Reads a suite with the defaults of a revision: of an older one where a stored run followed it.
+    /// Reads a suite with the defaults of a given revision, which may be that of a stored run.
     pub fn parse_with(text: &str, defaults: u32) -> Result<Self, SuiteError> {
         let written: toml::Table = text.parse().unwrap_or_default();
         let warm = written.get("warm").and_then(toml::Value::as_table);
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_suite_sets_is_no_default() {
+    fn a_value_set_by_a_suite_is_not_a_default() {
         let text = format!("{SUITE}[warm]\nprocesses = 5\nmost-processes = 7\n");
         for defaults in [1, 2] {
             let suite = SuiteFile::parse_with(&text, defaults).unwrap();
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_limit_lowers_the_number_that_is_not_set() {
+    fn a_small_limit_lowers_the_default_number() {
         let suite = SuiteFile::parse(&format!("{SUITE}[warm]\nmost-processes = 7\n")).unwrap();
         assert_eq!((suite.warm.processes, suite.warm.most_processes), (7, 7));
     }

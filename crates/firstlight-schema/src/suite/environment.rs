@@ -1,4 +1,4 @@
-//! Where the interpreter of a suite comes from.
+//! The source of a suite's interpreter.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// `environment = "as-found"`, or a table that says what to install.
+/// `environment = "as-found"`, or a table of things to install.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(untagged)]
 pub enum EnvironmentFile {
@@ -18,7 +18,7 @@ pub enum EnvironmentFile {
     Provisioned(Provisioned),
 }
 
-/// An environment that firstlight makes from a lock file.
+/// An environment that firstlight creates from a lock file.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Provisioned {
@@ -30,12 +30,12 @@ pub struct Provisioned {
     /// Environment variables of every measured process.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
-    /// What only some arms need, and only `--extra` installs.
+    /// Requirements of some arms, which only `--extra` installs.
     #[serde(default, rename = "extra")]
     pub extras: BTreeMap<String, ExtraFile>,
 }
 
-/// Something that not everybody has: large packages, a device.
+/// A requirement that not every user has: large packages, a device.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ExtraFile {

@@ -7,7 +7,7 @@ use thiserror::Error;
 pub struct SuiteError {
     pub line: usize,
     pub message: String,
-    /// The nearest thing that would have been right.
+    /// The probable correction.
     pub hint: Option<String>,
 }
 
@@ -21,7 +21,7 @@ impl SuiteError {
         Self { hint, ..self }
     }
 
-    /// A parser's complaint, with the nearest known name where it lists what it expected.
+    /// Converts a parser's error, with the nearest known name if it lists the expected ones.
     pub(super) fn from_toml(text: &str, error: &toml::de::Error) -> Self {
         let message = error.message().trim().replace('\n', " ");
         let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
@@ -34,7 +34,7 @@ impl SuiteError {
     }
 }
 
-/// The known name most like `unknown`, if any is at all like it.
+/// The known name most similar to `unknown`, if any is similar.
 pub(super) fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     const ALIKE: f64 = 0.75;
     known

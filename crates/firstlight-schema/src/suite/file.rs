@@ -1,4 +1,4 @@
-//! The shape of `suite.toml`. An unknown key is an error with its line.
+//! The structure of `suite.toml`. An unknown key is an error with its line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::regime::Regime;
 use super::scalar::Scalar;
 use crate::cache::{CachePolicy, Policy};
 
-/// A suite as written. `SuiteFile::parse` has checked that its parts fit together.
+/// A suite as written. `SuiteFile::parse` has checked that its parts are consistent.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SuiteFile {
@@ -36,7 +36,7 @@ pub struct SuiteFile {
     /// and with Python frames.
     #[serde(default)]
     pub trace: bool,
-    /// Further files that belong to the suite, relative to it, such as data that a workload reads.
+    /// Further files of the suite, relative to it, such as data that a workload reads.
     #[serde(default)]
     pub files: Vec<String>,
     #[serde(default)]
@@ -52,12 +52,12 @@ pub struct SuiteFile {
     /// Default parameters of every case.
     #[serde(default)]
     pub parameters: BTreeMap<String, Scalar>,
-    /// The same suite in other sizes, chosen with `--profile`.
+    /// The same suite in other sizes, selected with `--profile`.
     #[serde(default, rename = "profile")]
     pub profiles: BTreeMap<String, ProfileFile>,
     #[serde(rename = "case")]
     pub cases: Vec<CaseFile>,
-    /// The cases before their sweeps became cases of their own.
+    /// The cases before their sweeps were expanded.
     #[serde(skip)]
     pub(super) written: Vec<CaseFile>,
     #[serde(rename = "arm")]
@@ -100,7 +100,7 @@ impl Default for SamplingFile {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct CacheFile {
-    /// Python's `.pyc` files: `primed` unless the suite is about them.
+    /// Python's `.pyc` files: `primed` unless the suite studies them.
     pub bytecode: Policy,
     /// The compilers' caches in the regime `cold-clean`: `as-configured` when absent.
     pub compilers: Option<Policy>,
@@ -114,7 +114,7 @@ impl Default for CacheFile {
     }
 }
 
-/// One job with one set of parameters.
+/// One task with one set of parameters.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CaseFile {
@@ -122,20 +122,20 @@ pub struct CaseFile {
     pub name: Spanned<String>,
     #[serde(default)]
     pub parameters: BTreeMap<String, Scalar>,
-    /// The arms that do this job; all of them when absent.
+    /// The arms that run this case; all of them when absent.
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
     pub arms: Option<Vec<Spanned<String>>>,
-    /// What one call gets done, for throughputs.
+    /// The work done by one call, for throughputs.
     #[serde(default)]
     pub work: Option<WorkFile>,
     /// The margin of this case, instead of the suite's.
     #[serde(default)]
     pub margin: Option<f64>,
-    /// Makes a case for each value of a parameter.
+    /// Creates a case for each value of a parameter.
     #[serde(default)]
     pub sweep: Option<SweepFile>,
-    /// Only these regimes of the suite's.
+    /// A subset of the suite's regimes.
     #[serde(default)]
     pub regimes: Option<Vec<Regime>>,
     /// Present if the case plants a known mistake that firstlight must reject.
@@ -146,16 +146,16 @@ pub struct CaseFile {
     pub point: Option<SweepPoint>,
 }
 
-/// A place in a sweep.
+/// A point in a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepPoint {
-    /// The case as it was written.
+    /// The case as written.
     pub case: String,
     pub parameter: String,
     pub value: Scalar,
 }
 
-/// One way of doing the job.
+/// One implementation of the cases.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ArmFile {
@@ -164,7 +164,7 @@ pub struct ArmFile {
     /// A Python file with a function `setup(case)`.
     #[serde(default)]
     pub workload: Option<String>,
-    /// A program that speaks the runner protocol itself.
+    /// A program that implements the runner protocol itself.
     #[serde(default)]
     pub command: Option<Vec<String>>,
     /// An unchanged command, measured from its start to its exit. It has cold
@@ -180,19 +180,19 @@ pub struct ArmFile {
     /// The state of the compilers' caches in every regime, instead of the regime's own.
     #[serde(default)]
     pub cache: Option<Policy>,
-    /// What has to be asked for with `--extra` before this arm is measured.
+    /// The `--extra` required for this arm.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub extra: Option<Spanned<String>>,
-    /// Leaves the arm out of cases in which a parameter is larger.
+    /// Skips the arm in cases in which a parameter is larger.
     #[serde(default)]
     pub at_most: BTreeMap<String, f64>,
-    /// Whether its processes share the folder `FIRSTLIGHT_ARTEFACTS`, including the unmeasured first one.
+    /// Whether all its processes share the folder `FIRSTLIGHT_ARTEFACTS`, including the unmeasured first one.
     #[serde(default)]
     pub artefacts: bool,
 }
 
-/// The program that an arm starts.
+/// The program of an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program<'a> {
     Workload(&'a str),
@@ -223,7 +223,7 @@ impl ArmFile {
 }
 
 impl SuiteFile {
-    /// Reads a suite, lets `adjust` change what it does not set, and checks that its parts fit together.
+    /// Reads a suite, lets `adjust` change the defaults, and checks that its parts are consistent.
     pub(super) fn read(text: &str, adjust: impl Fn(&mut Self)) -> Result<Self, SuiteError> {
         let mut suite: Self =
             toml::from_str(text).map_err(|error| SuiteError::from_toml(text, &error))?;
@@ -239,7 +239,7 @@ impl SuiteFile {
         Ok(suite)
     }
 
-    /// The arm of a case that its others are compared with.
+    /// The reference arm of a case.
     pub fn reference_of<'a>(&'a self, case: &'a CaseFile) -> Option<&'a str> {
         let arms = || self.arms_of(case).map(|arm| arm.name.get_ref().as_str());
         let named = self.reference.as_ref().map(|name| name.get_ref().as_str());
@@ -278,23 +278,23 @@ impl SuiteFile {
         self.arms.iter().find(|known| known.name.get_ref() == name)
     }
 
-    /// The margin of a case: a smaller difference does not matter.
+    /// The margin of a case; smaller differences do not matter.
     pub fn margin_of(&self, case: &CaseFile) -> f64 {
         case.margin.unwrap_or(self.comparison.margin)
     }
 
-    /// The half-width that a case's intervals are to have: half its margin unless the suite sets one, so
-    /// that identical arms are found equivalent.
+    /// The target half-width of a case's intervals: half its margin unless the suite sets one, so that
+    /// identical arms are found equivalent.
     pub fn target_of(&self, case: &CaseFile) -> f64 {
         self.warm.target.unwrap_or(self.margin_of(case) / 2.0)
     }
 
-    /// The fewest processes per arm.
+    /// The smallest number of processes per arm.
     pub fn least(&self, regime: Regime) -> u32 {
         if regime.is_cold() { self.sampling.processes } else { self.warm.processes }
     }
 
-    /// The arm that a case measures twice: the reference of the first case that compares anything.
+    /// The arm that a case measures twice: the reference of the first case with a comparison.
     pub fn control_of<'a>(&'a self, case: &'a CaseFile) -> Option<&'a str> {
         let compares = |case: &&CaseFile| self.arms_of(case).count() > 1;
         let first = self.cases.iter().find(compares).filter(|_| self.comparison.control)?;
@@ -395,7 +395,7 @@ impl SuiteFile {
         Err(SuiteError::at(text, extra.span().start, message).with_hint(Some(hint)))
     }
 
-    /// What `--extra` can ask for.
+    /// The extras that `--extra` accepts.
     pub fn extras(&self) -> impl Iterator<Item = (&str, &ExtraFile)> {
         let extras = match &self.environment {
             EnvironmentFile::Provisioned(provisioned) => Some(&provisioned.extras),
@@ -444,7 +444,7 @@ impl SuiteFile {
 }
 
 impl CaseFile {
-    /// Takes over what it has no value of its own for.
+    /// Inherits values that it does not set itself.
     fn inherit(&mut self, parameters: &BTreeMap<String, Scalar>) {
         let swept = self.sweep.as_ref().map(|sweep| sweep.parameter.clone());
         for (name, value) in parameters {
@@ -474,7 +474,7 @@ impl CaseFile {
         sweep.values.iter().cloned().map(point).collect()
     }
 
-    /// How many units of work one call does.
+    /// The number of units of work in one call.
     pub fn work_per_call(&self) -> Option<f64> {
         self.work_of(self.work.as_ref()?)
     }
@@ -493,7 +493,8 @@ impl CaseFile {
     }
 }
 
-/// Cases or arms of one suite: more than anybody measures, and few enough to compare with each other.
+/// The largest number of cases or arms of one suite: more than anyone measures, and few enough to compare
+/// with each other.
 const MOST_OF_A_KIND: usize = 2_000;
 
 fn check_names<'a>(

@@ -1,4 +1,4 @@
-//! The table `[launch]`: where a suite runs beyond one machine, and which machines may be merged.
+//! The table `[launch]`: runs on other machines, and the machines that may be merged.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use super::file::duration;
 use crate::machine::Machine;
 use crate::machine_state::MachineState;
 
-/// Where the suite runs beyond one machine.
+/// The machines on which the suite runs.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct LaunchFile {
-    /// Facts about the hardware in which all shards of a merged snapshot must agree.
+    /// Facts about the hardware that must be the same for all shards of a merged snapshot.
     pub same: Vec<HardwareKey>,
     /// How `firstlight run --on slurm` submits the suite.
     pub slurm: SlurmFile,
@@ -37,14 +37,14 @@ pub struct SlurmFile {
     pub gres: Option<String>,
     /// Features that a node must have, such as `"a100"`.
     pub constraint: Option<String>,
-    /// Time limit of one task, such as `"2h"`. A task that runs out of time seals what it has.
+    /// Time limit of one task, such as `"2h"`. A task that exceeds it seals the processes measured so far.
     #[serde(deserialize_with = "duration")]
     #[schemars(with = "String")]
     pub time: Duration,
     /// Tasks of the array. Each measures its share of the processes of every arm.
     #[schemars(range(min = 1))]
     pub nodes: u32,
-    /// Whether a task has its node to itself. Otherwise other jobs disturb the measurement.
+    /// Whether a task has its node to itself. Otherwise other tasks disturb the measurement.
     pub exclusive: bool,
 }
 
@@ -93,7 +93,7 @@ impl HardwareKey {
         }
     }
 
-    /// What a machine has, as text; `unknown` where it could not be found out.
+    /// The machine's value as text; `unknown` if it could not be determined.
     pub fn value(self, machine: &Machine, state: &MachineState) -> String {
         let gpus = || state.gpus.as_ref();
         let found = match self {

@@ -1,5 +1,5 @@
-//! How much is measured, and how it is compared: the tables `[warm]` and `[comparison]`, and what a
-//! case may add.
+//! The amount and comparison of measurements: the tables `[warm]` and `[comparison]`, and additions of a
+//! case.
 
 use std::time::Duration;
 
@@ -9,29 +9,29 @@ use serde::{Deserialize, Serialize};
 use super::file::duration;
 use super::scalar::Scalar;
 
-/// The warm regime: what one process does, and how many processes there are.
+/// The warm regime: the calls of one process, and the number of processes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct WarmFile {
     /// Calls before the window, unless the workload has its own warm-up.
     pub warm_up: u32,
-    /// Calls in the window of one process, at most.
+    /// The largest number of calls in the window of one process.
     #[schemars(range(min = 10))]
     pub iterations: u32,
     /// Time limit for the window of one process, such as `"2s"`.
     #[serde(deserialize_with = "duration")]
     #[schemars(with = "String")]
     pub within: Duration,
-    /// Processes per arm, at least. The default shows with 95 % confidence what happens in one of five
-    /// processes.
+    /// The smallest number of processes per arm. The default detects with 95 % confidence an effect that
+    /// occurs in one of five processes.
     #[schemars(range(min = 1))]
     pub processes: u32,
-    /// Processes per arm, at most: more than the least are taken until `target` is met.
+    /// The largest number of processes per arm: processes are added until `target` is met.
     pub most_processes: u32,
-    /// The half-width that the interval of every ratio is to have, as a fraction; half the margin of the
-    /// case when absent.
+    /// The target half-width for the interval of every ratio, as a fraction; half the margin of the case when
+    /// absent.
     pub target: Option<f64>,
-    /// No further processes are started for a case after so long.
+    /// No further processes are started for a case after this time.
     #[serde(deserialize_with = "duration")]
     #[schemars(with = "String")]
     pub budget: Duration,
@@ -51,13 +51,13 @@ impl Default for WarmFile {
     }
 }
 
-/// How arms are compared.
+/// The method of comparing arms.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ComparisonFile {
-    /// A difference smaller than this fraction does not matter.
+    /// Smaller differences, as a fraction, do not matter.
     pub margin: f64,
-    /// How the arms' results must agree.
+    /// The required agreement of the arms' results.
     pub outputs: Agreement,
     /// The largest difference of results that are `close`, relative to the result's size.
     pub tolerance: f64,
@@ -85,7 +85,7 @@ impl Default for ComparisonFile {
     }
 }
 
-/// How results of two arms must agree before their speeds are compared.
+/// The agreement of two arms' results that is required before their speeds are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -94,11 +94,11 @@ pub enum Agreement {
     Close,
     /// To the last bit.
     Equal,
-    /// They are not compared.
+    /// Not compared.
     Unchecked,
 }
 
-/// What one call gets done.
+/// The work done by one call.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WorkFile {

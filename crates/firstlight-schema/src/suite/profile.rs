@@ -15,7 +15,7 @@ use super::regime::Regime;
 use super::scalar::Scalar;
 use crate::cache::Policy;
 
-/// What `--profile NAME` puts in the place of the suite's own values.
+/// The values with which `--profile NAME` replaces the suite's own.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ProfileFile {
@@ -35,10 +35,10 @@ pub struct ProfileFile {
     pub timeout: Option<Duration>,
     /// Calls before the window.
     pub warm_up: Option<u32>,
-    /// Calls in the window of one process, at most.
+    /// The largest number of calls in the window of one process.
     #[schemars(range(min = 10))]
     pub iterations: Option<u32>,
-    /// How long the window of one process may take.
+    /// The time limit of the window of one process.
     #[serde(deserialize_with = "optional_duration")]
     #[schemars(with = "Option<String>")]
     pub within: Option<Duration>,
@@ -60,16 +60,16 @@ pub struct ProfileFile {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PlantedFile {
-    /// The case that does the same without the mistake.
+    /// The same case without the mistake.
     #[schemars(with = "String")]
     pub of: Spanned<String>,
-    /// What whoever makes the mistake would have taken for the result.
+    /// The value that the mistake would publish as the result.
     #[serde(default)]
     pub takes: Takes,
 }
 
 impl SuiteFile {
-    /// Puts a profile's values in the place of the suite's own.
+    /// Replaces the suite's values with those of a profile.
     pub(super) fn apply_profile(&mut self, name: &str) -> Result<(), String> {
         let Some(profile) = self.profiles.get(name).cloned() else {
             let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
@@ -112,7 +112,7 @@ impl SuiteFile {
         Ok(())
     }
 
-    /// So many processes per arm in every regime.
+    /// Sets the number of processes per arm in every regime.
     pub(super) fn take_processes(&mut self, processes: Option<u32>) {
         if let Some(processes) = processes {
             self.sampling.processes = processes;

@@ -19,10 +19,9 @@ pub enum Regime {
     ColdClean,
     /// A fresh process, compiler caches filled by an unmeasured run.
     ColdPrimed,
-    /// The same process, nothing compiled any more, in a steady state.
+    /// The same process in a steady state, after all compilation.
     Warm,
-    /// A fresh process that another tool timed as a whole, with unknown caches. No suite
-    /// can ask for it.
+    /// A fresh process that another tool timed as a whole, with unknown caches. Suites cannot request it.
     Fresh,
 }
 
@@ -47,8 +46,8 @@ impl Regime {
 
     pub fn compilers(self) -> Policy {
         match self {
-            // Every warm process compiles for itself: what differs from one compilation to the next
-            // is part of what differs from process to process.
+            // Every warm process compiles separately, so differences between compilations are part of the
+            // differences between processes.
             Self::ColdClean | Self::Warm => Policy::AsConfigured,
             Self::ColdPrimed => Policy::Primed,
             Self::Fresh => Policy::AsFound,

@@ -115,7 +115,7 @@ mod tests {
     use super::Scalar;
 
     #[test]
-    fn what_is_typed_is_what_a_suite_would_have() {
+    fn a_typed_value_has_the_type_it_would_have_in_a_suite() {
         assert_eq!(Scalar::typed("true"), Scalar::Bool(true));
         assert_eq!(Scalar::typed("12"), Scalar::Integer(12));
         assert_eq!(Scalar::typed("1e-3"), Scalar::Float(0.001));

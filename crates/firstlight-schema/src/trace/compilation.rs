@@ -1,4 +1,4 @@
-//! What was compiled, and why.
+//! The compilations of a recording, and their causes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::part::PartTime;
 use crate::nanos::Nanos;
 
-/// A function that was traced, lowered or compiled, or taken from a cache instead.
+/// A function that was traced, lowered or compiled, or read from a cache instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Compilation {
     pub function: String,
-    /// The number of the step it happened in; none outside of all steps.
+    /// The number of its step; absent outside all steps.
     pub step: Option<i64>,
     pub start_ns: Nanos,
     pub duration_ns: Nanos,
@@ -45,7 +45,7 @@ pub enum Served {
     Unknown,
 }
 
-/// Why a function was compiled.
+/// The cause of a compilation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Cause {
@@ -63,12 +63,12 @@ pub enum CauseKind {
     Shape,
     Type,
     Rank,
-    /// The compiled program uses another number of arguments; the text lists what remains possible.
+    /// The compiled program uses another number of arguments; the text lists the remaining possible causes.
     ArgumentCount,
-    /// The framework's own log says why.
+    /// The framework's own log gives the cause.
     Guard,
-    /// The arguments that the program uses have the same types and shapes; the text lists what remains
-    /// possible.
+    /// The arguments that the program uses have the same types and shapes; the text lists the remaining
+    /// possible causes.
     SameSignature,
     /// The same code under another function object: a closure, partial or lambda that was created again.
     NewFunction,
@@ -101,6 +101,6 @@ pub struct GraphBreak {
     pub function: Option<String>,
     /// The source line: `train.py:63`
     pub place: String,
-    /// As Dynamo explains it.
+    /// Dynamo's explanation.
     pub reason: String,
 }

@@ -1,5 +1,4 @@
-//! Overheads: host time outside of the compiled program, the phases of wrappers, and the
-//! observer's own cost.
+//! Overheads: host time outside the compiled program, the phases of wrappers, and the observer's own cost.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::Estimate;
 use crate::nanos::Nanos;
 
-/// Time of a step outside of the compiled program and its calls: `wait` and `host` together.
+/// Time of a step outside the compiled program and its calls: `wait` and `host` together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HostOutside {
-    /// Over the steps in which nothing was compiled.
+    /// Over the steps without a compilation.
     pub median: Estimate,
-    /// The least and the most that any of them has.
+    /// The smallest and largest value of these steps.
     pub least_ns: Nanos,
     pub most_ns: Nanos,
-    /// Of the mean step.
+    /// The share of the mean step.
     pub share: f64,
 }
 
@@ -25,15 +24,15 @@ pub struct HostOutside {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Wrapper {
     pub name: String,
-    /// Host time inside the wrapper and outside of the compiled program, per steady step on average.
+    /// Host time inside the wrapper and outside the compiled program, per steady step on average.
     pub host_ns: f64,
-    /// Of the mean step.
+    /// The share of the mean step.
     pub share: f64,
-    /// Each in the order in which it runs, followed by what is inside it.
+    /// In execution order, each followed by the phases inside it.
     pub phases: Vec<WrapperPhase>,
 }
 
-/// A phase of a wrapper: a Python function of it.
+/// A phase of a wrapper: one of its Python functions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WrapperPhase {
@@ -45,9 +44,9 @@ pub struct WrapperPhase {
     pub frame: String,
     /// Mean host time per steady step, including its callees.
     pub host_ns: f64,
-    /// Of the wrapper's host time.
+    /// The share of the wrapper's host time.
     pub share_of_wrapper: f64,
-    /// Of the mean step.
+    /// The share of the mean step.
     pub share_of_step: f64,
 }
 
@@ -55,11 +54,11 @@ pub struct WrapperPhase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Inflation {
-    /// The least traced first.
+    /// The recording with the least tracing first.
     pub runs: Vec<TracedRun>,
-    /// Time of a step in the most traced run over the least traced one.
+    /// Time of a step in the recording with the most tracing over the one with the least.
     pub factor: Option<f64>,
-    /// The same of host time outside of the compiled program, between the recordings.
+    /// The same for host time outside the compiled program, between the recordings.
     pub host_factor: Option<f64>,
     /// The same for the time beyond the baseline, if the step has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,14 +69,14 @@ pub struct Inflation {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TracedRun {
     pub tracing: Tracing,
-    /// Of a steady step.
+    /// The time of a steady step.
     pub step: Option<Estimate>,
-    /// Host time of a steady step outside of the compiled program, if there is a recording.
+    /// Host time of a steady step outside the compiled program, if there is a recording.
     pub host: Option<Estimate>,
     /// Time of a steady step beyond its baseline, by the program's own clock: pairs of both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Estimate>,
-    /// Of the whole process.
+    /// The time of the whole process.
     pub wall_ns: Nanos,
     pub file: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! The document `trace`: where each step's time went in a profiler's recording, what was compiled in
-//! it, and why.
+//! The document `trace`: the time of each step in a profiler's recording by bucket, its compilations and
+//! their causes.
 
 mod compilation;
 mod cost;
@@ -35,36 +35,36 @@ pub struct TraceDocument {
     pub schema: SchemaId,
     pub firstlight: Build,
     pub recording: Recording,
-    /// Findings about the file, or derived from it.
+    /// Findings about the file, or computed from it.
     pub notices: Vec<Notice>,
     /// How steps were identified.
     pub steps_by: StepsBy,
     /// The thread that the steps are on.
     pub thread: String,
     pub steps: Vec<Step>,
-    /// Medians over the steps in which nothing was compiled.
+    /// Medians over the steps without a compilation.
     pub steady: Vec<SteadyRow>,
-    /// Time of a steady step outside of the compiled program and of its calls, waiting included; none
-    /// where no step is steady.
+    /// Time of a steady step outside the compiled program and its calls, waiting included; absent if no step
+    /// is steady.
     pub host_outside: Option<HostOutside>,
-    /// Work of the host outside of the compiled program, over the same steps.
+    /// Work of the host outside the compiled program, over the same steps.
     pub frames: Vec<Frame>,
     /// Known wrappers around compiled functions, by phase; only with Python frames.
     pub wrappers: Vec<Wrapper>,
     pub compilations: Vec<Compilation>,
-    /// Programs by the time of their operators in the whole recording, if events name their program.
+    /// Programs sorted by the time of their operators in the whole recording, if events name their program.
     #[serde(default)]
     pub programs: Vec<ProgramRow>,
     /// Memory by allocator, if the recording has it.
     #[serde(default)]
     pub memory: Vec<MemoryRow>,
-    /// How far apart several devices finish a step; none with one device.
+    /// The time between the first and the last device finishing a step; absent with one device.
     #[serde(default)]
     pub skew: Option<Skew>,
     /// Places where torch.compile left its graph, if its log is available.
     #[serde(default)]
     pub graph_breaks: Vec<GraphBreak>,
-    /// Every event by its name, the longest in sum first.
+    /// All events by name, the largest sum first.
     pub events: Vec<EventRow>,
     pub findings: Vec<Reason>,
     /// The cost of recording, if the same work was also recorded with less or no tracing.
@@ -76,7 +76,7 @@ impl TraceDocument {
         SchemaId::new(NAME, VERSION)
     }
 
-    /// A document without steps, to be filled in.
+    /// A document without steps, to be filled in later.
     pub fn new(firstlight: Build, recording: Recording, steps_by: StepsBy, thread: String) -> Self {
         Self {
             schema: Self::schema_id(),
@@ -109,9 +109,9 @@ pub struct Frame {
     pub name: String,
     pub kind: FrameKind,
     pub count: u64,
-    /// Per steady step on average, in host time outside of the compiled program: with what it called …
+    /// Per steady step on average, in host time outside the compiled program: including its callees …
     pub inclusive_ns: f64,
-    /// … and as the innermost.
+    /// … and as the innermost event.
     pub exclusive_ns: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Where an instant of a step went.
+//! The bucket and the part to which an instant of a step belongs.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::nanos::Nanos;
 
-/// Where an instant of a step went; the first that applies.
+/// The bucket of an instant of a step; the first that applies.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -60,32 +60,32 @@ impl fmt::Display for Bucket {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Part {
-    /// Kernels that the compiler tries out.
+    /// Kernels tried by the compiler.
     Autotune,
-    /// Python to the framework's own representation.
+    /// Converting Python to the framework's own representation.
     Trace,
-    /// That representation to the compiler's input.
+    /// Converting that representation to the compiler's input.
     Lower,
     /// The compiler.
     Compile,
-    /// Host code that a running program calls back.
+    /// Host code called by a running program.
     Callback,
-    /// The compiled program runs.
+    /// The compiled program is running.
     Compiled,
-    /// Kernels launched outside of any compiled program.
+    /// Kernels launched outside any compiled program.
     Eager,
     Transfer,
-    /// Inside a call of a compiled function, and nothing of it runs yet.
+    /// Inside a call of a compiled function, before any of it runs.
     Call,
-    /// torch: looking for the compiled code that fits the arguments.
+    /// torch: searching the compiled code that matches the arguments.
     Guards,
-    /// torch: what runs before and after the compiled graph, in the compiled region.
+    /// torch: code before and after the compiled graph, in the compiled region.
     Prologue,
     /// The host waits for the device.
     Blocked,
-    /// The host waits for a result to be copied to it.
+    /// The host waits for a result to be copied from the device.
     Fetch,
-    /// The host outside of compiled calls: before the step's first call …
+    /// The host outside compiled calls: before the step's first call …
     Before,
     Between,
     After,

@@ -9,27 +9,27 @@ use crate::nanos::Nanos;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ProgramRow {
-    /// `jit_step`; of torch a compiled region, or `eager` for what ran outside of all of them.
+    /// `jit_step`; for torch a compiled region, or `eager` for operators outside all of them.
     pub module: String,
     pub program: Option<String>,
-    /// All operators in sum, on all threads and devices.
+    /// The sum of all operators, on all threads and devices.
     pub total_ns: Nanos,
     pub operators: Vec<OperatorRow>,
-    /// What its compiler reserved for a run, where the recording has the program.
+    /// The memory that its compiler reserved for a run, if the recording contains the program.
     #[serde(default)]
     pub memory: Option<ProgramMemory>,
-    /// The most that the largest allocator had handed out inside a compiled region of torch; none where
-    /// the recording does not show it.
+    /// The peak of the largest allocator inside a compiled region of torch; absent if the recording does not
+    /// show it.
     #[serde(default)]
     pub peak_bytes: Option<u64>,
 }
 
-/// Bytes that a compiled program takes on its device, as its compiler laid them out.
+/// The memory of a compiled program on its device, in bytes, as laid out by its compiler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ProgramMemory {
     pub arguments_bytes: u64,
-    /// Results that lie in no argument: a donated argument holds its result itself.
+    /// Results outside all arguments: a donated argument holds its result itself.
     pub outputs_bytes: u64,
     pub constants_bytes: u64,
     /// In use only while the program runs.
@@ -48,22 +48,22 @@ impl ProgramMemory {
 pub struct OperatorRow {
     pub name: String,
     pub count: u64,
-    /// Without the operators inside it.
+    /// Excluding the operators inside it.
     pub total_ns: Nanos,
-    /// Of the program.
+    /// The share of the program.
     pub share: f64,
 }
 
-/// Memory that an allocator had handed out.
+/// Memory handed out by an allocator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MemoryRow {
     pub allocator: String,
     pub peak_bytes: u64,
     pub peak_at_ns: Nanos,
-    /// The step that the peak is in; none outside of all steps.
+    /// The step of the peak; absent outside all steps.
     pub peak_step: Option<i64>,
-    /// For drawing: the highest of each stretch.
+    /// For drawing: the highest point of each interval.
     pub timeline: Vec<MemoryPoint>,
 }
 

@@ -1,4 +1,4 @@
-//! What a recording says about itself, and what is wrong with its file.
+//! The metadata of a recording, and problems of its file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub struct Recording {
     /// The file that was read.
     pub file: String,
     pub format: TraceFormat,
-    /// Bytes of it, unpacked.
+    /// Its size in bytes, unpacked.
     pub bytes: u64,
     pub events: u64,
     pub lines: u64,
@@ -23,11 +23,11 @@ pub struct Recording {
     pub hosts: Vec<String>,
     /// Unknown if the format does not record it.
     pub tracer: Option<TracerLevels>,
-    /// Whether Python frames were recorded: by the levels, or because some are there.
+    /// Whether Python frames were recorded: according to the levels, or because some are present.
     pub python_traced: bool,
     /// From the first event to the end of the last.
     pub span_ns: Nanos,
-    /// The rules by which names of events were understood.
+    /// The rules that interpret names of events.
     pub rules: String,
 }
 
@@ -45,7 +45,7 @@ pub enum TraceFormat {
     Xplane,
     /// PyTorch's.
     Kineto,
-    /// Chrome JSON as JAX's converter writes it.
+    /// Chrome JSON written by JAX's converter.
     JaxJson,
     /// Any other Chrome JSON.
     ChromeJson,
@@ -81,7 +81,7 @@ impl Framework {
     }
 }
 
-/// How much JAX's profiler was configured to record.
+/// The configured levels of JAX's profiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TracerLevels {
@@ -90,7 +90,7 @@ pub struct TracerLevels {
     pub python: u32,
 }
 
-/// Something about the file that a reader should know.
+/// Something that a reader of the file should know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Notice {
@@ -102,7 +102,7 @@ pub struct Notice {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum NoticeName {
-    /// The profiler itself wrote this.
+    /// The profiler itself reported this error.
     ErrorInFile,
     WarningInFile,
     /// The converter's cap on events was reached.

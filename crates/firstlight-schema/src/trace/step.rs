@@ -1,4 +1,4 @@
-//! Steps, and what is summed up over them.
+//! Steps, and summaries over them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,13 +12,13 @@ use crate::nanos::Nanos;
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum StepsBy {
-    /// The program marked them.
+    /// By the program's annotations.
     Annotation,
-    /// From one call of the most called compiled function to the next.
+    /// From one call of the most frequently called compiled function to the next.
     RepeatedCall,
-    /// From one run of the most run program to the next.
+    /// From one run of the most frequent program to the next.
     RepeatedModule,
-    /// There is but one: the whole recording.
+    /// A single step: the whole recording.
     WholeTrace,
 }
 
@@ -43,36 +43,36 @@ pub struct Step {
     /// From the recording's first event.
     pub start_ns: Nanos,
     pub duration_ns: Nanos,
-    /// Between the step before and this one.
+    /// The time between the previous step and this one.
     pub gap_ns: Nanos,
     /// Whether something was traced, lowered or compiled in it.
     pub compiled: bool,
-    /// Why medians exclude it although nothing was compiled in it; none if they include it.
+    /// The reason why medians exclude it although nothing was compiled in it; absent if they include it.
     #[serde(default)]
     pub left_out: Option<LeftOut>,
-    /// Only parts that took any time.
+    /// Only parts with a non-zero time.
     pub parts: Vec<PartTime>,
-    /// Outside of the compiled program and of its calls: `wait` and `host` together.
+    /// Outside the compiled program and its calls: `wait` and `host` together.
     pub host_outside_ns: Nanos,
-    /// Host work outside of compiled calls while the program ran or data moved: part of no sum.
+    /// Host work outside compiled calls while the program ran or data moved; not part of any sum.
     pub overlapped_host_ns: Nanos,
-    /// Time during which any kernel or program ran: part of no sum.
+    /// Time during which any kernel or program ran; not part of any sum.
     pub device_busy_ns: Nanos,
-    /// Inside calls of compiled functions on any thread: part of no sum.
+    /// Inside calls of compiled functions on any thread; not part of any sum.
     pub region_ns: Nanos,
     pub calls: u32,
-    /// Peak of the largest allocator during the step; none if the recording lacks it.
+    /// Peak of the largest allocator during the step; absent if it was not recorded.
     #[serde(default)]
     pub peak_bytes: Option<u64>,
     /// Busy times of each device in it, if there are several.
     #[serde(default)]
     pub devices: Vec<DeviceTime>,
-    /// For drawing: stretches too short to be seen are left out.
+    /// For drawing: invisibly short intervals are left out.
     pub timeline: Vec<Stretch>,
 }
 
 impl Step {
-    /// Whether medians are taken over it: nothing was compiled in it, and it is a whole step.
+    /// Whether medians include it: nothing was compiled in it, and it is a whole step.
     pub fn is_steady(&self) -> bool {
         !self.compiled && self.left_out.is_none()
     }
@@ -88,7 +88,7 @@ impl Step {
         (self.devices.len() > 1).then(|| Nanos(last - first))
     }
 
-    /// Outside of the compiled program and of its calls.
+    /// Outside the compiled program and its calls.
     pub fn outside(parts: &[PartTime]) -> Nanos {
         let outside = |row: &&PartTime| matches!(row.part.bucket(), Bucket::Wait | Bucket::Host);
         parts.iter().filter(outside).map(|row| row.ns).sum()
@@ -106,12 +106,12 @@ pub struct DeviceTime {
     /// `/device:GPU:0`, `cpu:3`
     pub device: String,
     pub busy_ns: Nanos,
-    /// When it began, and when it was done.
+    /// The times at which it began and finished.
     pub start_ns: Nanos,
     pub end_ns: Nanos,
 }
 
-/// How far apart devices finish.
+/// The time between the first and the last device that finish.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Skew {
@@ -122,18 +122,18 @@ pub struct Skew {
     pub last_in: u32,
 }
 
-/// Why medians exclude a step.
+/// The reason why medians exclude a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum LeftOut {
-    /// The steps were guessed, and no step follows that would show where it ends.
+    /// The steps were guessed, and no following step shows its end.
     Unended,
-    /// Nothing was called or ran in it, while other steps worked.
+    /// Nothing was called or ran in it, unlike in other steps.
     Empty,
 }
 
-/// A stretch of a step, from the step's start.
+/// An interval of a step, measured from the step's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Stretch {
@@ -147,9 +147,9 @@ pub struct Stretch {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SteadyRow {
     pub bucket: Bucket,
-    /// Nothing for the whole bucket.
+    /// Absent for the whole bucket.
     pub part: Option<Part>,
     pub median: Estimate,
-    /// Of the mean step.
+    /// The share of the mean step.
     pub share: f64,
 }

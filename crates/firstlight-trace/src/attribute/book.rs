@@ -1,5 +1,5 @@
-//! The booking: layer by layer each takes what is left of a step, and the host gets the rest, so the
-//! parts sum to the step by construction.
+//! Attribution of a step: layer by layer, each takes its share of the remaining time, and the host gets the
+//! rest, so the parts sum to the step by construction.
 
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{Bucket, LeftOut, Part, PartTime, Step, Stretch};
@@ -7,24 +7,24 @@ use firstlight_schema::trace::{Bucket, LeftOut, Part, PartTime, Step, Stretch};
 use super::{Attribution, Layers, Mark};
 use crate::intervals::{Set, Span};
 
-/// Stretches shorter than this share of their step cannot be seen in a drawing of it.
+/// Intervals shorter than this share of their step are invisible in a drawing.
 const VISIBLE: i64 = 1_500;
 
-/// A step, and what of it was the host's outside of the compiled program.
+/// An attributed step, and the host's part of it outside the compiled program.
 pub(crate) struct Booked {
     pub(crate) step: Step,
     pub(crate) host: Set,
 }
 
-/// Books the steps of one piece after another.
+/// Attributes the steps of one piece after another.
 #[derive(Default)]
 pub(crate) struct Booker {
-    /// Where the step before ended.
+    /// The end of the previous step.
     before: Option<i64>,
 }
 
 impl Booker {
-    /// The steps that begin in a stretch, which also end in it.
+    /// The steps that begin in an interval, and also end in it.
     pub(crate) fn book(&mut self, found: &Attribution, layers: &Layers, span: Span) -> Vec<Booked> {
         let from = found.steps.partition_point(|mark| mark.span.0 < span.0);
         let to = found.steps.partition_point(|mark| mark.span.0 < span.1);
@@ -82,7 +82,7 @@ fn one(found: &Layers, mark: &Mark, before: Option<i64>) -> Booked {
     Booked { step, host: left }
 }
 
-/// Where no step of a recording works, nothing sets the empty ones apart.
+/// If no step of a recording works, empty steps are not excluded.
 pub(crate) fn keep_empty_alone(steps: &mut [Step]) {
     if !steps.iter().any(works) {
         for step in steps {
@@ -97,7 +97,7 @@ fn works(step: &Step) -> bool {
     step.calls > 0 || !step.parts.iter().all(host)
 }
 
-/// The host's time by where it lies to the step's calls.
+/// The host's time before, between and after the step's calls.
 fn divide(host: &Set, calls: &Set) -> [(Part, Set); 3] {
     let (Some(first), Some(last)) = (calls.spans().first(), calls.spans().last()) else {
         return [
@@ -113,7 +113,7 @@ fn divide(host: &Set, calls: &Set) -> [(Part, Set); 3] {
     ]
 }
 
-/// What the host did on its own while something ran or moved.
+/// Host work while a program ran or data moved.
 fn overlapped(found: &Layers, span: Span) -> i64 {
     let mut host = Set::one(span);
     let mut running = Set::default();
@@ -139,7 +139,7 @@ fn timeline(taken: &[(Part, Set)], span: Span) -> Vec<Stretch> {
     let mut drawn: Vec<(Span, Part)> = Vec::new();
     for (own, part) in stretches {
         match drawn.last_mut() {
-            // Across a stretch that is not drawn, equal neighbours become one.
+            // Across an interval that is not drawn, equal neighbours are joined.
             Some((last, known)) if *known == part && own.0 - last.1 < shortest => last.1 = own.1,
             _ if own.1 - own.0 >= shortest => drawn.push((own, part)),
             _ => {}

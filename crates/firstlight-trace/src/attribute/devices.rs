@@ -1,4 +1,4 @@
-//! When each of several devices was at work in a step: those that finish late keep the others waiting.
+//! The busy times of several devices in a step: those that finish late delay the others.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::intervals::{Set, Span};
 use crate::model::{Detail, Line, Place, Trace};
 use crate::names::Category;
 
-/// Lines of a device that tell its steps again.
+/// Lines of a device that repeat its steps.
 const STEPS: &str = "Steps";
 
-/// A device: a processor's by its number, any other by the name of its lines.
+/// A device: a processor by its number, any other by the name of its lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Device<'a> {
     Processor(u32),
@@ -54,7 +54,7 @@ fn several(piece: &Trace) -> bool {
         || piece.details.iter().any(processors)
 }
 
-/// The device that an event runs on, if it is one that runs.
+/// The device on which an event runs, if it is an execution.
 fn device<'a>(piece: &Trace, line: &'a Line, index: usize) -> Option<Device<'a>> {
     if line.place == Place::Device {
         let category = piece.names.category(line.events.name[index]);

@@ -1,4 +1,4 @@
-//! What the host was doing: its time outside of the compiled program by the events around it.
+//! Host work: the time outside the compiled program, by the events around it.
 
 use firstlight_schema::trace::{Frame, FrameKind};
 use rustc_hash::FxHashMap;
@@ -16,14 +16,14 @@ struct Sum {
     count: u64,
     inclusive: i64,
     exclusive: i64,
-    /// How many of this name are open.
+    /// The number of open events with this name.
     open: u32,
 }
 
 struct Open {
     name: NameId,
     end: i64,
-    /// Host time before it began, and that of what it called.
+    /// Host time before it began, and that of its callees.
     before: i64,
     called: i64,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// `host` is what is to be explained in this piece, of so many steps.
+    /// `host` is the host time in this piece, of `steps` steps.
     pub(crate) fn feed(&mut self, piece: &Trace, found: &Attribution, host: &Set, steps: usize) {
         self.clock.spans.extend(host.spans());
         self.host += host.total();
@@ -77,7 +77,7 @@ impl Frames {
         self.listed(names, kinds)
     }
 
-    /// Books a frame that ends; what it explains counts once, at the outermost.
+    /// Attributes an ending frame; its time counts once, at the outermost frame of its name.
     fn close(&mut self, open: &Open) {
         let own = self.clock.up_to(open.end) - open.before;
         let sum = self.sums.entry(open.name).or_default();
@@ -134,7 +134,7 @@ fn is_step(found: &Attribution, events: &crate::model::Events, index: usize) -> 
     place.is_ok_and(|place| found.steps[place].span == span)
 }
 
-/// How much of the host's time has passed; asked in the order of time.
+/// The host's time up to an instant; queried in ascending order.
 #[derive(Default)]
 struct HostClock {
     spans: Vec<Span>,
@@ -152,7 +152,7 @@ impl HostClock {
         self.passed + inside
     }
 
-    /// Drops what has passed.
+    /// Drops past intervals.
     fn forget(&mut self) {
         self.spans.drain(..self.at);
         self.at = 0;

@@ -1,13 +1,14 @@
-//! A set of time that grows piece by piece: what reaches into the next piece is carried into it.
+//! A set of intervals that grows piece by piece: an interval that reaches into the next piece is carried
+//! over.
 
 use crate::intervals::{Set, Span};
 
-/// What of a layer began in a piece and has not ended with it; several that overlap are one.
+/// The open interval of a layer at the end of a piece; several that overlap are one.
 #[derive(Debug, Default)]
 pub(super) struct Layer(Option<Span>);
 
 impl Layer {
-    /// The layer in a piece that ends at `until`, of what starts in it.
+    /// The layer in a piece that ends at `until`, from the intervals that start in it.
     pub(super) fn advance(&mut self, mut spans: Vec<Span>, until: i64) -> Set {
         spans.extend(self.0.take());
         let set = Set::union(spans);
@@ -22,7 +23,7 @@ mod tests {
     use crate::intervals::Set;
 
     #[test]
-    fn what_began_before_a_piece_is_in_it() {
+    fn an_interval_that_began_before_a_piece_is_in_it() {
         let mut layer = Layer::default();
         let first = layer.advance(vec![(0, 30), (5, 12), (2, 4)], 10);
         assert_eq!(first, Set::union(vec![(0, 30)]));

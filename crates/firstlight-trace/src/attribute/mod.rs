@@ -1,9 +1,8 @@
-//! Books every instant of a step to one part. What belongs where is found by framework ([`jax`],
-//! [`torch`]); the booking is the same for all ([`book`]).
+//! Attributes every instant of a step to one part. The framework's rules ([`jax`], [`torch`]) find the parts;
+//! the attribution is the same for all ([`book`]).
 //!
-//! Events come in pieces, which for a recording in memory is one. A first sweep over them finds the steps
-//! and what was compiled, which is short; a second one divides the time of each piece, books the steps
-//! in it, and forgets it.
+//! Events come in pieces; a recording in memory is one piece. A first pass finds the steps and compilations,
+//! which are small. A second pass divides the time of each piece, attributes the steps in it, and drops it.
 
 mod book;
 mod devices;
@@ -29,80 +28,80 @@ use crate::model::{Detail, Tally, Trace};
 use crate::names::{ByName, Category, NameId};
 use crate::read::Pieces;
 
-/// What was found in a trace, before it is booked.
+/// The steps and compilations of a trace, before attribution.
 pub(crate) struct Attribution {
     pub(crate) framework: Framework,
     pub(crate) rules: &'static str,
     pub(crate) steps_by: StepsBy,
-    /// The line that the steps are on.
+    /// The line with the steps.
     pub(crate) owner: usize,
-    /// Other lines of the host that have steps.
+    /// The number of other host lines with steps.
     pub(crate) others: usize,
     pub(crate) steps: Vec<Mark>,
     pub(crate) compiles: Vec<Compile>,
     pub(crate) frames: ByName<FrameKind>,
     /// Programs that ran, by number and module.
     pub(crate) ran: Vec<(i64, NameId)>,
-    /// When the program cleared the caches of compiled functions, where Python frames tell it.
+    /// Times at which the program cleared the caches of compiled functions, if Python frames show them.
     pub(crate) cleared: Vec<i64>,
     pub(crate) totals: Totals,
     own: Own,
 }
 
-/// What only one framework has.
+/// Data of a single framework.
 enum Own {
     Jax(jax::Known),
     Torch(torch::Known),
 }
 
-/// What the time of a piece was spent with.
+/// The uses of a piece's time.
 #[derive(Debug)]
 pub(crate) struct Layers {
-    /// Parts of the time in the order in which they win.
+    /// Parts of the time, in order of priority.
     pub(crate) parts: Vec<(Part, Set)>,
     /// Calls of compiled functions, which divide the host's time into before, between and after.
     pub(crate) calls: Set,
     /// The same on any thread.
     pub(crate) region: Set,
-    /// A device or a program was at work.
+    /// Times at which a device or a program was busy.
     pub(crate) busy: Set,
 }
 
-/// A step as it was marked.
+/// A marked step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) name: String,
     pub(crate) number: i64,
     pub(crate) span: Span,
-    /// Whether it is known where it ends.
+    /// Whether its end is known.
     pub(crate) ended: bool,
 }
 
-/// Something was compiled.
+/// A compilation.
 #[derive(Clone, Debug)]
 pub(crate) struct Compile {
     pub(crate) function: String,
     pub(crate) span: Span,
     pub(crate) parts: Vec<(Part, Span)>,
-    /// The compiler itself was seen at work.
+    /// Whether the compiler itself ran.
     pub(crate) compiler: bool,
-    /// A disk cache was seen at work.
+    /// Whether a disk cache was used.
     pub(crate) cache: bool,
     /// torch's compile id.
     pub(crate) id: Option<String>,
 }
 
-/// Finds steps and compilations, by whatever framework made the trace.
+/// Finds steps and compilations for any framework.
 pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
     match framework(source.trace()) {
         Framework::Torch => torch::find(source),
-        // JAX's rules find nothing in a foreign trace, and then the whole of it is one step.
+        // JAX's rules find nothing in a foreign trace, which then is a single step.
         Framework::Jax | Framework::Unknown => jax::find(source),
     }
 }
 
 impl Attribution {
-    /// What must stay in memory while the pieces are gone through again.
+    /// The memory that must be kept during a second pass over the pieces.
     pub(crate) fn held(&self) -> u64 {
         match &self.own {
             Own::Jax(known) => known.held(),
@@ -151,7 +150,7 @@ pub(crate) fn framework(trace: &Trace) -> Framework {
     }
 }
 
-/// Programs that ran, by what their events say.
+/// Programs that ran, according to their events.
 fn ran(trace: &Trace) -> Vec<(i64, NameId)> {
     let all = trace.details.iter().filter_map(|detail| match detail {
         Detail::Program { id: Some(id), module: Some(module), .. } => Some((*id, *module)),
@@ -163,7 +162,7 @@ fn ran(trace: &Trace) -> Vec<(i64, NameId)> {
     all
 }
 
-/// Lines of the host that have steps, besides the one that is shown.
+/// Host lines with steps, except the one that is shown.
 fn others(trace: &Trace, tallies: &[Tally], owner: usize) -> usize {
     let lines = trace.lines.iter().zip(tallies).enumerate();
     let host = |line: &crate::model::Line| line.place == crate::model::Place::Host;

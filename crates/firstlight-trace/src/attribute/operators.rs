@@ -1,4 +1,4 @@
-//! What the operators of each program took, without the operators inside them.
+//! The time of each program's operators, excluding the operators inside them.
 
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{OperatorRow, ProgramMemory, ProgramRow};
@@ -8,20 +8,20 @@ use super::{Attribution, Own, torch};
 use crate::model::{Detail, Line, Place, Trace};
 use crate::names::NameId;
 
-/// Programs that are shown, and operators of each.
+/// The largest number of programs shown, and of operators of each.
 const MOST_PROGRAMS: usize = 20;
 const MOST_OPERATORS: usize = 10;
 
-/// What an operator belongs to.
+/// The owner of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Owner {
     /// A program of JAX, by number and module.
     Program(Option<i64>, NameId),
     /// A compiled region of torch.
     Region(NameId),
-    /// What runs outside of all compiled regions.
+    /// Operators outside all compiled regions.
     Eager,
-    /// A kernel of torch whose launch was not recorded, or in no region of its own thread.
+    /// A kernel of torch whose launch was not recorded, or was in no region of its own thread.
     Unknown,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Operators<'a> {
         }
     }
 
-    /// The programs that took most, each with its longest operators.
+    /// The programs with the most time, each with its longest operators.
     pub(crate) fn finish(self, trace: &Trace) -> Vec<ProgramRow> {
         let mut programs: FxHashMap<Owner, Vec<Sum>> = FxHashMap::default();
         for sum in self.sums.slots {
@@ -74,7 +74,7 @@ impl<'a> Operators<'a> {
     }
 }
 
-/// Nothing for a program whose operators took no time.
+/// `None` for a program whose operators took no time.
 #[expect(clippy::cast_precision_loss, reason = "a share is shown with three digits")]
 fn row(
     trace: &Trace,
@@ -115,7 +115,7 @@ fn memory(trace: &Trace, id: i64) -> Option<ProgramMemory> {
     trace.programs.iter().find(|program| program.id == id)?.memory
 }
 
-/// What one operator of one program took.
+/// The time of one operator of one program.
 #[derive(Clone, Copy)]
 struct Sum {
     owner: Owner,
@@ -128,9 +128,9 @@ struct Sum {
 pub(crate) struct Sums {
     slots: Vec<Sum>,
     by_key: FxHashMap<(Owner, NameId), u32>,
-    /// By name, the slot of the last program that had such an operator: mostly the next one's too.
+    /// By name, the slot of the last program with such an operator, which is usually also the next one's.
     recent: Vec<Option<u32>>,
-    /// What is open on each thread of the processor, and where it ends.
+    /// The open operators on each processor thread, with their ends.
     open: Vec<Vec<(u32, i64)>>,
 }
 
@@ -139,7 +139,7 @@ impl Sums {
         let Detail::Program { id, module: Some(module), .. } = *piece.detail(line, index) else {
             return;
         };
-        // Kernels that a compiler tries out on a device have a module of their own, and no program.
+        // Kernels that a compiler tries on a device have a separate module, and no program.
         let tried = || !piece.names.text(module).starts_with("jit_");
         if line.place == Place::Device && id.is_none() && tried() {
             return;
@@ -153,7 +153,7 @@ impl Sums {
         }
     }
 
-    /// An operator on a thread, whose time is not that of the operator around it.
+    /// An operator on a thread, whose time is excluded from the operator around it.
     pub(super) fn nested(
         &mut self,
         line: usize,
@@ -171,7 +171,7 @@ impl Sums {
         open.push((slot, start.saturating_add(duration)));
     }
 
-    /// A kernel of a device: kernels overlap, and none is inside another.
+    /// A kernel of a device: kernels overlap, but are not nested.
     pub(super) fn alone(&mut self, owner: Owner, name: NameId, duration: i64) -> u32 {
         let slot = self.slot(owner, name);
         let sum = &mut self.slots[slot as usize];

@@ -1,4 +1,4 @@
-//! Steps where the program marked none: by what repeats, or the whole recording.
+//! Steps of programs without annotations: from repetitions, or the whole recording.
 
 use firstlight_schema::trace::StepsBy;
 use rustc_hash::FxHashMap;
@@ -7,15 +7,15 @@ use super::Mark;
 use crate::intervals::Span;
 use crate::names::NameId;
 
-/// Fewer repetitions make no steps.
+/// Fewer repetitions do not define steps.
 const FEWEST: usize = 3;
 
-/// A call that steps may be told by.
+/// A call that may define steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Repeated {
     pub(super) name: NameId,
     pub(super) span: Span,
-    /// Where what leads to the call begins, such as its compilation; the call's start where nothing does.
+    /// The beginning of the work that leads to the call, such as its compilation; otherwise the call's start.
     pub(super) from: i64,
 }
 
@@ -25,8 +25,8 @@ impl Repeated {
     }
 }
 
-/// Calls in order: from one call of a function to the next; `text` tells what was called. Nothing tells
-/// where the last step ends, so it goes on to the recording's end.
+/// Calls in order: steps go from one call of a function to the next; `text` gives the name of a call. The end
+/// of the last step is unknown, so it extends to the recording's end.
 pub(super) fn by_repetition<'a>(
     calls: &[Repeated],
     text: impl Fn(NameId) -> &'a str,
@@ -39,7 +39,7 @@ pub(super) fn by_repetition<'a>(
         count.0 += 1;
         count.1 += call.span.1 - call.span.0;
     }
-    // The one that takes most, among those that repeat; or what is called before it just as often.
+    // The function with the most time among those that repeat, or the first one that is called equally often.
     let most = counts.iter().filter(|(_, count)| count.0 >= FEWEST);
     let (_, &(times, ..)) =
         most.max_by_key(|(name, count)| (count.1, std::cmp::Reverse(**name)))?;
@@ -61,7 +61,7 @@ pub(super) fn by_repetition<'a>(
     Some((by, steps))
 }
 
-/// Runs that overlap, as those of several devices do, are one.
+/// Overlapping runs, as on several devices, are joined.
 fn apart<'a>(calls: impl Iterator<Item = &'a Repeated>) -> Vec<Repeated> {
     let mut kept: Vec<Repeated> = Vec::new();
     for call in calls {
@@ -73,13 +73,13 @@ fn apart<'a>(calls: impl Iterator<Item = &'a Repeated>) -> Vec<Repeated> {
     kept
 }
 
-/// One step from the first event to the end of the last, on whatever device that is.
+/// One step from the first event to the end of the last, on any device.
 pub(super) fn whole(end: i64) -> (StepsBy, Vec<Mark>) {
     let mark = Mark { name: "recording".to_owned(), number: 0, span: (0, end), ended: true };
     (StepsBy::WholeTrace, vec![mark])
 }
 
-/// Steps that lie inside another one are parts of it.
+/// Removes steps that lie inside another one.
 pub(super) fn outermost(mut steps: Vec<Mark>) -> Vec<Mark> {
     steps.sort_by_key(|step| (step.span.0, std::cmp::Reverse(step.span.1)));
     let mut kept: Vec<Mark> = Vec::with_capacity(steps.len());

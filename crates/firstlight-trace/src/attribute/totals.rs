@@ -1,4 +1,4 @@
-//! What the whole recording comes to, whoever made it: events by name, its length, Python frames.
+//! Totals of the whole recording for any framework: events by name, its length, Python frames.
 
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{EventRow, FrameKind};
@@ -6,7 +6,7 @@ use firstlight_schema::trace::{EventRow, FrameKind};
 use crate::model::{Place, Trace};
 use crate::names::{ByName, Names};
 
-/// Names in the table of events; the rest are too short in sum for anybody to miss.
+/// The largest number of names in the table of events; the rest have negligible sums.
 const MOST_EVENTS: usize = 2_000;
 
 pub(crate) struct Totals {
@@ -38,7 +38,7 @@ impl Totals {
         self.python = self.python || names.iter().any(|name| frames[*name] == FrameKind::Python);
     }
 
-    /// The longest in sum first.
+    /// All names, the largest sum first.
     #[expect(clippy::cast_precision_loss, reason = "a mean is shown with three digits")]
     pub(crate) fn events(&self, names: &Names) -> Vec<EventRow> {
         let mut rows: Vec<EventRow> = Vec::new();

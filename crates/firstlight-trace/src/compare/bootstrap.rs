@@ -1,9 +1,9 @@
 //! The difference of two medians with an interval from resampling.
 //!
-//! The steps of each side are drawn with replacement, as many as there are, and the medians of both
-//! draws subtracted; the interval lies between percentiles of such differences. (Efron and Tibshirani,
-//! An Introduction to the Bootstrap, chapter 13.) Steps of one recording come from one process: the
-//! interval says nothing of another run of it.
+//! The steps of each side are drawn with replacement, as many as there are, and the medians of both draws
+//! subtracted; the interval lies between percentiles of such differences. (Efron and Tibshirani, An
+//! Introduction to the Bootstrap, chapter 13.) Steps of one recording come from one process, so the interval
+//! does not cover differences between runs.
 
 use firstlight_analysis::stats::CONFIDENCE;
 use firstlight_schema::estimate::{Estimate, Interval, Method};
@@ -11,19 +11,19 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 const ROUNDS: usize = 2_000;
-/// Fewer values on a side can repeat themselves only.
+/// With fewer values on a side, resampling only repeats them.
 pub(super) const FEWEST: usize = 5;
 
-/// How values of two sides are drawn.
+/// The method of drawing values of two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drawn {
-    /// Each side on its own.
+    /// Each side independently.
     Apart,
-    /// The value at one place of both sides, together.
+    /// The values at one index of both sides, together.
     InPairs,
 }
 
-/// Second minus first; none where a side has no value.
+/// Second minus first; `None` if a side has no value.
 pub(super) fn difference_of_medians(
     first: &[f64],
     second: &[f64],
@@ -101,7 +101,7 @@ mod tests {
         assert!((one.point - 20.0).abs() < 1e-9);
         assert!(interval.low > 15.0 && interval.low <= 20.0 && interval.high >= 20.0);
         assert_eq!(Some(one), difference_of_medians(&first, &second, Drawn::Apart, 1));
-        // Each second value is its first one and the same again: in pairs that is certain.
+        // Each second value is its first one and the same again: paired resampling is exact here.
         let pairs = difference_of_medians(&first, &second, Drawn::InPairs, 1).unwrap();
         let pairs = pairs.interval.unwrap();
         assert!((pairs.low - 20.0).abs() < 1e-9 && (pairs.high - 20.0).abs() < 1e-9);

@@ -1,8 +1,8 @@
-//! Why two recordings should not be compared.
+//! Reasons why two recordings should not be compared.
 
 use firstlight_schema::trace::{Recording, TraceDocument};
 
-/// More often than this on one side, the steps are hardly the same ones.
+/// If one side has more than this many times as many steps, they are probably not the same.
 const TIMES: usize = 2;
 
 pub(super) fn reasons(first: &TraceDocument, second: &TraceDocument) -> Vec<String> {
@@ -35,7 +35,7 @@ fn steady(document: &TraceDocument) -> usize {
     document.steps.iter().filter(|step| step.is_steady()).count()
 }
 
-/// All that either side has a version of.
+/// All versions on either side.
 fn names<'a>(a: &'a Recording, b: &'a Recording) -> Vec<&'a str> {
     let mut names: Vec<&str> =
         a.versions.iter().chain(&b.versions).map(|version| version.name.as_str()).collect();

@@ -1,5 +1,5 @@
-//! Two recordings of a step: medians over their steady steps with intervals, a waterfall from one wall
-//! time to the other, and what makes the two not comparable.
+//! Two recordings of a step: medians over their steady steps with intervals, a waterfall from one wall time
+//! to the other, and reasons why the two are not comparable.
 
 mod bootstrap;
 mod comparable;
@@ -19,7 +19,7 @@ use bootstrap::{Drawn, FEWEST, difference_of_medians, middle};
 const MOST_FRAMES: usize = 200;
 const SEED: u64 = 1;
 
-/// The second against the first.
+/// Compares the second with the first.
 pub fn compare(
     first: &TraceDocument,
     second: &TraceDocument,
@@ -40,7 +40,7 @@ pub fn compare(
             .filter_map(|part| row(Some(bucket), Some(part), &sides, &|step| step.part(part)))
             .collect();
         document.buckets.extend(own);
-        // A bucket of one part is that part.
+        // A bucket with one part equals that part.
         if parts.len() > 1 {
             document.buckets.extend(parts);
         }
@@ -64,7 +64,7 @@ fn steady(document: &TraceDocument) -> Vec<&Step> {
     document.steps.iter().filter(|step| step.is_steady()).collect()
 }
 
-/// The steps that are compared.
+/// The compared steps.
 struct Sides<'a> {
     first: Vec<&'a Step>,
     second: Vec<&'a Step>,
@@ -72,8 +72,8 @@ struct Sides<'a> {
 }
 
 impl<'a> Sides<'a> {
-    /// Steps that the program numbered are compared in pairs, where enough are steady on both sides; others
-    /// as they come.
+    /// Steps that the program numbered are compared in pairs, if enough are steady on both sides; others are
+    /// compared unpaired.
     fn choose(first: &'a TraceDocument, second: &'a TraceDocument) -> Self {
         let numbered = |document: &TraceDocument| document.steps_by == StepsBy::Annotation;
         let (all, others) = (steady(first), steady(second));
@@ -90,7 +90,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Nothing where neither side has any of it.
+/// `None` if neither side has any time in it.
 fn row(
     bucket: Option<Bucket>,
     part: Option<Part>,
@@ -106,7 +106,7 @@ fn row(
     Some(Row { bucket, part, first_ns: middle(&a)?, second_ns: middle(&b)?, difference })
 }
 
-/// The buckets' differences, and last what makes them the wall's.
+/// The buckets' differences, followed by the remainder of the wall time.
 fn waterfall(wall: Option<&Row>, buckets: &[Row]) -> Vec<Fall> {
     let Some(wall) = wall else { return Vec::new() };
     let mut at = wall.first_ns;

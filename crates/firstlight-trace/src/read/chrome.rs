@@ -1,5 +1,5 @@
-//! Chrome JSON in pieces: Kineto's and JAX's. Events are parsed one by one from a window that moves
-//! over the file; one that is no JSON is mended or skipped, and counted.
+//! Reads Chrome JSON of Kineto and JAX in pieces. Events are parsed one by one from a window that moves over
+//! the file; an invalid event is repaired or skipped, and counted.
 
 use std::io::Read;
 
@@ -15,11 +15,11 @@ use crate::error::{Problem, Result};
 use crate::model::Trace;
 use crate::names::Names;
 
-/// A header's value longer than this is not kept.
+/// A longer value of the header is not kept.
 const LONGEST_VALUE: usize = 1 << 16;
-/// An event longer than this is none; what is searched for the next one ends with it.
+/// Longer text is not an event; the search for the next event stops here.
 const LONGEST_EVENT: usize = 64 << 20;
-/// Events that JAX's own converter writes at most, in older and in newer versions.
+/// The largest number of events that JAX's own converter writes, in older and newer versions.
 const CAPS: [u64; 2] = [1_000_000, 5_000_000];
 
 pub(crate) fn read(source: impl Read, sieve: Sieve, names: Names) -> Result<(Trace, Sieve)> {
@@ -43,7 +43,7 @@ struct Reader<R> {
     mended: u64,
     skipped: u64,
     first_wrong: Option<u64>,
-    /// Where the file ended before the list of events did.
+    /// The offset at which the file ended before the list of events did.
     cut: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The outer object: `traceEvents` and whatever stands beside it.
+    /// The outer object: `traceEvents` and its other fields.
     fn object(&mut self) -> Result<()> {
         let mut seen = false;
         loop {
@@ -87,7 +87,7 @@ impl<R: Read> Reader<R> {
                     return Err(Problem::Truncated { at, inside: "the header" });
                 }
                 Some(_) if seen => {
-                    // What follows the events is a footer; without it the events are still good.
+                    // The rest after the events is a footer; without it the events are still valid.
                     self.wrong();
                     break;
                 }
@@ -148,7 +148,8 @@ impl<R: Read> Reader<R> {
                     self.pieces.more()?;
                 }
                 Some(Err(error)) if error.is_eof() => {
-                    // An unbalanced quote swallows what follows: the end is no proof of a cut.
+                    // An unbalanced quote swallows the following text, so reaching the end does not prove a
+                    // truncation.
                     return self.recover();
                 }
                 Some(Err(_)) | None => return self.recover(),
@@ -156,7 +157,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Goes to where the next event begins; what lies before it is mended, or counted as skipped.
+    /// Moves to the beginning of the next event; the text before it is repaired, or counted as skipped.
     fn recover(&mut self) -> Result<()> {
         let at = self.pieces.offset();
         self.first_wrong.get_or_insert(at);
@@ -190,7 +191,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// The next byte that is no space.
+    /// The next byte that is not a space.
     fn peek(&mut self) -> Result<Option<u8>> {
         loop {
             let window = self.pieces.window();
@@ -207,7 +208,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// A value of the header as text; a long one as nothing.
+    /// A value of the header as text; empty if it is long.
     fn raw(&mut self) -> Result<String> {
         self.peek()?;
         loop {
@@ -216,7 +217,7 @@ impl<R: Read> Reader<R> {
             let value = stream.next();
             let used = stream.byte_offset();
             match value {
-                // A number that touches the window's end may go on behind it.
+                // A number that touches the window's end may continue after it.
                 Some(Ok(_)) if used == window.len() && !self.pieces.ended() => {}
                 Some(Ok(value)) => {
                     let text = value.get();
@@ -283,7 +284,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Where an event begins at or behind `from`: at a brace that follows a line's end or a comma.
+/// The beginning of an event at or after `from`: a brace after a line's end or a comma.
 fn boundary(window: &[u8], from: usize) -> Option<usize> {
     let mut best = None;
     for mark in [&b"\n  {"[..], b"\n{", b"},{\"", b"}, {\""] {
@@ -298,7 +299,7 @@ fn boundary(window: &[u8], from: usize) -> Option<usize> {
     best
 }
 
-/// The text with raw control characters inside it made spaces; nothing if it has none.
+/// The text with raw control characters replaced by spaces; `None` if it has none.
 fn mended(piece: &[u8]) -> Option<Vec<u8>> {
     let end = piece.iter().rposition(|&byte| byte == b'}')? + 1;
     let piece = &piece[..end];
@@ -308,7 +309,7 @@ fn mended(piece: &[u8]) -> Option<Vec<u8>> {
     if !broken && !newline {
         return None;
     }
-    // Line ends may stand inside a text as well; between tokens a space is as good.
+    // Line ends may also be inside a text; between tokens a space is equivalent.
     let clean: Vec<u8> = piece.iter().map(|&byte| if byte < b' ' { b' ' } else { byte }).collect();
     Some(String::from_utf8_lossy(&clean).into_owned().into_bytes())
 }

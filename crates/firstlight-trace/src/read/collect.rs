@@ -1,4 +1,4 @@
-//! Puts the events of a JSON trace onto their lines, and keeps what its header says.
+//! Distributes the events of a JSON trace over their lines, and keeps its header.
 
 use firstlight_schema::trace::{NoticeName, TraceFormat};
 use rustc_hash::FxHashMap;
@@ -13,9 +13,9 @@ use crate::model::{
 };
 use crate::names::{Category, NameId, Names};
 
-/// Inputs longer than this explain nothing to anybody.
+/// Longer inputs explain nothing to a reader.
 const LONGEST_INPUTS: usize = 1 << 16;
-/// Operators of a compiled region that are asked for their inputs.
+/// The number of operators of a compiled region whose inputs are kept.
 const FIRST_OPERATORS: u8 = 8;
 
 pub(crate) struct Collector {
@@ -24,7 +24,7 @@ pub(crate) struct Collector {
     details: Vec<Detail>,
     programs: FxHashMap<ProgramRun, u32>,
     by_id: FxHashMap<(Id<'static>, Id<'static>), usize>,
-    /// Events mostly come in runs of one thread.
+    /// Consecutive events are usually on one thread.
     last: Option<(Id<'static>, Id<'static>, usize)>,
     groups: FxHashMap<Id<'static>, String>,
     threads: FxHashMap<(Id<'static>, Id<'static>), String>,
@@ -32,14 +32,14 @@ pub(crate) struct Collector {
     kineto: bool,
     negative: u64,
     untimed: u64,
-    /// The compiled region that operators are in just now: its line, its end, and how many more of them
-    /// are asked for their inputs.
+    /// The current compiled region: its line, its end, and the number of further operators whose inputs are
+    /// kept.
     region: Option<(usize, i64, u8)>,
     memory: Vec<MemorySample>,
     sieve: Sieve,
 }
 
-/// The name of the events that tell what allocators do.
+/// The name of the events of allocators.
 const MEMORY: &str = "[memory]";
 
 #[derive(Deserialize)]
@@ -92,7 +92,7 @@ impl Collector {
                 self.kineto = true;
                 let devices = serde_json::from_str::<Vec<Device>>(value).unwrap_or_default();
                 facts.devices.extend(devices.into_iter().filter_map(|device| device.name));
-                // Eight of a kind are told once.
+                // Eight devices of a kind are listed once.
                 facts.devices.dedup();
             }
             "record_shapes" => facts.shapes = Some(value == "1" || value == "true"),
@@ -114,12 +114,12 @@ impl Collector {
                 Ok(())
             }
             "i" if event.name.0 == MEMORY => self.memory(event, at),
-            // Flows, counters and other instants take no time.
+            // Flows, counters and other instants have no duration.
             _ => Ok(()),
         }
     }
 
-    /// What an allocator of PyTorch had handed out.
+    /// The memory handed out by an allocator of PyTorch.
     fn memory(&mut self, event: &JsonEvent<'_>, at: u64) -> Result<()> {
         let time = event.ts.and_then(|raw| nanoseconds(raw.get().trim_matches('"')));
         let args = event.args.and_then(|raw| serde_json::from_str::<Memory>(raw.get()).ok());
@@ -140,7 +140,7 @@ impl Collector {
 
     fn complete(&mut self, event: &JsonEvent<'_>, at: u64) -> Result<()> {
         let category = Category::parse(&event.cat.0);
-        // `Trace` and the like span everything on a line of their own.
+        // `Trace` and similar events span the whole recording on a separate line.
         if category == Category::Other && event.cat.0 == "Trace" {
             return Ok(());
         }
@@ -179,8 +179,8 @@ impl Collector {
         Ok(())
     }
 
-    /// Whether an operator's inputs may explain a compilation: those of a compiled function, or of the
-    /// first operators in a compiled region. A region stands before what is in it.
+    /// Whether an operator's inputs may explain a compilation: those of a compiled function, or of the first
+    /// operators in a compiled region. A region comes before its content.
     fn asks(&mut self, event: &JsonEvent<'_>, line: usize, start: i64, duration: i64) -> bool {
         let name = event.name.0.as_ref();
         if name.starts_with("Torch-Compiled Region") {
@@ -197,7 +197,7 @@ impl Collector {
         }
     }
 
-    /// An event that is not kept, nor what was kept before it became too much.
+    /// Drops an event, and all previous ones if they exceed the budget.
     fn pass(&mut self, line: usize, event: (NameId, i64, i64), detail: u32) {
         let known = self.details[detail as usize];
         self.sieve.pass(&mut self.lines[line], &self.names, event, &known);

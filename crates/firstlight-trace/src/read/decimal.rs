@@ -1,7 +1,7 @@
-//! Microseconds with a fraction, as text, to whole nanoseconds. Sixteen digits do not fit a double,
-//! so none is involved.
+//! Converts decimal microseconds to whole nanoseconds. Sixteen digits do not fit a double, so doubles are not
+//! used.
 
-/// Nanoseconds; nothing if the text is no number that fits.
+/// Nanoseconds; `None` if the text is not a number in range.
 pub(crate) fn nanoseconds(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -18,7 +18,7 @@ pub(crate) fn nanoseconds(text: &str) -> Option<i64> {
     }
     let digit = |index: usize| i64::from(bytes.get(index).map_or(0, |byte| byte - b'0'));
     ns = ns.checked_add(digit(0) * 100 + digit(1) * 10 + digit(2))?;
-    // What JAX writes, 1.6000000000000001, is three digits and the noise of a double.
+    // JAX's 1.6000000000000001 is three digits plus rounding noise of a double.
     if digit(3) >= 5 {
         ns = ns.checked_add(1)?;
     }
@@ -30,7 +30,7 @@ fn parse(digits: &str) -> Option<i64> {
     if first.is_ascii_digit() { digits.parse().ok() } else { None }
 }
 
-/// A number with an exponent is nobody's exact time.
+/// Numbers with an exponent are not exact.
 fn exponent(text: &str) -> Option<i64> {
     let ns = text.parse::<f64>().ok()? * 1000.0;
     #[expect(clippy::cast_possible_truncation, reason = "checked to be in range")]
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_none() {
+    fn invalid_numbers_give_none() {
         for text in ["", "-", "x", "1.x", ".5", "99999999999999999999", "1e300", "NaN", "+1"] {
             assert_eq!(nanoseconds(text), None, "{text}");
         }

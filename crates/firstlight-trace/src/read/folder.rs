@@ -1,5 +1,4 @@
-//! Which file of a profile folder is meant: the newest run's, and of it the xplane, which loses
-//! nothing.
+//! Selects a file of a profile folder: that of the newest run, and there the xplane, which is lossless.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,9 +8,9 @@ use firstlight_schema::trace::{Notice, NoticeName};
 
 use crate::error::{Problem, Result};
 
-/// Folders within folders are looked through so far; `plugins/profile/TIME` is three.
+/// The depth of the search; `plugins/profile/TIME` has three levels.
 const DEEPEST: usize = 5;
-/// What a folder may hold before it is no profile folder.
+/// A folder with more entries is not a profile folder.
 const MOST_ENTRIES: usize = 20_000;
 
 pub(crate) struct Found {
@@ -54,7 +53,7 @@ pub(crate) fn find(path: &Path) -> Result<Found> {
     }
 }
 
-/// A converted JSON is read as it was asked for, but its xplane is better.
+/// A converted JSON is read as requested, but its xplane is better.
 fn beside(path: &Path) -> Found {
     let mut notices = Vec::new();
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
@@ -80,7 +79,7 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> 
     let mut entries: Vec<_> = fs::read_dir(folder)?.collect::<std::io::Result<_>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
-        // A link may lead round in circles.
+        // A link may form a cycle.
         let kind = entry.file_type()?;
         if kind.is_dir() {
             collect(&entry.path(), depth + 1, files)?;

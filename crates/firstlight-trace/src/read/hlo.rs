@@ -1,5 +1,5 @@
-//! The signature of a compiled program from its `HloProto`: the parameters' shapes and names, the
-//! operators that call code of the host, a digest of the code, and the memory that it takes.
+//! The signature of a compiled program from its `HloProto`: the parameters' shapes and names, the operators
+//! that call host code, a digest of the code, and its memory.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -13,18 +13,18 @@ use super::wire::{Field, Fields, signed};
 use crate::error::Result;
 use crate::model::Parameter;
 
-/// What a trace is told about a module.
+/// The information about a module.
 #[derive(Debug, Default)]
 pub(crate) struct Signature {
     pub(crate) module: String,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) callbacks: Vec<String>,
     pub(crate) digest: u64,
-    /// None where the recording was made without it.
+    /// `None` if the recording does not contain it.
     pub(crate) memory: Option<ProgramMemory>,
 }
 
-/// A module's signature; nothing if the bytes hold no module.
+/// A module's signature; `None` if the bytes contain no module.
 pub(crate) fn signature(proto: &[u8], base: u64) -> Result<Option<Signature>> {
     let (mut found, mut assignment) = (None, None);
     let mut fields = Fields::new(proto, base);
@@ -41,7 +41,7 @@ pub(crate) fn signature(proto: &[u8], base: u64) -> Result<Option<Signature>> {
     Ok(found)
 }
 
-/// The buffers of a `BufferAssignmentProto` by what they hold. Buffers of one thread lie on its stack.
+/// The buffers of a `BufferAssignmentProto` by content. Buffers of one thread are on its stack.
 fn memory(assignment: &[u8], base: u64) -> Result<Option<ProgramMemory>> {
     let mut memory = None;
     let mut fields = Fields::new(assignment, base);
@@ -103,10 +103,10 @@ fn module_signature(module: &[u8], base: u64) -> Result<Signature> {
     Ok(signature)
 }
 
-/// Targets by which XLA calls Python hold this, whatever the device.
+/// Targets by which XLA calls Python contain this, on every device.
 const CALLBACK: &str = "_callback";
 
-/// Names of the instructions that call code of the host.
+/// Names of the instructions that call host code.
 fn callbacks(computation: &[u8], base: u64) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let mut fields = Fields::new(computation, base);
@@ -120,8 +120,8 @@ fn callbacks(computation: &[u8], base: u64) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Adds what the instructions do. Names, numbers and places in sources differ between two tracings of the
-/// same code.
+/// Adds the operations of the instructions. Names, numbers and source locations differ between two tracings
+/// of the same code.
 fn digest_code(computation: &[u8], base: u64, digest: &mut impl Hasher) -> Result<()> {
     let mut fields = Fields::new(computation, base);
     while let Some(field) = fields.next_field()? {
@@ -176,7 +176,7 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// `f32[64,128]`, as XLA itself writes shapes.
+/// `f32[64,128]`, in XLA's own format.
 fn text(shape: &Shape) -> String {
     if !shape.tuple_shapes.is_empty() {
         let parts: Vec<String> = shape.tuple_shapes.iter().map(text).collect();

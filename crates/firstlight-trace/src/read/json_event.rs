@@ -1,4 +1,4 @@
-//! One event of a Chrome trace, borrowed from the text it stands in.
+//! One event of a Chrome trace, borrowed from the text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,11 +29,11 @@ pub(crate) struct JsonEvent<'a> {
     pub(crate) args: Option<&'a RawValue>,
 }
 
-/// A text that is only copied where it has escapes; anything else counts as none.
+/// A text that is only copied if it has escapes; other values count as absent.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
 
-/// A process or a thread: mostly a number, sometimes a text.
+/// A process or a thread: usually a number, sometimes a text.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Id<'a> {
     #[default]
@@ -133,7 +133,7 @@ impl<'de> Visitor<'de> for Anything {
     }
 }
 
-/// What is wanted of an event's `args`.
+/// The used fields of an event's `args`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Args<'a> {

@@ -1,9 +1,9 @@
-//! The messages of `xplane.proto` and `hlo.proto` that are decoded whole, with the fields that are
-//! used. Lines and events are not among them: they are walked field by field (`xplane.rs`).
+//! The messages of `xplane.proto` and `hlo.proto` that are decoded as a whole, with the used fields. Lines
+//! and events are not among them: they are read field by field (`xplane.rs`).
 
 use prost::Message;
 
-/// `XStat`: one of the values is there.
+/// `XStat`: one of the values is present.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct XStat {
     #[prost(int64, tag = "1")]
@@ -29,7 +29,7 @@ pub(crate) enum StatValue {
     Reference(u64),
 }
 
-/// `XStatMetadata`; names are bytes, because profilers write what is no UTF-8.
+/// `XStatMetadata`; names are bytes, because profilers write invalid UTF-8.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct XStatMetadata {
     #[prost(int64, tag = "1")]
@@ -69,7 +69,7 @@ pub(crate) struct ProgramShape {
     pub(crate) parameter_names: Vec<Vec<u8>>,
 }
 
-/// `HloInstructionProto`, as far as parameters and calls of the host go.
+/// `HloInstructionProto`, limited to parameters and calls of host code.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Instruction {
     #[prost(bytes = "vec", tag = "1")]
@@ -90,7 +90,7 @@ pub(crate) struct OpMetadata {
     pub(crate) op_name: Vec<u8>,
 }
 
-/// `BufferAllocationProto`: a stretch of the device's memory, and what lies in it.
+/// `BufferAllocationProto`: a range of the device's memory, and its content.
 #[expect(clippy::struct_excessive_bools, reason = "the message has these fields")]
 #[derive(Clone, Copy, PartialEq, Message)]
 pub(crate) struct BufferAllocation {
@@ -100,7 +100,7 @@ pub(crate) struct BufferAllocation {
     pub(crate) is_thread_local: bool,
     #[prost(bool, tag = "5")]
     pub(crate) is_parameter: bool,
-    /// A result of the program may lie in it.
+    /// It may contain a result of the program.
     #[prost(bool, tag = "7")]
     pub(crate) may_outlive: bool,
     #[prost(bool, tag = "12")]

@@ -1,4 +1,4 @@
-//! From a file or a profile folder to a [`Trace`]: what it is, unpacked, read, in order.
+//! Converts a file or a profile folder to a [`Trace`]: detects the format, unpacks, reads and sorts.
 
 mod chrome;
 mod collect;
@@ -30,8 +30,8 @@ pub(crate) use reread::{Pieces, Whole};
 use sieve::Sieve;
 use unpack::{Unpacked, unpack};
 
-/// A trace and the file it was read from. Of a recording that is larger than the budget, the trace holds
-/// everything but the events, which are read again piece by piece.
+/// A trace and its file. If a recording is larger than the budget, the trace holds everything except the
+/// events, which are read again piece by piece.
 #[derive(Debug)]
 pub struct Opened {
     pub path: PathBuf,
@@ -40,12 +40,12 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Bytes that all events would take, where they are more than the budget.
+    /// The memory for all events in bytes, if it exceeds the budget.
     pub fn in_pieces(&self) -> Option<u64> {
         self.rest.as_ref().map(Rest::needs)
     }
 
-    /// Attributes the recording, however it is read; `file` is what it is called in the document.
+    /// Attributes the recording, in pieces or not; `file` is its name in the document.
     pub fn document(
         &mut self,
         file: &str,
@@ -61,7 +61,7 @@ impl Opened {
     }
 }
 
-/// What a recording can be read from, more than once.
+/// A source that a recording can be read from more than once.
 pub(crate) trait Source: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> Source for T {}
@@ -85,14 +85,14 @@ pub fn open(path: &Path, limits: &Limits) -> Result<Opened, TraceError> {
     Ok(Opened { path: found.file, trace, rest })
 }
 
-/// Reads a trace from memory as [`open`] does from a file; not compressed.
+/// Reads an uncompressed trace from memory like [`open`] does from a file.
 pub fn open_bytes(bytes: Vec<u8>, limits: &Limits) -> Result<Opened> {
     let length = bytes.len() as u64;
     let (trace, rest) = whole_or_skimmed(Box::new(Cursor::new(bytes)), length, limits)?;
     Ok(Opened { path: PathBuf::new(), trace, rest })
 }
 
-/// Reads a trace from memory, whatever format it is in; not compressed, and never in pieces.
+/// Reads an uncompressed trace of any format from memory, never in pieces.
 pub fn read_bytes(bytes: &[u8], limits: &Limits) -> Result<Trace> {
     whole(&mut Cursor::new(bytes), bytes.len() as u64, limits)
 }
@@ -143,7 +143,7 @@ fn pass(
     match kind(beginning)? {
         Kind::Json => chrome::read(source, sieve, names),
         Kind::Protobuf => xplane::read(source, bytes, sieve, names).map_err(|problem| {
-            // What fails on its first bytes was never an xplane.
+            // If the first bytes are invalid, the file is not an xplane.
             match problem {
                 Problem::Corrupt { at: 0..8, .. } | Problem::Truncated { .. } if odd(beginning) => {
                     unknown(beginning)
@@ -163,15 +163,15 @@ fn kind(beginning: &[u8]) -> Result<Kind> {
     let text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning);
     match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None if beginning.is_empty() => Err(Problem::Empty),
-        // A plane, an error, a warning, a host's name: the fields of an XSpace. The first is also a
-        // line feed, behind which JSON may begin.
+        // A plane, an error, a warning, a host's name: the fields of an XSpace. The first is also a line
+        // feed, which may precede JSON.
         Some(b'{' | b'[') if !length_follows(beginning) => Ok(Kind::Json),
         _ if matches!(beginning[0], 0x0a | 0x12 | 0x1a | 0x22) => Ok(Kind::Protobuf),
         _ => Err(unknown(beginning)),
     }
 }
 
-/// Whether these bytes begin a plane: a length, then the plane's number or name.
+/// Whether a plane follows: a length, then the plane's number or name.
 fn length_follows(beginning: &[u8]) -> bool {
     if beginning[0] != 0x0a {
         return false;
@@ -180,7 +180,7 @@ fn length_follows(beginning: &[u8]) -> bool {
     matches!(beginning.get(length + 2), Some(0x08 | 0x12)) && beginning[1] != b' '
 }
 
-/// Whether this is text rather than a message of protocol buffers.
+/// Whether this is text rather than a protocol buffer message.
 fn odd(beginning: &[u8]) -> bool {
     beginning.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
@@ -193,7 +193,8 @@ fn unknown(beginning: &[u8]) -> Problem {
     Problem::Unknown { begins: format!("\"{shown}\"") }
 }
 
-/// Puts events into order and onto one clock that begins with the first of all; how many were cut.
+/// Sorts events and moves them to one clock that begins with the first of all; returns the number of cut
+/// times.
 fn settle(lines: &mut [Line], first: i64) -> u64 {
     let mut endless = 0;
     for line in lines {
@@ -201,7 +202,7 @@ fn settle(lines: &mut [Line], first: i64) -> u64 {
             *start = start.saturating_sub(first);
         }
         for (start, duration) in line.events.start.iter_mut().zip(&mut line.events.duration) {
-            // A century: beyond it no sum of times is safe.
+            // A century: larger sums of times might overflow.
             if *start > FOREVER || *duration > FOREVER {
                 (*start, *duration) = ((*start).min(FOREVER), (*duration).min(FOREVER));
                 endless += 1;

@@ -1,4 +1,4 @@
-//! A file in pieces: a window over it that is moved, filled and looked into, never the whole file.
+//! Reads a file in pieces through a moving window, never the whole file at once.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -13,7 +13,7 @@ pub(crate) struct Pieces<R> {
     buffer: Vec<u8>,
     from: usize,
     to: usize,
-    /// Where `buffer[from]` lies in the source.
+    /// The offset of `buffer[from]` in the source.
     offset: u64,
     ended: bool,
 }
@@ -23,7 +23,7 @@ impl<R: Read> Pieces<R> {
         Self { source, buffer: vec![0; PIECE], from: 0, to: 0, offset: 0, ended: false }
     }
 
-    /// What has been read and not yet used.
+    /// The bytes that have been read but not yet used.
     #[inline]
     pub(crate) fn window(&self) -> &[u8] {
         &self.buffer[self.from..self.to]
@@ -33,7 +33,7 @@ impl<R: Read> Pieces<R> {
         self.offset
     }
 
-    /// Whether there is nothing behind the window.
+    /// Whether the source ends with the window.
     pub(crate) fn ended(&self) -> bool {
         self.ended
     }
@@ -44,16 +44,16 @@ impl<R: Read> Pieces<R> {
         self.offset += bytes as u64;
     }
 
-    /// Reads on until the window holds `wanted` bytes or the source ends.
+    /// Reads until the window holds `wanted` bytes or the source ends.
     #[inline]
     pub(crate) fn want(&mut self, wanted: usize) -> Result<()> {
         if self.to - self.from >= wanted { Ok(()) } else { self.fill(wanted) }
     }
 
-    /// Makes the window longer by reading on; false if there is no more.
+    /// Extends the window; false at the end of the source.
     pub(crate) fn more(&mut self) -> Result<bool> {
         let before = self.window().len();
-        // Twice as much each time, so that looking again at what is already there stays cheap.
+        // Doubled each time, so that scanning the present bytes again stays cheap.
         self.fill((before * 2).max(before + PIECE / 2))?;
         Ok(self.window().len() > before)
     }
@@ -63,7 +63,7 @@ impl<R: Read> Pieces<R> {
         self.to -= self.from;
         self.from = 0;
         while self.to < wanted && !self.ended {
-            // Grown step by step: a length in a file is a claim, not a reason to take memory.
+            // Grown step by step, because a length in a file may be wrong.
             if self.to == self.buffer.len() {
                 self.buffer.resize((self.to * 2).min(wanted).max(self.to + PIECE), 0);
             }
@@ -79,7 +79,7 @@ impl<R: Read> Pieces<R> {
 }
 
 impl<R: Read + Seek> Pieces<R> {
-    /// Goes to a place in the source, ahead or back.
+    /// Moves to a position in the source, forwards or backwards.
     pub(crate) fn seek(&mut self, offset: u64) -> Result<()> {
         let ahead = offset.checked_sub(self.offset).and_then(|ahead| usize::try_from(ahead).ok());
         if let Some(ahead) = ahead.filter(|&ahead| ahead <= self.to - self.from) {

@@ -1,6 +1,6 @@
-//! A recording whose events do not fit into the budget: one pass tells what they come to, and from then
-//! on each pass keeps those that start in one stretch of time, so that all stretches after another are
-//! the recording as it would lie in memory.
+//! Recordings whose events exceed the budget. One pass summarises them. Each further pass keeps the events
+//! that start in one interval of time, so that all intervals together give the same result as the recording
+//! in memory.
 
 use std::fmt;
 
@@ -13,17 +13,17 @@ use crate::limits::Limits;
 use crate::model::{Detail, Events, Trace};
 use crate::names::Names;
 
-/// More pieces than this, and as many passes, are nothing that anybody waits for.
+/// A larger number of pieces, and thus of passes, would take too long.
 const MOST_PIECES: u64 = 256;
 
-/// Where events come from: all at once, or a stretch of time after another.
+/// The source of events: all at once, or one interval of time after another.
 pub(crate) trait Pieces {
-    /// Everything but the events.
+    /// Everything except the events.
     fn trace(&self) -> &Trace;
 
-    /// Goes through all events in the order of their starts. A piece has those that start in its span;
-    /// no piece ends inside one of the marked stretches. `held` is what must stay in memory meanwhile,
-    /// and `then` says what it adds to that.
+    /// Processes all events in order of their starts. A piece has the events that start in its span; no piece
+    /// ends inside one of the marked intervals. `held` is the memory that must be kept meanwhile, and `then`
+    /// returns its increase.
     fn each(
         &mut self,
         uncut: &[Mark],
@@ -32,7 +32,7 @@ pub(crate) trait Pieces {
     ) -> Result<()>;
 }
 
-/// A recording that lies in memory: one piece.
+/// A recording in memory: one piece.
 pub(crate) struct Whole<'a>(pub(crate) &'a Trace);
 
 impl Pieces for Whole<'_> {
@@ -51,21 +51,21 @@ impl Pieces for Whole<'_> {
     }
 }
 
-/// What is known of events that are not in memory.
+/// The summary of events that are not in memory.
 pub(super) struct Rest {
     source: Box<dyn Source>,
     bytes: u64,
     limit: u64,
-    /// What names and programs take.
+    /// The memory of names and programs.
     kept: u64,
     first: i64,
-    /// When the last event starts.
+    /// The start of the last event.
     last: i64,
     bins: Vec<(i64, u64)>,
-    /// Which of the file's lines have events.
+    /// The file's lines that have events.
     lines: Vec<bool>,
     names: usize,
-    /// Notices of the reader; those of the folder follow.
+    /// The number of notices of the reader; those of the folder follow.
     notices: usize,
     endless: Option<u64>,
 }
@@ -77,7 +77,7 @@ impl fmt::Debug for Rest {
 }
 
 impl Rest {
-    /// Reads everything but the events.
+    /// Reads everything except the events.
     pub(super) fn skim(
         mut source: Box<dyn Source>,
         bytes: u64,
@@ -113,20 +113,20 @@ impl Rest {
         Reread { rest: self, trace }
     }
 
-    /// What is left for events.
+    /// The remaining budget for events.
     fn left(&self, held: u64) -> u64 {
         self.limit.saturating_sub(self.kept + held)
     }
 
-    /// What the events of a stretch take at least.
+    /// A lower limit of the memory for the events of an interval.
     fn least(&self, span: Span) -> u64 {
         let from = self.bins.partition_point(|(start, _)| *start < span.0);
-        // The last of them may reach beyond it.
+        // The last bin may reach beyond it.
         let to = self.bins.partition_point(|(start, _)| *start < span.1).max(from + 1) - 1;
         self.bins.get(from..to).unwrap_or_default().iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// Where a piece that begins at `from` ends, as far as the bins tell: at most at the budget.
+    /// The end of a piece that begins at `from`, according to the bins: at most at the budget.
     fn until(&self, from: i64, held: u64) -> i64 {
         let mut left = self.left(held);
         let ahead = self.bins.partition_point(|(start, _)| *start < from);
@@ -165,7 +165,7 @@ impl Pieces for Reread<'_> {
         while from < i64::MAX {
             let mut to = snapped(uncut, from, self.rest.until(from, held));
             while let Some(needs) = self.read((from, to), held, &mut endless)? {
-                // Starts lie below this, however far the piece reaches.
+                // All starts are below this, however far the piece reaches.
                 let end = to.min(self.rest.last + 1);
                 let times = i64::try_from(needs / self.rest.left(held).max(1)).unwrap_or(i64::MAX);
                 let part = (end - from) / times.saturating_add(1).max(2);
@@ -197,8 +197,8 @@ impl Pieces for Reread<'_> {
 }
 
 impl Reread<'_> {
-    /// Refuses what would take more passes than anybody waits for: what stays in memory has grown from
-    /// `base` to `held` up to `at`, and goes on like that.
+    /// Rejects a recording that needs too many passes: the kept memory has grown from `base` to `held` up to
+    /// `at`, and is extrapolated.
     fn affordable(&self, base: u64, held: u64, at: i64) -> Result<()> {
         let rest = &self.rest;
         let all = rest.needs() - rest.kept;
@@ -214,7 +214,7 @@ impl Reread<'_> {
         Err(Problem::StepTooLarge { what, needs, limit: rest.limit })
     }
 
-    /// Refuses what cannot be done before many passes have been spent on it.
+    /// Rejects impossible recordings before spending many passes on them.
     fn fits(&mut self, uncut: &[Mark], held: u64) -> Result<()> {
         let largest = uncut.iter().max_by_key(|mark| self.rest.least(mark.span));
         let Some(mark) = largest.filter(|mark| self.rest.least(mark.span) > self.rest.left(held))
@@ -230,7 +230,7 @@ impl Reread<'_> {
         }
     }
 
-    /// Reads the events of a stretch; what they take where it is too much.
+    /// Reads the events of an interval; returns their memory if it is too much.
     fn read(&mut self, span: Span, held: u64, endless: &mut u64) -> Result<Option<u64>> {
         let (rest, trace) = (&mut *self.rest, &mut *self.trace);
         for line in &mut trace.lines {
@@ -258,7 +258,7 @@ impl Reread<'_> {
     }
 }
 
-/// The last cut up to `to`, or else the first one behind it, that lies inside no marked stretch.
+/// The last cut up to `to`, otherwise the first one after it, that lies inside no marked interval.
 fn snapped(uncut: &[Mark], from: i64, to: i64) -> i64 {
     let around = |at: i64| move |mark: &&Mark| mark.span.0 < at && at < mark.span.1;
     let mut down = to;

@@ -1,5 +1,5 @@
-//! Which events a pass over a file keeps: all of them, none but what they come to, or those that start
-//! in a stretch of time. What is kept is counted against the budget.
+//! Selects the events that a pass over a file keeps: all of them, only a summary, or those that start in an
+//! interval of time. Kept events count against the budget.
 
 use rustc_hash::FxHashMap;
 
@@ -10,16 +10,16 @@ use crate::limits::Limits;
 use crate::model::{Detail, Line, Tally};
 use crate::names::{NameId, Names};
 
-/// What an event takes in memory, and what few have beside it.
+/// The memory of an event, and of a rare property.
 const EVENT_BYTES: u64 = 24;
 const DETAIL_BYTES: u64 = size_of::<Detail>() as u64;
-/// Stretches of time of which it is known what their events take.
+/// The number of time bins with known memory.
 const MOST_BINS: usize = 1 << 14;
 
 enum Mode {
     All,
     Skim,
-    /// Events that start in it, by the clock that begins with `first`.
+    /// The events that start in it, by the clock that begins with `first`.
     Stretch {
         first: i64,
         span: Span,
@@ -45,7 +45,7 @@ impl Sieve {
         Self::new(Mode::Skim, limits.memory, 0)
     }
 
-    /// `used` is what names and programs take already.
+    /// `used` is the memory that names and programs already use.
     pub(crate) fn stretch(limit: u64, used: u64, first: i64, span: Span) -> Self {
         Self::new(Mode::Stretch { first, span }, limit, used)
     }
@@ -62,12 +62,12 @@ impl Sieve {
         }
     }
 
-    /// Whether everything but the events is known from an earlier pass.
+    /// Whether everything except the events is known from an earlier pass.
     pub(crate) fn rereads(&self) -> bool {
         matches!(self.mode, Mode::Stretch { .. })
     }
 
-    /// Whether times must be known at once, and not only when a line has been read.
+    /// Whether times must be known immediately, not only at the end of a line.
     pub(crate) fn chooses(&self) -> bool {
         !matches!(self.mode, Mode::All)
     }
@@ -83,7 +83,7 @@ impl Sieve {
         }
     }
 
-    /// Whether events that are wanted are kept, and not only counted.
+    /// Whether selected events are kept, and not only counted.
     #[inline]
     pub(crate) fn keeps(&self) -> bool {
         match self.mode {
@@ -93,12 +93,12 @@ impl Sieve {
         }
     }
 
-    /// What all that was wanted takes, where it is more than may be kept.
+    /// The memory of all selected events, if it exceeds the budget.
     pub(crate) fn over(&self) -> Option<u64> {
         self.over.then_some(self.used)
     }
 
-    /// Whether what has been kept is to be dropped now: once, when it became too much.
+    /// Whether the kept events must be dropped now: once, when they exceed the budget.
     pub(crate) fn drops(&mut self) -> bool {
         self.over && !std::mem::replace(&mut self.dropped, true)
     }
@@ -107,7 +107,7 @@ impl Sieve {
         self.used
     }
 
-    /// An event of a file that has been read up to `at`.
+    /// An event in a file that has been read up to `at`.
     #[inline]
     pub(crate) fn event(&mut self, at: u64) -> Result<()> {
         self.events += 1;
@@ -117,7 +117,7 @@ impl Sieve {
     #[inline]
     pub(crate) fn detail(&mut self, detail: &Detail, at: u64) -> Result<()> {
         match (detail, &self.mode) {
-            // Programs are few, and are kept by every pass.
+            // Programs are few, and every pass keeps them.
             (Detail::Program { .. }, Mode::Skim) => self.bytes(DETAIL_BYTES, at),
             _ => self.count(DETAIL_BYTES, at),
         }
@@ -135,7 +135,7 @@ impl Sieve {
         }
     }
 
-    /// Something other than events: names, programs.
+    /// Memory other than events: names, programs.
     pub(crate) fn bytes(&mut self, bytes: u64, at: u64) -> Result<()> {
         if self.rereads() {
             return Ok(());
@@ -147,7 +147,7 @@ impl Sieve {
         Ok(())
     }
 
-    /// An event that is counted and not kept.
+    /// Counts an event without keeping it.
     pub(crate) fn pass(
         &mut self,
         line: &mut Line,
@@ -168,15 +168,15 @@ impl Sieve {
     }
 }
 
-/// What the events of a file come to: when the first starts, and what they take from then on.
+/// A summary of a file's events: the first start, and the memory from then on.
 #[derive(Default)]
 pub(crate) struct Skim {
     pub(crate) first: Option<i64>,
     last_start: i64,
-    /// By start; all are 2^`shift` nanoseconds long.
+    /// By start; all bins are 2^`shift` nanoseconds long.
     bins: FxHashMap<i64, u64>,
     shift: u32,
-    /// Events mostly come one after another.
+    /// Consecutive events are usually in one bin.
     now: (i64, u64),
     kinds: Vec<(bool, bool)>,
 }
@@ -216,7 +216,7 @@ impl Skim {
         }
     }
 
-    /// When the last event starts, by the clock that begins with the first.
+    /// The start of the last event, by the clock that begins with the first.
     pub(crate) fn last(&self) -> i64 {
         self.last_start.saturating_sub(self.first.unwrap_or(0)).min(FOREVER)
     }

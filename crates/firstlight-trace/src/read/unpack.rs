@@ -1,5 +1,5 @@
-//! Opens a file and unpacks gzip and Zstandard: into memory where it is short, else into a temporary
-//! file, and never further than the limits go.
+//! Opens a file and unpacks gzip and Zstandard: into memory if it is short, otherwise into a temporary file,
+//! within the limits.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
@@ -28,7 +28,7 @@ pub(crate) fn unpack(path: &Path, limits: &Limits) -> Result<Unpacked> {
         [0x1f, 0x8b, ..] => drain(MultiGzDecoder::new(buffered(file)), bytes, limits),
         [0x28, 0xb5, 0x2f, 0xfd] => {
             let mut decoder = zstd::Decoder::with_buffer(buffered(file))?;
-            // The window is memory that the file asks for.
+            // The file determines the window's memory.
             decoder.window_log_max(27)?;
             drain(decoder, bytes, limits)
         }

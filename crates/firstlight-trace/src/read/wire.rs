@@ -1,17 +1,17 @@
-//! Protocol buffers by hand: keys, varints and lengths from a slice, with the offset of what is wrong.
+//! Decodes protocol buffers: keys, varints and lengths from a slice, with the offset of an error.
 
 use crate::error::{Problem, Result};
 
-/// A field's number and what it holds.
+/// A field's number and value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Field<'a> {
     Varint(u32, u64),
     Bytes(u32, &'a [u8]),
-    /// Four or eight bytes; none of them is used.
+    /// Four or eight bytes, which are not used.
     Fixed,
 }
 
-/// Walks the fields of one message; `base` is where the slice begins in the file.
+/// Iterates over the fields of one message; `base` is the offset of the slice in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields<'a> {
     bytes: &'a [u8],
@@ -24,7 +24,7 @@ impl<'a> Fields<'a> {
         Self { bytes, at: 0, base }
     }
 
-    /// Where the next field begins, in the file.
+    /// The offset of the next field in the file.
     pub(crate) fn offset(&self) -> u64 {
         self.base + self.at as u64
     }
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
 
     #[inline]
     fn varint(&mut self) -> Result<u64> {
-        // Most are a single byte.
+        // Most varints are a single byte.
         if let Some(&byte) = self.bytes.get(self.at)
             && byte < 0x80
         {
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A number that was written as a signed one.
+/// A number that was encoded as signed.
 #[expect(clippy::cast_possible_wrap, reason = "int64 travels as its two's complement")]
 pub(crate) fn signed(value: u64) -> i64 {
     value as i64
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_read_and_what_is_wrong_has_its_offset() {
+    fn fields_are_read_and_errors_have_their_offset() {
         assert_eq!(all(&[]), Ok(0));
         assert_eq!(all(&[0x08, 0x96, 0x01, 0x12, 0x02, b'h', b'i']), Ok(2));
         assert_eq!(all(&[0x08, 0xff]).unwrap_err(), "is corrupt at byte 101: a varint is cut off");

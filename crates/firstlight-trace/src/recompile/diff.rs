@@ -1,8 +1,8 @@
-//! Two signatures, argument by argument.
+//! Compares two signatures, argument by argument.
 
 use firstlight_schema::trace::{Cause, CauseKind, Change};
 
-/// An argument: its name, where known, and its type and shape as one text.
+/// An argument: its name, if known, and its type and shape as one text.
 pub(super) struct Argument<'a> {
     pub(super) name: &'a str,
     pub(super) shape: &'a str,
@@ -10,8 +10,8 @@ pub(super) struct Argument<'a> {
 
 const SHOWN: usize = 3;
 
-/// Compares by position where both sides have as many arguments. Where they do not, positions shift:
-/// only arguments of the same name are compared, and another number alone is no cause.
+/// Compares by position if both sides have the same number of arguments. Otherwise positions shift: only
+/// arguments of the same name are compared, and a different number alone is not a cause.
 pub(super) fn diff(before: &[Argument<'_>], after: &[Argument<'_>]) -> Cause {
     let counts_match = before.len() == after.len();
     let changes: Vec<Change> = after
@@ -39,7 +39,7 @@ pub(super) fn diff(before: &[Argument<'_>], after: &[Argument<'_>]) -> Cause {
     Cause { kind, text: text.join("; "), changes }
 }
 
-/// The argument of that name, where the name is used once on either side.
+/// The argument of that name, if the name is unique on both sides.
 fn same_name<'a, 'b>(
     before: &'b [Argument<'a>],
     after: &[Argument<'_>],
@@ -51,7 +51,7 @@ fn same_name<'a, 'b>(
     (after.iter().filter(is_wanted).count() == 1).then_some(only)
 }
 
-/// How many arguments the compiled program uses now, and which came or went.
+/// The number of arguments that the compiled program uses now, and those added or removed.
 fn other_count(before: &[Argument<'_>], after: &[Argument<'_>]) -> Cause {
     let plural = if after.len() == 1 { "" } else { "s" };
     let mut text = format!(
@@ -74,7 +74,7 @@ fn other_count(before: &[Argument<'_>], after: &[Argument<'_>]) -> Cause {
     Cause { kind: CauseKind::ArgumentCount, text, changes: Vec::new() }
 }
 
-/// Whether the recording alone leaves several causes possible.
+/// Whether the recording alone leaves several possible causes.
 pub(super) fn is_open(kind: CauseKind) -> bool {
     matches!(kind, CauseKind::SameSignature | CauseKind::ArgumentCount)
 }
@@ -101,10 +101,10 @@ pub(super) fn kind(before: &str, after: &str) -> CauseKind {
     }
 }
 
-/// What is left where the arguments in the program are the same.
+/// The remaining causes if the arguments in the program are the same.
 const SAME: &str = "the arguments that the program uses are the same";
 
-/// The arguments of the program are the same; what remains possible, in words.
+/// The arguments of the program are the same; lists the remaining possible causes.
 pub(super) fn same(text: &str) -> Cause {
     Cause { kind: CauseKind::SameSignature, text: text.to_owned(), changes: Vec::new() }
 }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_argument_that_changed_is_named_with_the_kind_of_change() {
+    fn a_changed_argument_is_named_with_the_kind_of_change() {
         let kinds = [
             (&["f32[64,128]"][..], &["f32[65,128]"][..], CauseKind::Shape),
             (&["f32[64]"], &["bf16[64]"], CauseKind::Type),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn another_number_of_arguments_shifts_no_shapes_onto_others() {
+    fn another_number_of_arguments_does_not_shift_shapes_onto_others() {
         let before = named(&[("bias", "f32[8]"), ("x", "f32[4,8]")]);
         let after = named(&[("x", "f32[4,8]")]);
         let cause = diff(&before, &after);
@@ -160,10 +160,11 @@ mod tests {
             "the compiled program uses 1 argument instead of 2; it no longer uses `bias` f32[8]"
         );
         assert!(diff(&after, &before).text.ends_with("it now uses `bias` f32[8]"));
-        // An argument of the same name with another shape is the cause, whatever else came or went.
+        // An argument of the same name with another shape is the cause, whatever other arguments were added
+        // or removed.
         let cause = diff(&before, &named(&[("x", "f32[5,8]")]));
         assert_eq!(cause.text, "argument 0 `x`: f32[4,8] → f32[5,8]");
-        // Without names nothing can be compared.
+        // Arguments without names cannot be compared.
         let cause = diff(&unnamed(&["f32[8]", "f32[4]"]), &unnamed(&["f32[4]"]));
         assert_eq!((cause.kind, cause.changes.len()), (CauseKind::ArgumentCount, 0));
     }

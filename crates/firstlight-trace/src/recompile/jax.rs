@@ -1,5 +1,5 @@
-//! JAX: the programs of a function are known by their module's name, their order by when they first
-//! ran, their signatures from the HLO in the trace.
+//! JAX: a function's programs are identified by their module's name, sorted by their first run, and have
+//! their signatures from the HLO in the trace.
 
 use std::collections::BTreeMap;
 
@@ -13,27 +13,27 @@ use super::{Timed, served};
 use crate::attribute::{Attribution, Compile};
 use crate::model::{Detail, Program as Code, Trace};
 
-/// When each program ran; of its many operators one per compilation is enough.
+/// The times of each program's runs; one of its many operators per compilation is enough.
 pub(super) struct Runs {
     /// Starts of the compilations.
     marks: Vec<i64>,
     programs: FxHashMap<i64, Program>,
 }
 
-/// Events of one program on one line, with no compilation between them.
+/// Events of one program on one line, without a compilation between them.
 struct Stretch {
     id: i64,
-    /// How many compilations begin before them, and when the next one does.
+    /// The number of compilations that begin before them, and the start of the next one.
     between: usize,
     until: i64,
     first: i64,
     last: i64,
 }
 
-/// When a program ran.
+/// The runs of a program.
 struct Program {
     first: i64,
-    /// The last start between two compilations, by how many begin before it.
+    /// The last start between two compilations, by the number of compilations before it.
     last: BTreeMap<usize, i64>,
 }
 
@@ -48,7 +48,7 @@ impl Runs {
             return;
         }
         for line in &piece.lines {
-            // Events of one program follow each other; they are booked together.
+            // Consecutive events of one program are recorded together.
             let mut stretch: Option<Stretch> = None;
             for index in 0..line.events.len() {
                 let Detail::Program { id: Some(id), .. } = *piece.detail(line, index) else {
@@ -85,7 +85,7 @@ impl Runs {
         self.programs.get(&id).map_or(i64::MAX, |own| own.first)
     }
 
-    /// The last start before the compilation that begins then.
+    /// The last start before the compilation that begins at `mark`.
     fn last_before(&self, id: i64, mark: i64) -> Option<i64> {
         let own = self.programs.get(&id)?;
         own.last.values().rev().find(|start| **start < mark).copied()
@@ -120,7 +120,7 @@ pub(super) fn explain(
     all
 }
 
-/// Takes the cause from what JAX itself says, where it says any.
+/// Uses the cause from JAX's own log, if it has one.
 fn explain_from_log(
     compilation: &mut Compilation,
     log: &JaxLog,
@@ -131,7 +131,7 @@ fn explain_from_log(
     let open = is_open(compilation.cause.kind);
     let unchanged = compilation.cause.kind == CauseKind::SameSignature;
     if let Some(cause) = explained.cause(unchanged) {
-        // The program knows the argument's number.
+        // The program has the argument's number.
         if open || compilation.cause.kind != cause.kind {
             compilation.cause = cause;
         }
@@ -160,7 +160,7 @@ fn one(
     let mut ids: Vec<i64> = of_function.map(|program| program.id).collect();
     ids.extend(ran_under(trace, found, function));
     let first = |id: &i64| runs.first(*id);
-    // The new program is the one that first runs after it was compiled.
+    // The new program is the one whose first run follows the compilation.
     let new = ids
         .iter()
         .copied()
@@ -169,7 +169,7 @@ fn one(
     let before = |id: &i64| runs.last_before(*id, compile.span.0);
     let ran_before = ids.iter().copied().filter(|id| Some(*id) != new && before(id).is_some());
     let old = ran_before.max_by_key(before).or_else(|| {
-        // Compiled before the recording began, and not run since.
+        // Compiled before the recording began, without a run since.
         ids.iter().copied().filter(|id| new.is_some_and(|new| *id < new)).max()
     });
     let seen = earlier.iter().any(|other| other.function == compile.function);
@@ -216,13 +216,13 @@ fn arguments(program: &Code) -> Vec<Argument<'_>> {
     arguments.map(|parameter| Argument { name: &parameter.name, shape: &parameter.shape }).collect()
 }
 
-/// What remains possible where the programs use another number of arguments: a program holds only those
-/// that its code uses, so the caller may have passed as many as before.
+/// The remaining causes if the programs use another number of arguments: a program only has those that its
+/// code uses, so the caller may have passed as many as before.
 const OTHER_COUNT: &str = "the cause is not in the recording; possible are a static argument or another value \
                            that decides which arguments the code uses, another number of arguments, a value \
                            that a closure holds, or a setting; `firstlight trace --record` names which";
 
-/// What remains possible where the arguments that both programs use are the same.
+/// The remaining causes if the arguments that both programs use are the same.
 fn remaining(old: &Code, new: &Code) -> &'static str {
     if old.digest == new.digest {
         "not in the recording: the code and the arguments it uses are the same; possible are a new function \
@@ -235,8 +235,8 @@ fn remaining(old: &Code, new: &Code) -> &'static str {
     }
 }
 
-/// Whether a module is that of a function: `jit_step` for `step`. What cannot stand in a module's name is
-/// an underscore there, and is cut from its end: `<lambda>` is `jit__lambda`.
+/// Whether a module belongs to a function: `jit_step` for `step`. Characters that are invalid in a module's
+/// name are underscores there, and are cut from its end: `<lambda>` is `jit__lambda`.
 fn is_module_of(name: &str, function: &str) -> bool {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
     let name: String = name.chars().map(plain).collect();
@@ -249,7 +249,7 @@ fn is_module_of(name: &str, function: &str) -> bool {
         || name == format!("{wanted}_")
 }
 
-/// Programs that ran under a module's name, whether or not their code is in the trace.
+/// Programs that ran under a module's name, with or without their code in the trace.
 fn ran_under(trace: &Trace, found: &Attribution, function: &str) -> Vec<i64> {
     let named =
         found.ran.iter().filter(|(_, name)| is_module_of(trace.names.text(*name), function));
@@ -265,7 +265,7 @@ mod tests {
     use super::is_module_of;
 
     #[test]
-    fn a_functions_module_is_known_by_its_name() {
+    fn a_function_is_found_by_its_module_name() {
         assert!(is_module_of("jit_step", "step") && is_module_of("jit(step)", "step"));
         for module in ["jit__lambda", "jit__lambda_", "jit_<lambda>"] {
             assert!(is_module_of(module, "<lambda>"), "{module}");

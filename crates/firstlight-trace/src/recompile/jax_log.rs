@@ -1,12 +1,12 @@
-//! What JAX itself says about misses of its cache of traced functions (`jax_explain_cache_misses`), as
-//! `firstlight trace --record` writes it down: one JSON object per line, with the time of the message.
+//! JAX's own explanations of misses of its cache of traced functions (`jax_explain_cache_misses`), as
+//! recorded by `firstlight trace --record`: one JSON object per line, with the time of the message.
 
 use firstlight_schema::trace::{Cause, CauseKind, Change};
 use serde::Deserialize;
 
 use super::diff;
 
-/// Messages in the order of their times.
+/// Messages sorted by time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JaxLog(Vec<Message>);
 
@@ -15,15 +15,15 @@ pub struct JaxLog(Vec<Message>);
 struct Message {
     /// Nanoseconds since 1970.
     time_ns: i64,
-    /// The explanation; none where the caches were cleared.
+    /// The explanation; `None` if the caches were cleared.
     text: Option<String>,
 }
 
-/// Messages may lie this far outside of the call that they are about: two clocks are compared.
+/// Messages may be this far outside the call that they describe, because they use another clock.
 const SLACK: i64 = 2_000_000;
 
 impl JaxLog {
-    /// Lines that are something else are skipped.
+    /// Other lines are skipped.
     pub fn parse(text: &str) -> Self {
         let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
         let mut messages: Vec<Message> = lines.collect();
@@ -35,7 +35,7 @@ impl JaxLog {
         self.0.is_empty()
     }
 
-    /// What was said of a function between two times of the clock that began then.
+    /// The messages about a function between two times of the clock that began at `began`.
     pub(super) fn about(
         &self,
         function: &str,
@@ -58,7 +58,7 @@ impl JaxLog {
     }
 }
 
-/// A message, taken apart.
+/// A parsed message.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Explained {
     function: String,
@@ -66,7 +66,7 @@ pub(super) struct Explained {
     defined: Option<String>,
     /// The function object is new to JAX.
     pub(super) new: bool,
-    /// What differs from the closest earlier call, as JAX words it.
+    /// The differences from the closest earlier call, in JAX's words.
     differences: Vec<String>,
 }
 
@@ -125,13 +125,13 @@ impl Explained {
     }
 }
 
-/// One thing that is not what it was.
+/// One difference.
 struct Difference {
     kind: CauseKind,
     what: String,
     before: String,
     after: String,
-    /// As JAX words it, where nothing else is understood.
+    /// JAX's own words, if nothing else matches.
     words: String,
 }
 
@@ -198,7 +198,7 @@ impl Difference {
     }
 }
 
-/// A type without its mark of weakness, and whether it is weak.
+/// A type without its mark for weak types, and whether it is weak.
 fn weak(text: &str) -> (&str, bool) {
     let bare = text.split("{weak_type").next().unwrap_or(text).trim();
     (bare, text.contains("weak_type=True"))
@@ -227,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_written_down_has_a_cause_or_none(
+        fn every_log_has_a_cause_or_none(
             body in "(never seen function:\n|for |\\* at |, now | and before |Static\\(val=|\\)|\\[|\\]|'|[a-zé ]|\n){0,40}"
         ) {
             let explained = explained(&body);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn each_difference_has_its_kind_and_is_named() {
+    fn each_difference_has_its_kind_and_name() {
         let known = "  for g defined at train.py:6\n  all previously seen cache keys differ. For the \
                      closest previous key:\n";
         let cases = [
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_is_new_is_found_by_its_name_and_time() {
+    fn a_new_function_is_found_by_its_name_and_time() {
         let message =
             format!("{HEAD}  never seen function:\n    inner id=13 defined at train.py:19");
         let line = serde_json::json!({ "time-ns": 1_000_000_500_i64, "text": message });

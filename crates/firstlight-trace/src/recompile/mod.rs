@@ -1,5 +1,5 @@
-//! What was compiled, and why: first or again, by the compiler or from a disk cache, and the argument
-//! that is not what it was.
+//! Compilations and their causes: first or repeated, by the compiler or from a disk cache, and the argument
+//! that changed.
 
 mod diff;
 mod jax;
@@ -20,20 +20,19 @@ use crate::attribute::{Attribution, Compile, Layers};
 use crate::intervals::{Set, Span};
 use crate::model::Trace;
 
-/// What the frameworks' own logs say about a recording.
+/// The frameworks' own logs of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Logs {
     pub torch: TorchTrace,
     pub jax: JaxLog,
 }
 
-/// The file and the folder, beside a profile folder, in which a recording's logs are.
+/// The file and the folder of a recording's logs, beside a profile folder.
 const JAX_LOG: &str = "explanations.jsonl";
 const TORCH_LOGS: &str = "torch-trace";
 
 impl Logs {
-    /// The logs that `firstlight trace --record` has left beside a profile folder; empty where there are
-    /// none.
+    /// The logs that `firstlight trace --record` stored beside a profile folder; empty if there are none.
     pub fn beside(profile: &Path) -> Self {
         let folder = profile.parent().unwrap_or(profile);
         let read = |path: &Path| {
@@ -52,10 +51,10 @@ impl Logs {
     }
 }
 
-/// Collects, piece by piece, what explains the compilations of a trace.
+/// Collects, piece by piece, the information that explains a trace's compilations.
 pub(crate) struct Explainer<'a> {
     found: &'a Attribution,
-    /// What of each compilation went to which part, in the order in which they win.
+    /// The time of each compilation by part, in order of priority.
     parts: Vec<Vec<(Part, i64)>>,
     evidence: Evidence,
 }
@@ -106,7 +105,7 @@ impl<'a> Explainer<'a> {
     }
 }
 
-/// What is known of a compilation without its cause: its step, its parts, and how long it took.
+/// A compilation without its cause: its step, its parts, and its duration.
 struct Timed {
     step: Option<i64>,
     parts: Vec<PartTime>,

@@ -1,5 +1,5 @@
-//! torch.compile: the id says whether it is a second time; the cause is in the `TORCH_TRACE` log, or
-//! else in the input shapes of the compiled function before and after.
+//! torch.compile: the id shows whether it is a recompilation. The cause is in the `TORCH_TRACE` log, or in
+//! the compiled function's input shapes before and after.
 
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::trace::{Cause, CauseKind, Compilation, Turn};
@@ -16,14 +16,14 @@ use crate::names::NameId;
 /// The calls around the compilations.
 pub(super) struct Calls {
     around: Vec<Around>,
-    /// The last call of each line, which may yet be told its inputs.
+    /// The last call of each line, which may still get its inputs.
     open: Vec<Option<Open>>,
-    /// How many there were.
+    /// The number of calls.
     seen: u64,
 }
 
-/// What is compared to explain a compilation: the last call of the function before it, and the first call
-/// of what was compiled.
+/// The calls compared to explain a compilation: the last call of the function before it, and the first call
+/// of the compiled code.
 struct Around {
     start: i64,
     id: String,
@@ -31,10 +31,10 @@ struct Around {
     after: Option<Call>,
 }
 
-/// A call of a compiled function: when, under which id, with which inputs.
+/// A call of a compiled function: its time, id and inputs.
 #[derive(Clone)]
 struct Call {
-    /// Its start, its line, its place on the line.
+    /// Its start, its line, its index on the line.
     order: (i64, usize, u64),
     id: String,
     inputs: Vec<String>,
@@ -90,7 +90,7 @@ impl Calls {
                     }
                 }
             }
-            // What no later event can lie in is told everything.
+            // A call is complete when no later event can be inside it.
             if open.as_ref().is_some_and(|open| open.end <= span.1) {
                 self.close(open.take());
             }
@@ -164,18 +164,18 @@ fn one(
     }
 }
 
-/// What remains possible where all tensors are the same.
+/// The remaining causes if all tensors are the same.
 const SAME: &str = "the tensors have the same types and shapes; possible are an attribute, a global or another \
                     Python value that the code depends on, a grad mode or a setting; `firstlight trace --record` \
                     or the TORCH_TRACE log names which";
 
-/// What remains possible where the compiled code takes another number of tensors: it takes those that it
-/// uses, so the caller may have passed as many as before.
+/// The remaining causes if the compiled code takes another number of tensors: it takes those that it uses, so
+/// the caller may have passed as many as before.
 const OTHER_COUNT: &str = "the cause is not in the recording; possible are an attribute, a global or another \
                            Python value that decides which tensors the code uses, or another number of \
                            arguments; `firstlight trace --record` or the TORCH_TRACE log names which";
 
-/// Lists what remains possible where the tensors alone do not show the cause.
+/// Lists the remaining causes if the tensors alone do not show the cause.
 fn with_possibilities(cause: Cause) -> Cause {
     match cause.kind {
         CauseKind::SameSignature => same(SAME),
@@ -186,7 +186,7 @@ fn with_possibilities(cause: Cause) -> Cause {
     }
 }
 
-/// Two calls, by the tensors that they were given, or else by those of their first operators.
+/// Compares two calls by the tensors passed to them, or by those of their first operators.
 fn compared(trace: &Trace, before: &Call, after: &Call) -> Cause {
     if !before.inputs.is_empty() && !after.inputs.is_empty() {
         return with_possibilities(diff(&arguments(&before.inputs), &arguments(&after.inputs)));
@@ -214,8 +214,8 @@ fn arguments(inputs: &[String]) -> Vec<Argument<'_>> {
     inputs.iter().map(|shape| Argument { name: "", shape }).collect()
 }
 
-/// `[[64, 128], []]` and `["float", "Scalar"]`, on two lines; of them those that are tensors. A size that
-/// became dynamic is a scalar of its own.
+/// `[[64, 128], []]` and `["float", "Scalar"]`, on two lines; returns those that are tensors. A dynamic size
+/// is a separate scalar.
 fn tensors(text: &str) -> Vec<String> {
     let (dims, types) = text.split_once('\n').unwrap_or((text, ""));
     let list = |text: &str| match serde_json::from_str(text) {

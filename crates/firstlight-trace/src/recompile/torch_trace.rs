@@ -1,5 +1,5 @@
-//! The structured log that `TORCH_TRACE` makes PyTorch write, as far as recompilations go: a line of
-//! JSON behind a prefix, and its payload on the lines that begin with a tab.
+//! The recompilations in PyTorch's structured log (`TORCH_TRACE`): a line of JSON after a prefix, and its
+//! payload on the lines that begin with a tab.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ struct Metrics {
 }
 
 impl TorchTrace {
-    /// Lines that are something else are skipped, for the log holds much besides.
+    /// Other lines are skipped, because the log contains much more.
     pub fn parse(text: &str) -> Self {
         let mut log = Self::default();
         let mut lines = text.lines().peekable();
@@ -84,7 +84,7 @@ impl TorchTrace {
         }
     }
 
-    /// Adds another process's log; what is known already stays.
+    /// Adds another process's log; known entries are kept.
     pub(super) fn extend(&mut self, other: Self) {
         for (id, reason) in other.reasons {
             self.reasons.entry(id).or_insert(reason);
@@ -95,7 +95,7 @@ impl TorchTrace {
         self.breaks.extend(other.breaks);
     }
 
-    /// The graph breaks, with the names of the functions they are in.
+    /// The graph breaks, with the names of their functions.
     pub(crate) fn graph_breaks(&self) -> Vec<GraphBreak> {
         let named = |one: &GraphBreak| GraphBreak {
             function: self.function(&one.compile_id).map(str::to_owned),
@@ -121,7 +121,7 @@ fn guard(payload: &str) -> String {
     own.map(one_line).collect::<Vec<_>>().join("; ")
 }
 
-/// `Graph break in user code at train.py:63`, then the reason and what Dynamo explains of it.
+/// `Graph break in user code at train.py:63`, then the reason and Dynamo's explanation.
 fn graph_break(id: &str, payload: &str) -> GraphBreak {
     const PLACE: &str = "Graph break in user code at ";
     let lines = || payload.lines().map(str::trim).filter(|line| !line.is_empty());

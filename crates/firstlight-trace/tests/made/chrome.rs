@@ -13,7 +13,7 @@ pub(crate) const US: u64 = 1_000;
 pub(crate) struct Events(pub(crate) String);
 
 impl Events {
-    /// A recording of JAX, as its converter writes it.
+    /// A recording of JAX, as written by its converter.
     pub(crate) fn jax() -> Self {
         let mut events = Self::default();
         events.0.push_str(
@@ -40,7 +40,7 @@ impl Events {
         self
     }
 
-    /// On the thread of the steps.
+    /// An event on the thread of the steps.
     pub(crate) fn main(self, name: &str, from: u32, to: u32) -> Self {
         self.push((1, 1), "", name, (from, to), "")
     }
@@ -70,7 +70,7 @@ impl Events {
         self.attributed_with("", None)
     }
 
-    /// The same whether it is read at once or in pieces.
+    /// Checks that reading at once and in pieces give the same document.
     pub(crate) fn attributed_with(&self, head: &str, logs: Option<&Logs>) -> TraceDocument {
         let bytes = self.bytes(head);
         let build = || Build::new("0", None);
@@ -97,7 +97,7 @@ pub(crate) fn us(step: &Step, part: Part) -> u64 {
     step.part(part).0 / US
 }
 
-/// A call of a compiled function of torch, `turn` times compiled.
+/// A call of a compiled function of torch, compiled `turn` times.
 pub(crate) fn call(events: Events, turn: u32, from: u32, compiled: u32) -> Events {
     let mut events = events.torch("cpu_op", "TorchDynamo Cache Lookup", from, from + 5);
     let mut at = from + 5;

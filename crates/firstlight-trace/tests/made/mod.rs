@@ -1,5 +1,5 @@
-//! Traces made for tests and benches: recordings of the fixtures, told over and over, and small ones
-//! written by hand.
+//! Traces generated for tests and benches: repeated recordings of the fixtures, and small ones written by
+//! hand.
 #![allow(dead_code, clippy::allow_attributes, reason = "each test takes what it needs")]
 
 pub(crate) mod chrome;
@@ -17,7 +17,7 @@ pub(crate) fn fixture(name: &str) -> Vec<u8> {
     unpacked(&fixtures().join(name))
 }
 
-/// Of the repository it was built in, or else of the one that the binary runs at the root of.
+/// Of the repository it was built in, otherwise of the current folder.
 pub(crate) fn fixtures() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces");
     if here.is_dir() { here } else { PathBuf::from("fixtures/traces") }
@@ -30,7 +30,7 @@ pub(crate) fn unpacked(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The whole recordings, where they are: `FIRSTLIGHT_SHARED_DATA`, or `shared/data` somewhere above.
+/// The complete recordings, if present: `FIRSTLIGHT_SHARED_DATA`, or `shared/data` in a parent folder.
 pub(crate) fn recordings() -> Option<PathBuf> {
     let named = std::env::var_os("FIRSTLIGHT_SHARED_DATA").map(PathBuf::from);
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("shared/data"));
@@ -41,7 +41,7 @@ pub(crate) fn recordings() -> Option<PathBuf> {
     found.map(|folder| folder.join("traces"))
 }
 
-/// `cargo xtask test` counts tests that do without a part of what they check as skipped.
+/// `cargo xtask test` counts a test as skipped if part of its input is missing.
 fn skipped() {
     use std::io::Write as _;
     let Some(record) = std::env::var_os("FIRSTLIGHT_SKIPPED") else { return };
@@ -84,7 +84,7 @@ pub(crate) struct XPlane {
     pub(crate) stats: Vec<Vec<u8>>,
 }
 
-/// An entry of either map; what is not told apart here stays as it is.
+/// An entry of either map; other fields are kept as they are.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Entry {
     #[prost(int64, tag = "1")]
@@ -143,7 +143,7 @@ pub(crate) struct Stat {
     pub(crate) bytes: Option<Vec<u8>>,
 }
 
-/// The recording `times` over, one after another, until it is at least `bytes` long.
+/// The recording repeated until it is at least `bytes` long.
 pub(crate) fn longer_xplane(recording: &[u8], bytes: usize) -> Vec<u8> {
     let mut space = XSpace::decode(recording).expect("a recording is an XSpace");
     let events = |space: &XSpace| {
@@ -181,7 +181,7 @@ pub(crate) fn longer_xplane(recording: &[u8], bytes: usize) -> Vec<u8> {
     space.encode_to_vec()
 }
 
-/// A Kineto recording over and over, its own text but for the times.
+/// A repeated Kineto recording with its own text, except for the times.
 pub(crate) fn longer_kineto(recording: &[u8], bytes: usize) -> Vec<u8> {
     let text = std::str::from_utf8(recording).expect("JSON is text");
     let begin = text.find("\"traceEvents\": [").expect("a list of events") + 16;
@@ -213,7 +213,7 @@ pub(crate) fn longer_kineto(recording: &[u8], bytes: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A Kineto recording with Python frames, as `with_stack=True` makes them: nearly all of its events.
+/// A Kineto recording with Python frames, as from `with_stack=True`: nearly all of its events.
 pub(crate) fn kineto_with_stacks(bytes: usize) -> Vec<u8> {
     let mut out = String::with_capacity(bytes + 4096);
     out.push_str(

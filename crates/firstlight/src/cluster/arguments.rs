@@ -1,15 +1,15 @@
-//! From what was typed and what the suite says to the arguments of each task and of `sbatch`.
+//! Converts the command line and the suite to the arguments of each task and of `sbatch`.
 
 use std::path::Path;
 use std::time::Duration;
 
 use firstlight_schema::suite::{Choice, SlurmFile};
 
-/// Slurm warns a task this long before its time is up, so that it can seal what it has.
+/// Slurm warns a task this long before its time limit, so that it can seal its shard.
 const LONGEST_WARNING: Duration = Duration::from_mins(2);
 const SHORTEST_WARNING: Duration = Duration::from_secs(10);
 
-/// What every task passes to `firstlight run`, besides its own seed, node and folder.
+/// The arguments that every task passes to `firstlight run`, besides its own seed, node and folder.
 pub(super) fn in_shard(
     choice: &Choice,
     processes: u32,
@@ -28,7 +28,7 @@ pub(super) fn in_shard(
     words
 }
 
-/// What a continued shard needs as well.
+/// Further arguments of a continued shard.
 pub(super) fn of_every_start(python: Option<&Path>, redact: bool) -> Vec<String> {
     let mut words = vec!["--quiet".to_owned()];
     words.extend(python.map(|path| format!("--python={}", path.display())));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_reaches_every_task() {
+    fn a_selection_reaches_every_task() {
         let choice = Choice {
             cases: vec!["a b".to_owned()],
             set: [("n".to_owned(), Scalar::typed("5"))].into(),

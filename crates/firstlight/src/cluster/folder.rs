@@ -19,12 +19,12 @@ const FOLLOWER: &str = "follow.lock";
 
 pub(crate) struct LaunchFolder {
     path: PathBuf,
-    /// Shards that were seen complete, with their processes: nothing is added to them.
+    /// Shards that were seen complete, with their processes; they do not change any more.
     complete: RefCell<BTreeMap<u32, u32>>,
     pub(crate) launch: LaunchDocument,
 }
 
-/// A start of a task, as its script wrote it down.
+/// A start of a task, as recorded by its script.
 pub(super) struct Start {
     pub(super) node: String,
     pub(super) job: u64,
@@ -32,7 +32,7 @@ pub(super) struct Start {
 }
 
 impl LaunchFolder {
-    /// Below this, everything else is there already.
+    /// Everything else in the folder exists already.
     pub(super) fn new(path: PathBuf, launch: LaunchDocument) -> Self {
         Self { path, complete: RefCell::default(), launch }
     }
@@ -43,7 +43,7 @@ impl LaunchFolder {
         let not = |reason: String| EngineError::NotAResult { path: file.clone(), reason };
         check_version(text.as_bytes(), NAME, VERSION).map_err(|why| not(format!("it {why}")))?;
         let launch = serde_json::from_str(&text).map_err(|error| not(error.to_string()))?;
-        // A task writes where the folder is, wherever the user stands.
+        // A task writes to the folder's absolute path, independent of the user's current folder.
         let path = fs::canonicalize(path).map_err(|error| Error::io("find", path, &error))?;
         Ok(Self::new(path, launch))
     }
@@ -73,7 +73,7 @@ impl LaunchFolder {
         Ok(write_whole(&self.path.join(LAUNCH), &json)?)
     }
 
-    /// Held while a firstlight submits tasks: two would submit them twice.
+    /// Held while a firstlight submits tasks, because two would submit them twice.
     pub(super) fn lock(&self) -> Result<File, Error> {
         let path = self.path.join(FOLLOWER);
         let file = File::options().create(true).truncate(false).write(true).open(&path);
@@ -87,7 +87,7 @@ impl LaunchFolder {
         }
     }
 
-    /// How many processes a shard has on disk, and whether it is sealed and complete.
+    /// The number of a shard's processes on disk, and whether it is sealed and complete.
     pub(super) fn processes(&self, task: u32) -> (u32, bool) {
         if let Some(&known) = self.complete.borrow().get(&task) {
             return (known, true);
@@ -103,7 +103,7 @@ impl LaunchFolder {
         (lines, complete)
     }
 
-    /// When and where a task was started.
+    /// The times and nodes of a task's starts.
     pub(super) fn starts(&self, task: u32) -> Vec<Start> {
         let path = self.path.join("tasks").join(format!("{task:05}.begun"));
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -130,7 +130,7 @@ impl LaunchFolder {
     }
 }
 
-/// What the result of a sealed shard says of itself.
+/// Whether the result of a sealed shard is complete.
 fn is_complete(shard: &Path) -> bool {
     #[derive(Deserialize)]
     struct Head {

@@ -1,4 +1,4 @@
-//! Follows a run on a cluster: submits what is missing, shows how far it is, merges at the end.
+//! Follows a run on a cluster: submits missing tasks, shows the progress, merges at the end.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _};
@@ -21,21 +21,21 @@ use crate::printer::Printer;
 
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
-/// After a refusal, Slurm is asked again after this long, then after twice as long.
+/// After a rejection, Slurm is asked again after this time, then after twice as long.
 const FIRST_RETRY: Duration = Duration::from_secs(5);
 const LONGEST_RETRY: Duration = Duration::from_mins(5);
-/// A controller that does not answer so often in a row is gone.
+/// After this many failures in a row, the controller is considered gone.
 const MOST_FAILURES: u32 = 10;
 const SLICE: Duration = Duration::from_millis(100);
 
-/// How following ended.
+/// The end of following a run.
 pub(crate) enum Followed {
     Merged(Box<Merged>),
-    /// The user left, or gave the run up.
+    /// The user detached from the run, or cancelled it.
     Left(Exit),
 }
 
-/// Until all shards are merged, or the user leaves.
+/// Follows until all shards are merged, or the user leaves.
 pub(crate) fn follow(
     folder: &mut LaunchFolder,
     slurm: &Slurm,
@@ -99,16 +99,16 @@ struct Follower<'a> {
     folder: &'a mut LaunchFolder,
     slurm: &'a Slurm,
     gatherer: Gatherer,
-    /// The last line about the progress.
+    /// The last progress line.
     printed: String,
-    /// When the first process was seen, and how many there were.
+    /// The time and number of the first processes seen.
     began: Option<(Instant, u32)>,
     retry: Duration,
     not_before: Instant,
 }
 
 impl Follower<'_> {
-    /// Submits tasks as arrays. What Slurm does not take now stays open, and is submitted later.
+    /// Submits tasks as arrays. Tasks that Slurm does not accept now stay open, and are submitted later.
     fn submit(&mut self, tasks: &[u32], printer: &mut Printer) -> Result<(), Error> {
         if Instant::now() < self.not_before {
             return Ok(());
@@ -149,7 +149,7 @@ impl Follower<'_> {
         Ok(())
     }
 
-    /// A line whenever something changed.
+    /// Prints a line whenever something changed.
     fn tell(&mut self, found: &StatusDocument, printer: &mut Printer) {
         let count = |state| found.tasks.iter().filter(|task| task.state == state).count();
         let (queued, running) = (count(TaskProgress::Queued), count(TaskProgress::Running));
@@ -180,7 +180,7 @@ impl Follower<'_> {
         self.printed = text;
     }
 
-    /// Seconds until the end at the pace so far.
+    /// Seconds until the end at the present rate.
     fn expected(&mut self, processes: u32, all: u32) -> Option<u64> {
         if processes == 0 {
             return None;
@@ -193,7 +193,7 @@ impl Follower<'_> {
         Some(since.elapsed().as_secs() * u64::from(left) / u64::from(more))
     }
 
-    /// What Slurm itself cost: the time from submission to start, once for each task.
+    /// The delay caused by Slurm itself: the time from submission to start, once for each task.
     fn latency(&self) -> Result<String, Error> {
         let found = status(self.folder, self.slurm)?;
         let mut waited: Vec<f64> =
@@ -217,7 +217,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Ctrl-C: leave the tasks where they are, or cancel them.
+    /// Ctrl-C: leave the tasks running, or cancel them.
     fn leave(&self, printer: &mut Printer) -> Result<Exit, Error> {
         let folder = self.folder.path().display();
         if io::stdin().is_terminal() && io::stderr().is_terminal() {

@@ -23,7 +23,7 @@ use crate::harness::build;
 use crate::printer::Printer;
 use crate::settings::RunSettings;
 
-/// The folder of a new run, with everything that its tasks need; nothing is submitted yet.
+/// The folder of a new run, with all files that its tasks need; nothing is submitted yet.
 pub(crate) fn launch(
     name: &str,
     settings: &RunSettings,
@@ -103,7 +103,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|error| Error::io("find", path, &error))
 }
 
-/// Tasks run the packed suite, which holds no secrets.
+/// Tasks run the packed suite, which must not contain secrets.
 fn refuse_secrets(suite: &Suite) -> Result<(), Error> {
     let lacks = |program: Program<'_>| matches!(program, Program::Process(words) if words.iter().any(|word| is_redacted(word)));
     match suite.file.arms.iter().find(|arm| lacks(arm.program())) {
@@ -115,7 +115,7 @@ fn refuse_secrets(suite: &Suite) -> Result<(), Error> {
     }
 }
 
-/// Everything that tasks read, in a folder that appears as a whole.
+/// Creates the files that tasks read, in a folder that appears atomically.
 fn lay_out(
     folder: &Path,
     suite: &Suite,
@@ -139,7 +139,7 @@ fn lay_out(
     Ok(assembly.finish()?)
 }
 
-/// Asks one node whether it sees the folder.
+/// Checks on one node that it sees the folder.
 fn probe(
     folder: &LaunchFolder,
     slurm: &Slurm,

@@ -1,4 +1,4 @@
-//! One look at the tasks: the queue of Slurm and the shards on disk.
+//! Polls the tasks: the queue of Slurm and the shards on disk.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use firstlight_schema::launch::{StatusDocument, TaskProgress, TaskStatus};
 
 use super::folder::LaunchFolder;
 
-/// What is known of all tasks.
+/// The state of all tasks.
 pub(crate) fn status(folder: &LaunchFolder, slurm: &Slurm) -> Result<StatusDocument, EngineError> {
     let launch = &folder.launch;
     let jobs: Vec<u64> = launch.jobs.iter().map(|job| job.job).collect();
@@ -17,7 +17,7 @@ pub(crate) fn status(folder: &LaunchFolder, slurm: &Slurm) -> Result<StatusDocum
     for task in slurm.queue(&jobs)? {
         let job = launch.jobs.iter().find(|job| job.job == task.job);
         let Some(index) = job.map(|job| job.offset + task.index) else { continue };
-        // A task that was submitted again is where its live submission is.
+        // A task that was submitted again has the state of its live submission.
         let ended = task.state == TaskState::Ended;
         if !ended || !queued.contains_key(&index) {
             queued.insert(index, task);
@@ -47,7 +47,7 @@ fn of_task(folder: &LaunchFolder, task: u32, queued: Option<&QueuedTask>) -> Tas
         let job = folder.launch.jobs.iter().find(|known| known.job == job)?;
         Some(job.submitted)
     };
-    // Slurm starts a task again by itself; only the first start of a job waited since its submission.
+    // Slurm restarts a task by itself, so only the first start of a job waited since its submission.
     let mut seen = Vec::new();
     let mut waited = Vec::new();
     for start in &starts {
@@ -67,7 +67,7 @@ fn of_task(folder: &LaunchFolder, task: u32, queued: Option<&QueuedTask>) -> Tas
     }
 }
 
-/// The same for the one who decides.
+/// The same in the form that the gatherer uses.
 pub(super) fn seen(status: &StatusDocument) -> Vec<Seen> {
     let one = |task: &TaskStatus| Seen {
         shard: match task.state {

@@ -1,5 +1,5 @@
-//! A suite on a Slurm cluster: submitted as arrays of tasks, followed by what lies on the shared storage, and
-//! merged at the end.
+//! A suite on a Slurm cluster: submitted as arrays of tasks, followed through files on the shared storage,
+//! and merged at the end.
 
 mod arguments;
 mod folder;

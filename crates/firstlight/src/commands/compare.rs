@@ -88,7 +88,7 @@ fn document(settings: &CompareSettings) -> Result<ComparisonDocument, Error> {
     })
 }
 
-/// Whether the processes took turns; in which order another tool made them is unknown.
+/// Whether the processes were interleaved; for other tools the order is unknown.
 fn is_paired(result: &RunDocument) -> bool {
     result.imported.is_none()
 }

@@ -1,4 +1,4 @@
-//! `firstlight doctor`: is this machine fit for measuring?
+//! `firstlight doctor`: checks whether this machine is suitable for measurements.
 
 use firstlight_analysis::health::checks;
 use firstlight_engine::doctor::examine;
@@ -16,7 +16,7 @@ use crate::printer::Printer;
 use crate::settings::DoctorSettings;
 
 pub(crate) fn doctor(settings: &DoctorSettings, printer: &mut Printer) -> Result<Exit, Error> {
-    // Tools of drivers may hang, and end with the first signal.
+    // Driver tools may hang; the first signal kills them.
     let interrupt = Interrupt::install()?;
     adopt_orphans()?;
     let document = document();

@@ -1,4 +1,4 @@
-//! `firstlight list`: the suites inside the program, and the runs on this machine.
+//! `firstlight list`: the built-in suites, and the runs on this machine.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ struct Stored {
     folder: String,
     suite: String,
     created: String,
-    /// `complete`, `ended early`, or `not sealed` for one that was killed.
+    /// `complete`, `ended early`, or `not sealed` for a run that was killed.
     state: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What `run` and `cold` have in common: from a suite and a folder to a sealed result.
+//! The common part of `run` and `cold`: from a suite and a folder to a sealed result.
 
 use std::path::Path;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub(super) struct Job<'a> {
     pub(super) suite: &'a Suite,
     pub(super) python: Option<&'a Path>,
     pub(super) show: Show,
-    /// No round begins after so long.
+    /// No round begins after this time.
     pub(super) limit: Option<Duration>,
     pub(super) report: Report,
     pub(super) destination: &'a Destination,
@@ -83,7 +83,7 @@ pub(super) fn measure(
         let readings = sample_case(&mut session, &plan, case, &mut progress, &mut guide)?;
         document.cases.extend(case_result(suite, case, readings.into_records(case)));
         conclude(&mut document, suite);
-        // What kept every arm of this case from starting would keep those of the others from it.
+        // A reason that prevents every arm of this case from starting also affects the other cases.
         let hopeless = stopped(&document).next().is_some() && !has_numbers(&document);
         if interrupt.is_set() || plan.is_over() || hopeless {
             break;
@@ -139,7 +139,7 @@ pub(super) fn measure(
     })
 }
 
-/// What became of the recording that a suite asks for.
+/// The outcome of the recording that a suite requests.
 enum Recording {
     NotAsked,
     Made(Box<SuiteTraceDocument>),
@@ -186,7 +186,7 @@ fn has_numbers(document: &RunDocument) -> bool {
     regimes.any(|regime| regime.summary.is_some() || regime.invalid_summary.is_some())
 }
 
-/// Why arms were abandoned, each reason once, with a hint.
+/// The reasons why arms were abandoned, each once, with a hint.
 fn failures(document: &RunDocument, python: Option<&Path>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for arm in stopped(document) {
@@ -215,7 +215,7 @@ fn failures(document: &RunDocument, python: Option<&Path>) -> Vec<String> {
     found
 }
 
-/// How a command failed, with the end of its output.
+/// The failure of a command, with the end of its output.
 fn command_failure(arm: &ArmResult, why: &str) -> String {
     const SHOWN_LINES: usize = 15;
     let samples = arm.regimes.iter().flat_map(|regime| &regime.samples);
@@ -257,7 +257,7 @@ fn traced(
     let traced = match recorder.case(case, printer) {
         Ok(traced) => published(traced, session),
         Err(Error::Engine(EngineError::Interrupted)) => return Ok(Recording::NotAsked),
-        // What was measured stands without it.
+        // The measurement is valid without the recording.
         Err(error) => {
             printer.error(&error);
             return Ok(Recording::Failed);
@@ -267,8 +267,8 @@ fn traced(
     Ok(Recording::Made(Box::new(traced)))
 }
 
-/// The recording as it may be published. The names of cases and arms are the suite's, whoever is called the
-/// same.
+/// The recording in its published form. The names of cases and arms belong to the suite, even if a user has
+/// the same name.
 fn published(traced: SuiteTraceDocument, session: &Session<'_>) -> SuiteTraceDocument {
     let mut shown = session.published(traced.clone());
     for (shown, arm) in shown.arms.iter_mut().zip(traced.arms) {
@@ -287,7 +287,7 @@ fn exit(document: &RunDocument, interrupted: bool) -> Exit {
         .flat_map(|case| &case.arms)
         .flat_map(|arm| &arm.regimes)
         .any(|of| of.summary.is_none());
-    // A planted mistake is meant to be refused.
+    // A planted mistake is expected to be rejected.
     let missed =
         document.cases.iter().filter_map(|case| case.planted.as_ref()).any(|found| !found.refused);
     if interrupted {

@@ -1,4 +1,4 @@
-//! `firstlight new`: a suite that runs at once, as a beginning.
+//! `firstlight new`: a suite that runs immediately, as a starting point.
 
 use std::fs;
 

@@ -12,7 +12,7 @@ use crate::printer::Printer;
 use crate::publishing::{self, Publication, Refused};
 use crate::settings::PublishSettings;
 
-/// What `--format json` prints.
+/// The output of `--format json`.
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct Summary<'a> {
@@ -25,7 +25,7 @@ struct Summary<'a> {
 
 pub(crate) fn publish(settings: &PublishSettings, printer: &mut Printer) -> Result<Exit, Error> {
     let (state, publication) = publishing::publish(&settings.snapshots, &settings.site)?;
-    // Last: pages that were not all written are then looked at again.
+    // Written last: if pages are missing, the next run checks them again.
     let path = settings.site.join(STATE);
     write_whole(&path, &(serde_json::to_string(&state)? + "\n"))?;
     let Publication { written, regressions, refused } = &publication;

@@ -30,7 +30,7 @@ use crate::output;
 use crate::printer::Printer;
 use crate::settings::{Destination, Resume};
 
-/// How a resumed run goes on; everything else is the run's own.
+/// Settings for continuing a run; the others are those of the run itself.
 pub(super) struct Further<'a> {
     pub(super) python: Option<&'a Path>,
     pub(super) limit: Option<Duration>,
@@ -116,11 +116,11 @@ pub(super) fn resume(
     measure(&job, beginning, hooks, &interrupt, printer)
 }
 
-/// What of the suite cannot be started, because a secret or a name was taken out of it.
+/// A part of the suite that cannot be started, because a secret or a name was redacted.
 fn redacted(suite: &SuiteFile) -> Option<String> {
     let arm = suite.arms.iter().find(|arm| match arm.program() {
         Program::Process(words) => words.iter().any(|word| is_redacted(word)),
-        // The functions of `firstlight warm`; the options of other suites are as their authors wrote them.
+        // The functions of `firstlight warm`; the options of other suites are unchanged.
         Program::Workload(_) if suite.name == warm::NAME => {
             arm.options.values().any(|value| is_redacted(&value.to_string()))
         }
@@ -131,7 +131,7 @@ fn redacted(suite: &SuiteFile) -> Option<String> {
         .or_else(|| stdin.map(|_| "the path of --stdin".to_owned()))
 }
 
-/// Makes a run of a snapshot that is not complete; a complete one stays as it is.
+/// Reopens an incomplete snapshot as a run; a complete one stays as it is.
 fn reopen(folder: &Path) -> Result<(), Error> {
     if !is_sealed(folder) {
         return Ok(());
@@ -146,7 +146,7 @@ fn reopen(folder: &Path) -> Result<(), Error> {
     Ok(unseal(folder, &manifest.origin)?)
 }
 
-/// Differences to the start of the run.
+/// Differences from the start of the run.
 fn differences(
     origin: &Origin,
     here: &Harness,

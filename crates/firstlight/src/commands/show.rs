@@ -16,7 +16,7 @@ pub(crate) fn show(settings: &ShowSettings, printer: &mut Printer) -> Result<Exi
         Format::Json => serde_json::to_string(&document)? + "\n",
     };
     printer.data(&text);
-    // What recording costs is a page of its own, which the short report has no room for.
+    // The cost of recording is shown separately, because the short report has no room for it.
     let whole = matches!(settings.report, Report::Full | Report::All);
     if whole
         && settings.format == Format::Text
@@ -37,7 +37,7 @@ mod tests {
 
     use crate::opening;
 
-    /// What `firstlight run` printed when the published snapshots were measured.
+    /// The output of `firstlight run` when the published snapshots were measured.
     #[test]
     fn every_published_result_fits_a_screen_of_24_lines_and_80_columns() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../snapshots");

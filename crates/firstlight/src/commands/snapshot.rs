@@ -1,4 +1,4 @@
-//! `firstlight snapshot`: finish a run that was cut short, sign, copy or pack it.
+//! `firstlight snapshot`: finishes an interrupted run, signs, copies or packs it.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub(crate) fn snapshot(settings: &SnapshotSettings, printer: &mut Printer) -> Re
     if settings.sign.is_some() && !run.is_dir() {
         return Err(Error::Usage("only a snapshot folder can be signed".to_owned()));
     }
-    // A signature is a promise, so nothing is signed that was not checked.
+    // A signature is a promise, so only a checked snapshot is signed.
     if !validate(&files, run, None)?.passed {
         return Err(Error::Unsound { path: run.clone() });
     }
@@ -84,7 +84,7 @@ fn recomputed(mut files: Files, path: &Path) -> Result<Files, Error> {
     Ok(files)
 }
 
-/// Writes the snapshot to the requested place.
+/// Writes the snapshot to the requested path.
 fn publish(settings: &SnapshotSettings, files: &Files) -> Result<PathBuf, Error> {
     let packed = || {
         let name = settings.run.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -104,7 +104,7 @@ fn publish(settings: &SnapshotSettings, files: &Files) -> Result<PathBuf, Error>
     }
 }
 
-/// Makes a snapshot of a run that was killed, of all processes that were written down whole.
+/// Makes a snapshot of a killed run, from all completely recorded processes.
 fn rescue(folder: &Path) -> Result<(), Error> {
     let rescued = opening::unsealed(folder)?;
     if rescued.cut {

@@ -1,5 +1,5 @@
-//! `firstlight trace`: a profiler's recording, step by step; two of them, compared; or a program or a
-//! suite's arms that are recorded now.
+//! `firstlight trace`: shows a profiler's recording step by step, compares two, or records a program or a
+//! suite's arms now.
 
 use std::fs;
 use std::path::Path;

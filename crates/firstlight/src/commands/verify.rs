@@ -1,4 +1,4 @@
-//! `firstlight verify`: recompute every number of a snapshot, check every rule.
+//! `firstlight verify`: recomputes every number of a snapshot and checks every rule.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(crate) fn verify(settings: &VerifySettings, printer: &mut Printer) -> Result
             printer.data("\n");
         }
     }
-    // What is wrong with a snapshot is worse than what is wrong with a path.
+    // An invalid snapshot has priority over an invalid path.
     let failed = exits.contains(&Exit::VerificationFailed).then_some(Exit::VerificationFailed);
     Ok(failed.or(exits.into_iter().find(|&exit| exit != Exit::Ok)).unwrap_or(Exit::Ok))
 }

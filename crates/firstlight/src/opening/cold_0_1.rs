@@ -1,5 +1,5 @@
-//! Documents `cold` of firstlight 0.1, which `firstlight cold` wrote before its results were runs. Their
-//! raw readings become the records of a run, and the run is computed from those.
+//! Documents `cold` of firstlight 0.1, which `firstlight cold` wrote before its results were runs. Their raw
+//! readings become the records of a run, from which the run is computed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -47,12 +47,12 @@ struct Control {
     samples: Vec<RawSample>,
 }
 
-/// Whether a document is one of these.
+/// Whether a document has this format.
 pub(super) fn is_one(name: &str, version: Version) -> bool {
     name == NAME && version.major == MAJOR
 }
 
-/// The run that the document's readings give.
+/// The run computed from the document's readings.
 pub(super) fn read(text: &str) -> Result<RunDocument, String> {
     let found: ColdDocument = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let (regimes, compilers) = regimes(&[found.policy.compilers])?;

@@ -1,4 +1,4 @@
-//! Opens a stored result, whatever it is stored as: a folder, a snapshot, an archive, a single file.
+//! Opens a stored result in any form: a folder, a snapshot, an archive, a single file.
 
 mod cold_0_1;
 
@@ -24,7 +24,7 @@ use serde::Deserialize;
 use crate::error::Error;
 use crate::verification::{Whole, parse_records, recompute, validate};
 
-/// The run's document. A run that was cut short has all that its raw readings give.
+/// The run's document. An interrupted run has all processes in its raw readings.
 pub(crate) fn run(path: &Path) -> Result<RunDocument, Error> {
     if path.is_dir() {
         if !is_sealed(path) && path.join(ORIGIN).is_file() {
@@ -49,12 +49,12 @@ pub(crate) fn current(path: &Path) -> Result<RunDocument, Error> {
     Ok(Files::read(path).ok().and_then(|files| recomputed(&files, path)).unwrap_or(stored))
 }
 
-/// Whether an older analysis computed it. What a newer firstlight wrote is shown as it is.
+/// Whether an older analysis computed it. A document of a newer firstlight is shown unchanged.
 pub(crate) fn is_outdated(stored: &RunDocument) -> bool {
     stored.analysis < REVISION && stored.schema.version <= VERSION
 }
 
-/// None where the raw readings are not all there, or nothing follows from them.
+/// `None` if the raw readings are incomplete, or give no result.
 pub(crate) fn recomputed(files: &Files, path: &Path) -> Option<RunDocument> {
     let manifest = read_manifest(files, path).ok()?;
     let suite = read_suite(files, path, &manifest).ok()?;
@@ -63,7 +63,7 @@ pub(crate) fn recomputed(files: &Files, path: &Path) -> Option<RunDocument> {
     recompute(Whole { manifest: &manifest, shards: &shards, suite: &suite }, records)
 }
 
-/// A document on its own; one of firstlight 0.1's `cold` becomes a run.
+/// A separate document; one of firstlight 0.1's `cold` becomes a run.
 fn document(path: &Path) -> Result<RunDocument, Error> {
     let text = fs::read_to_string(path).map_err(|error| Error::io("read", path, &error))?;
     let head = serde_json::from_str::<Head>(&text).ok().map(|head| head.schema);
@@ -97,7 +97,7 @@ pub(crate) fn traced(path: &Path) -> Result<Option<SuiteTraceDocument>, Error> {
         .map_err(cannot)
 }
 
-/// What a page takes from the stored run's suite; nothing where it has none.
+/// The part of the stored run's suite that a page uses; empty if there is no suite.
 pub(crate) fn declared(path: &Path) -> Declared {
     let name = format!("{SUITE}suite.toml");
     let text = if path.is_dir() {
@@ -118,7 +118,7 @@ pub(crate) struct Declared {
     pub(crate) arms: Vec<String>,
 }
 
-/// These keys alone: a suite of another version may have keys that are unknown here.
+/// Only these keys, because a suite of another version may have unknown ones.
 #[derive(Default, Deserialize)]
 struct DeclaredFile {
     question: Option<String>,
@@ -131,7 +131,7 @@ struct DeclaredArm {
     name: String,
 }
 
-/// The id of a stored snapshot, and whether it verifies; none for anything else.
+/// The id of a stored snapshot, and whether it verifies; `None` for anything else.
 pub(crate) fn seal(path: &Path) -> Option<(String, bool)> {
     let archive = path.extension().is_some_and(|extension| extension == "zst");
     let is_snapshot = archive || (path.is_dir() && is_sealed(path));
@@ -148,18 +148,18 @@ pub(crate) struct Unsealed {
     pub(crate) suite: SuiteFile,
     pub(crate) after: Option<MachineState>,
     pub(crate) records: Vec<RawRecord>,
-    /// Whether the last line was cut off and left out.
+    /// Whether the last line was truncated and left out.
     pub(crate) cut: bool,
-    /// How many bytes of the raw readings the records take.
+    /// The size of the records in the raw readings, in bytes.
     pub(crate) bytes: u64,
-    /// How many of them each record takes.
+    /// The size of each record.
     lines: Vec<u64>,
 }
 
 impl Unsealed {
     /// Leaves out the last processes that were killed together with firstlight: they are started again. A
-    /// scheduler that cancels a task signals all its processes, so a measured one may die first, and
-    /// another may have begun.
+    /// scheduler that cancels a task signals all its processes, so a measured one may die first, and another
+    /// may have begun.
     pub(crate) fn without_interrupted(mut self) -> Self {
         while self.records.last().is_some_and(|last| ended_with_the_run(&last.sample.outcome)) {
             self.records.pop();
@@ -169,7 +169,7 @@ impl Unsealed {
     }
 }
 
-/// Whether whoever stopped the run stopped this process, not the process itself.
+/// Whether the process was killed by the stop of the run, and not on its own.
 fn ended_with_the_run(outcome: &Outcome) -> bool {
     // SIGHUP, SIGINT, SIGKILL and SIGTERM.
     const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];

@@ -1,4 +1,4 @@
-//! Builds a site from snapshots: reads new ones, rewrites affected pages, leaves the rest alone.
+//! Builds a site from snapshots: reads new ones, rewrites affected pages, keeps the others.
 
 mod reading;
 mod sources;
@@ -28,7 +28,7 @@ pub(crate) struct Publication {
     pub(crate) refused: Vec<Refused>,
 }
 
-/// A source of which nothing is shown.
+/// A source that is not shown.
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Refused {
@@ -36,7 +36,7 @@ pub(crate) struct Refused {
     pub(crate) reason: String,
 }
 
-/// The path from the root, with links followed as far as it exists.
+/// The absolute path, with links resolved as far as it exists.
 fn absolute(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let known = whole.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
@@ -98,7 +98,7 @@ pub(crate) fn publish(folder: &Path, site: &Path) -> Result<(SiteDocument, Publi
     Ok((state, Publication { written, regressions, refused }))
 }
 
-/// Draws the index and the cases of the suites that changed; how many regressions there are.
+/// Draws the index and the cases of the changed suites; returns the number of regressions.
 fn draw(
     state: &SiteDocument,
     folder: &Path,
@@ -130,7 +130,7 @@ fn draw(
     Ok(site.regressions().count())
 }
 
-/// The state that an earlier run of the same firstlight left, if any.
+/// The state stored by an earlier run of the same firstlight, if any.
 fn remembered(site: &Path) -> Result<Option<SiteDocument>, Error> {
     let path = site.join(STATE);
     let Ok(content) = fs::read(&path) else { return Ok(None) };

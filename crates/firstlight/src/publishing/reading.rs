@@ -1,4 +1,5 @@
-//! One snapshot: verified, its page drawn, its figures kept. One that fails leaves its reason only.
+//! Reads one snapshot: verifies it, draws its page, keeps its figures. A snapshot that fails only leaves its
+//! reason.
 
 use std::error::Error as _;
 use std::path::Path;
@@ -106,7 +107,7 @@ fn reason(error: &Error) -> String {
     text
 }
 
-/// The first rule that fails, and where; not the values, which are nobody's result.
+/// The first rule that fails, with its place but without the values, which are invalid.
 fn failed(validation: &ValidationDocument) -> String {
     let rules = || validation.rules.iter().filter(|rule| rule.outcome == RuleOutcome::Fail);
     let Some(first) = rules().next() else { return "it does not verify".to_owned() };

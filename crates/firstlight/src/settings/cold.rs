@@ -22,7 +22,7 @@ pub(crate) struct ColdSettings {
     pub(crate) limit: Option<Duration>,
     pub(crate) report: Report,
     pub(crate) destination: Destination,
-    /// Whether standard input has data that the command will not see.
+    /// Whether standard input has data that the command will not receive.
     pub(crate) unread_input: bool,
 }
 
@@ -74,7 +74,7 @@ impl ColdSettings {
     }
 }
 
-/// Whether standard input is a file or a pipe with something in it, and not a terminal or nothing.
+/// Whether standard input is a non-empty file or pipe, and not a terminal.
 fn is_piped() -> bool {
     use std::os::unix::fs::FileTypeExt as _;
     let input = std::io::stdin();
@@ -82,8 +82,7 @@ fn is_piped() -> bool {
     !input.is_terminal() && kind.is_ok_and(|kind| kind.is_fifo() || kind.is_file())
 }
 
-/// The commands with their names. A first word with a space in it is a whole command line, and so are
-/// the others then.
+/// The commands with their names. If the first word contains a space, each word is a whole command line.
 fn arms(named_ones: Vec<(String, String)>, words: Vec<String>) -> Result<Vec<Arm>, Error> {
     let split = |line: &str| {
         let words = shlex::split(line).filter(|words| !words.is_empty());

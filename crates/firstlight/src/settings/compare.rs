@@ -18,7 +18,7 @@ pub(crate) struct CompareSettings {
     pub(crate) format: Format,
 }
 
-/// What is compared with what.
+/// The sides of the comparison.
 #[derive(Debug)]
 pub(crate) enum Sides {
     /// The second arm with the first.

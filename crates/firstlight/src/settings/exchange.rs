@@ -14,7 +14,7 @@ pub(crate) struct ExportSettings {
     pub(crate) output: Output,
 }
 
-/// Where an export goes.
+/// The destination of an export.
 #[derive(Debug)]
 pub(crate) enum Output {
     Standard,
@@ -35,9 +35,9 @@ impl ExportSettings {
 pub(crate) struct ImportSettings {
     pub(crate) file: PathBuf,
     pub(crate) from: Option<Source>,
-    /// The folder of the result, where one was given.
+    /// The folder of the result, if given.
     pub(crate) output: Option<PathBuf>,
-    /// The folder below which it otherwise gets its own.
+    /// The default parent folder of the result.
     pub(crate) runs: PathBuf,
     pub(crate) format: Format,
 }

@@ -10,7 +10,7 @@ use crate::cold_suite::plain;
 #[derive(Debug)]
 pub(crate) struct ListSettings {
     pub(crate) format: Format,
-    /// The folder below which runs are kept.
+    /// The parent folder of runs.
     pub(crate) runs: PathBuf,
 }
 

@@ -12,7 +12,7 @@ use crate::args::{Format, MergeArgs};
 pub(crate) struct MergeSettings {
     pub(crate) shards: Vec<PathBuf>,
     pub(crate) output: Option<PathBuf>,
-    /// The folder below which the snapshot otherwise gets its own.
+    /// The default parent folder of the snapshot.
     pub(crate) runs: PathBuf,
     pub(crate) report: Report,
     pub(crate) argv: Vec<String>,
@@ -21,7 +21,7 @@ pub(crate) struct MergeSettings {
 
 impl MergeSettings {
     pub(crate) fn resolve(args: MergeArgs, format: Format, typed: &[String]) -> Self {
-        // The shards are named by their identifiers; a thousand paths say nothing more.
+        // The shards are named by their identifiers; a thousand paths would add nothing.
         let program = written_down(typed, false).into_iter().take(2).collect();
         Self {
             report: report(&args.length),

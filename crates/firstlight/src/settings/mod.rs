@@ -1,4 +1,4 @@
-//! What we will do: arguments, environment and defaults resolved. Below here nobody looks at them.
+//! Resolved arguments, environment and defaults. Code below this layer does not see them.
 
 mod cold;
 mod compare;
@@ -36,18 +36,18 @@ use firstlight_engine::store::{cache_folder, runs_folder};
 
 use crate::args::Format;
 
-/// Where results go.
+/// The destination of results.
 #[derive(Debug)]
 pub(crate) struct Destination {
     pub(crate) format: Format,
     pub(crate) export_json: Option<PathBuf>,
-    /// The folder of this run, where one was given.
+    /// The folder of this run, if given.
     pub(crate) output: Option<PathBuf>,
-    /// The folder below which a run otherwise gets its own.
+    /// The default parent folder of runs.
     pub(crate) runs: PathBuf,
-    /// For what can be made again.
+    /// The folder for files that can be recreated.
     pub(crate) cache: PathBuf,
-    /// Whether what identifies the machine and its user is left out.
+    /// Whether data that identify the machine and its user are left out.
     pub(crate) redact: bool,
 }
 

@@ -12,7 +12,7 @@ pub(crate) struct ReportSettings {
     pub(crate) wanted: Wanted,
 }
 
-/// What is made of the result, and where it goes.
+/// The format and the destination of the output.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Page(PathBuf),

@@ -16,18 +16,18 @@ use crate::environment::Wanted;
 pub(crate) struct RunSettings {
     pub(crate) start: Start,
     pub(crate) choice: Choice,
-    /// No round begins after so long.
+    /// No round begins after this time.
     pub(crate) limit: Option<Duration>,
-    /// As typed, but for the folder of the program, which is nobody's business.
+    /// As typed, except for the private folder of the program.
     pub(crate) argv: Vec<String>,
     pub(crate) report: Report,
     pub(crate) python: Option<PathBuf>,
-    /// The name under which this machine is recorded.
+    /// The recorded name of this machine.
     pub(crate) node: Option<String>,
     pub(crate) destination: Destination,
 }
 
-/// What is measured.
+/// The source of the measurement.
 #[derive(Debug)]
 pub(crate) enum Start {
     /// A folder, or the name of a built-in suite.
@@ -36,20 +36,20 @@ pub(crate) enum Start {
     Launched(String),
     /// A run on a cluster that was submitted before.
     Attached(PathBuf),
-    /// The rest of a run that ended early.
+    /// The rest of an interrupted run.
     Resumed(Resume),
 }
 
-/// A run that goes on.
+/// A run to continue.
 #[derive(Debug)]
 pub(crate) struct Resume {
     pub(crate) folder: PathBuf,
-    /// Whether it may go on with another program, machine or environment.
+    /// Whether it may continue with another program, machine or environment.
     pub(crate) new_segment: bool,
 }
 
 impl RunSettings {
-    /// What is asked of the environment.
+    /// The requested environment.
     pub(crate) fn environment(&self) -> Wanted<'_> {
         Wanted {
             python: self.python.as_deref(),
@@ -91,7 +91,7 @@ impl RunSettings {
     }
 }
 
-/// What was typed, as it is written down.
+/// The command line in its recorded form.
 pub(super) fn written_down(typed: &[String], redact: bool) -> Vec<String> {
     let words = without_folders(typed);
     if !redact {
@@ -101,9 +101,9 @@ pub(super) fn written_down(typed: &[String], redact: bool) -> Vec<String> {
     words.iter().map(|word| identity.redact_word(word)).collect()
 }
 
-/// What was typed, without the folders of the machine it was typed on: the program and whatever else is
-/// a path from the root by its name. Which program and interpreter it was is told by digest and version.
-/// Values of options such as `--token` are left out.
+/// The command line without the folders of its machine: the program and every other absolute path are reduced
+/// to their names. Digest and version identify the program and the interpreter. Values of options such as
+/// `--token` are left out.
 fn without_folders(typed: &[String]) -> Vec<String> {
     let mut typed = without_secrets(typed).into_iter();
     let program = typed.next().map(|program| name_of(&program).unwrap_or(program));
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_line_keeps_names_and_loses_folders() {
+    fn a_command_line_keeps_names_and_drops_folders() {
         let typed =
             ["./target/release/firstlight", "run", "suites/mine", "--python", "/opt/a/python3"];
         let more = ["--output=/srv/runs/one", "--set", "rate=0.1", "--set=weights=/srv/w", "/"];

@@ -18,7 +18,7 @@ use crate::error::Error;
 pub(crate) struct WarmSettings {
     /// `module:function` or `file.py:function`.
     pub(crate) functions: Vec<String>,
-    /// As Python has them; empty for none.
+    /// Python source; empty for none.
     pub(crate) arguments: String,
     pub(crate) processes: u32,
     pub(crate) calls: u32,
@@ -57,7 +57,7 @@ impl WarmSettings {
         })
     }
 
-    /// The suite as it is written down: without keys, and on request without names of the machine and its
+    /// The suite in its published form: without keys, and on request without names of the machine and its
     /// user.
     pub(crate) fn published(&self, identity: Option<&Identity>) -> String {
         self.text(|option| {
@@ -111,7 +111,7 @@ mod tests {
     use crate::args::{Args, Command, Format};
 
     #[test]
-    fn functions_become_arms_with_names_of_their_own() {
+    fn functions_become_arms_with_unique_names() {
         let typed = ["firstlight", "warm", "a:f", "b.py:f", "--args", "\"x\", 3"];
         let Command::Warm(args) = Args::parse_from(typed).command else { panic!("it is warm") };
         let settings = WarmSettings::resolve(args, Format::Text, &[]).unwrap();

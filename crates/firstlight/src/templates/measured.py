@@ -1,4 +1,4 @@
-"""Calls one function again and again, for ``firstlight warm``."""
+"""Call one function repeatedly, for ``firstlight warm``."""
 
 import importlib
 import importlib.util
@@ -23,7 +23,7 @@ def setup(case):
 
 
 def load(place):
-    """A module by its name, or the file of one."""
+    """Import a module by name, or load its file."""
     if not place.endswith(".py"):
         return importlib.import_module(place)
     spec = importlib.util.spec_from_file_location("measured_file", place)
@@ -36,7 +36,7 @@ def load(place):
 
 
 def wait(result):
-    """Waits until a result that is computed in the background is there."""
+    """Wait for a result that is computed asynchronously."""
     jax = sys.modules.get("jax")
     if jax is not None:
         jax.block_until_ready(result)

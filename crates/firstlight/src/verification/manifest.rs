@@ -1,4 +1,4 @@
-//! Whether the manifest is whole: no field is empty, unknown or absurd.
+//! Checks that the manifest is complete: no field is empty, unknown or absurd.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::{is_newer, recompute, shapes};
 
-/// No field of the manifest is empty, and it holds nothing but its fields: what firstlight does not know
-/// is not covered by the identifier.
+/// Checks that no field of the manifest is empty, and that it has no unknown fields, because the identifier
+/// does not cover them.
 pub(super) fn manifest_complete(files: &Files, manifest: &Manifest) -> RuleResult {
     let content = files.get(MANIFEST).unwrap_or_default();
     let published: Value = serde_json::from_slice(content).unwrap_or_default();
@@ -34,7 +34,7 @@ pub(super) fn manifest_complete(files: &Files, manifest: &Manifest) -> RuleResul
     RuleResult::unless(Rule::ManifestComplete, seen.empty, evidence)
 }
 
-/// Dates that no firstlight can have written.
+/// Dates that cannot come from firstlight.
 fn stamps(manifest: &Manifest) -> Vec<Place> {
     let origin = &manifest.origin;
     let segments = origin.segments.iter().enumerate();

@@ -1,4 +1,4 @@
-//! Rules of a merged snapshot: every shard is checked as the run that it was.
+//! Rules of a merged snapshot: every shard is checked as a separate run.
 
 use firstlight_analysis::rules;
 use firstlight_analysis::shards::{self, mismatch, repeated};
@@ -37,7 +37,7 @@ pub(super) fn inventory(
     RuleResult::unless(Rule::Inventory, places, found.evidence)
 }
 
-/// Whether the beginning that the manifest describes is that of its shards.
+/// Checks that the origin in the manifest matches that of its shards.
 fn follows(manifest: &Manifest, shards: &[Manifest]) -> Option<Place> {
     let origin = &manifest.origin;
     let processes: Vec<u32> = origin.shards.iter().map(|shard| shard.processes).collect();
@@ -85,7 +85,7 @@ pub(super) fn processes(
     combined.into()
 }
 
-/// One result for the same rule of all shards.
+/// Combines the results of one rule for all shards.
 fn together<'a>(
     rule: Rule,
     results: impl Iterator<Item = &'a RuleResult> + Clone,

@@ -1,4 +1,4 @@
-//! Holds a snapshot against every rule. The files have been read with distrust; nothing is written.
+//! Checks a snapshot against every rule. Its files are treated as untrusted; nothing is written.
 
 mod manifest;
 mod merged;
@@ -36,7 +36,7 @@ pub(crate) use stored::written;
 
 const NOT_READ: &str = "what it needs cannot be read";
 
-/// Checks everything; an error is a snapshot that cannot even be checked.
+/// Checks everything; returns an error for a snapshot that cannot be checked at all.
 pub(crate) fn validate(
     files: &Files,
     path: &Path,
@@ -45,7 +45,7 @@ pub(crate) fn validate(
     validate_known(files, path, key, None)
 }
 
-/// The same for a result that was computed a moment ago from the same readings.
+/// The same for a result that was just computed from the same readings.
 pub(crate) fn validate_known(
     files: &Files,
     path: &Path,
@@ -106,7 +106,7 @@ pub(crate) fn validate_known(
     })
 }
 
-/// Documents whose major version this firstlight does not know are refused.
+/// Rejects documents with an unknown major version.
 fn versions(files: &Files) -> RuleResult {
     let documents = [
         (MANIFEST, snapshot::NAME, snapshot::VERSION),

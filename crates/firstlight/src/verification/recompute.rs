@@ -1,4 +1,4 @@
-//! The published result against the one that follows from the raw readings.
+//! Compares the published result with the one recomputed from the raw readings.
 
 use std::thread;
 
@@ -21,7 +21,7 @@ use serde_json::Value;
 use super::{shapes, traced};
 use crate::harness::build;
 
-/// What a result follows from, besides the raw readings.
+/// The inputs of a result, besides the raw readings.
 #[derive(Clone, Copy)]
 pub(crate) struct Whole<'a> {
     pub(crate) manifest: &'a Manifest,
@@ -30,10 +30,10 @@ pub(crate) struct Whole<'a> {
     pub(crate) suite: &'a SuiteFile,
 }
 
-/// More places than this are not listed.
+/// The largest number of listed places.
 pub(super) const SHOWN: usize = 20;
 
-/// Recomputes the result and holds both it and the published one against the rules. Whoever has just
+/// Recomputes the result and checks both it and the published one against the rules. A caller that has just
 /// computed it from these readings passes it on.
 pub(super) fn check(
     files: &Files,
@@ -101,14 +101,14 @@ fn check_document(shape: Shape, file: &str, content: &[u8], newer: bool) -> Vec<
     }
 }
 
-/// In a thread of its own, which may end if the readings are such as no process leaves.
+/// Runs in a separate thread, which may panic on impossible readings.
 pub(crate) fn recompute(whole: Whole<'_>, records: Vec<RawRecord>) -> Option<RunDocument> {
     let Whole { manifest, shards, suite } = whole;
     let work = || rebuild(manifest, shards, suite, records);
     thread::scope(|scope| scope.spawn(work).join().ok().flatten())
 }
 
-/// Place by place, if the bytes differ.
+/// Compares place by place if the bytes differ.
 fn compare(
     published: &[u8],
     expected: &RunDocument,
@@ -193,7 +193,7 @@ fn compare(
     }
 }
 
-/// The revision of the analysis that computed a result; nothing else of it is kept.
+/// The revision of the analysis that computed a result; the rest is dropped.
 pub(super) fn revision(result: &[u8]) -> Result<u64, String> {
     #[derive(Deserialize)]
     struct Head {

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 
-/// All records in order, or the lines that are none.
+/// All records in order, or the invalid lines.
 pub(super) fn read(
     files: &Files,
     path: &Path,
@@ -29,14 +29,14 @@ pub(super) fn read(
         return Err(EngineError::Snapshot { path: path.to_owned(), place, reason }.into());
     }
     if newer {
-        // Values take much more memory than records, so one line at a time.
+        // Values take much more memory than records, so they are parsed one line at a time.
         return Ok(Ok(lines.iter().filter_map(|line| known(line)).collect()));
     }
     Ok(parse(&lines))
 }
 
-/// A record of a newer version without what this firstlight does not know; none where it cannot be
-/// read, or belongs to a regime that this firstlight does not have.
+/// A record of a newer version without its unknown fields; `None` if it cannot be read, or has an unknown
+/// regime.
 fn known(line: &[u8]) -> Option<RawRecord> {
     let published = newer_values(line).ok()?;
     let has_regime =
@@ -49,7 +49,7 @@ fn known(line: &[u8]) -> Option<RawRecord> {
     serde_json::from_value(record).ok()
 }
 
-/// Reads all lines, or reports those that are no records.
+/// Reads all lines, or reports the invalid ones.
 pub(crate) fn parse(lines: &[&[u8]]) -> Result<Vec<RawRecord>, Vec<Place>> {
     let parsed = on_all_cores(lines, |_, line| serde_json::from_slice::<RawRecord>(line));
     let mut records = Vec::with_capacity(parsed.len());
@@ -67,7 +67,7 @@ pub(crate) fn parse(lines: &[&[u8]]) -> Result<Vec<RawRecord>, Vec<Place>> {
     if places.is_empty() { Ok(records) } else { Err(places) }
 }
 
-/// Does the same with every item, in order, with the items dealt out to all cores.
+/// Maps every item, in order, with the items distributed over all cores.
 pub(crate) fn on_all_cores<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(usize, &T) -> R + Sync,
@@ -83,6 +83,6 @@ pub(crate) fn on_all_cores<T: Sync, R: Send>(
     });
     let mut hands: Vec<_> = dealt.into_iter().map(Vec::into_iter).collect();
     (0..items.len())
-        .map(|place| hands[place % cores].next().expect("every item was dealt once"))
+        .map(|place| hands[place % cores].next().expect("every item was processed once"))
         .collect()
 }

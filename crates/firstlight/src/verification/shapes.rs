@@ -1,8 +1,8 @@
-//! Whether documents have the shape of their schemas, without walking over a million equal pairs.
+//! Checks that documents match their schemas, without comparing a million equal pairs.
 //!
-//! A document that is byte for byte what our types write holds nothing that they do not know, and
-//! all spans of a block have one type. So it is enough to show the schema a copy with short blocks.
-//! Any other document is looked at as a whole.
+//! A document that equals the serialisation of our types contains no unknown fields, and all spans of a block
+//! have one type. For such a document it is enough to validate a copy with short blocks. Any other document
+//! is validated as a whole.
 
 use std::io;
 use std::path::Path;
@@ -20,11 +20,11 @@ use serde_json::Value;
 use super::records::on_all_cores;
 use crate::error::Error;
 
-/// So many spans of a block stand for all.
+/// The number of spans of a block that are validated.
 const SHORT: usize = 4;
 
-/// Every line of `raw.jsonl` against its schema. Lines that our types would write are looked at on all cores
-/// and in short; others one by one, because as trees of values they take much memory.
+/// Validates every line of `raw.jsonl` against its schema. Lines that equal our serialisation are validated
+/// on all cores in short form; others one by one, because as trees of values they take much memory.
 pub(super) fn raw(files: &Files, path: &Path, records: &[RawRecord]) -> Result<Vec<Place>, Error> {
     let lines = raw_lines(files, path)?;
     let found = on_all_cores(records, |index, record| {
@@ -44,7 +44,7 @@ pub(super) fn raw(files: &Files, path: &Path, records: &[RawRecord]) -> Result<V
     Ok(places)
 }
 
-/// A line that our types would write in another way.
+/// A line that differs from our serialisation.
 fn other(line: &[u8], record: &RawRecord, number: usize) -> Vec<Place> {
     let prefix = number.to_string();
     if !is_small_as_values(line) {
@@ -63,8 +63,8 @@ fn other(line: &[u8], record: &RawRecord, number: usize) -> Vec<Place> {
     places
 }
 
-/// A run with one sample of each regime: the others have the same type, and their readings were looked at
-/// as raw records.
+/// A run with one sample of each regime: the others have the same type, and their readings were validated as
+/// raw records.
 pub(super) fn shortened_run(mut document: RunDocument) -> Value {
     for case in &mut document.cases {
         for arm in case.arms.iter_mut().chain(&mut case.again) {
@@ -97,20 +97,20 @@ pub(super) fn value(document: &impl Serialize) -> Value {
     serde_json::to_value(document).expect("a document has plain fields")
 }
 
-/// Whether the bytes are what we would write for this document.
+/// Whether the bytes equal our serialisation of this document.
 pub(super) fn is_written_as(bytes: &[u8], document: &impl Serialize) -> bool {
     let mut rest = Same(bytes);
     serde_json::to_writer(&mut rest, document).is_ok() && rest.0.is_empty()
 }
 
-/// The place of the first byte that is not what we would write for this document.
+/// The position of the first byte that differs from our serialisation of this document.
 pub(super) fn first_difference(bytes: &[u8], document: &impl Serialize) -> usize {
     let mut rest = Same(bytes);
     let _ = serde_json::to_writer(&mut rest, document);
     bytes.len() - rest.0.len()
 }
 
-/// Takes what is written off the front of the bytes, and fails at the first that differs.
+/// Compares written bytes with the beginning of the slice, and fails at the first difference.
 struct Same<'a>(&'a [u8]);
 
 impl io::Write for Same<'_> {

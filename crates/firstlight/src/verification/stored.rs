@@ -15,7 +15,7 @@ use crate::harness::build;
 
 const NO_VALIDATION: &str = "no validation is stored yet";
 
-/// The validation that lies in the snapshot is the one that follows from it. Nothing else vouches for it.
+/// Checks that the stored validation equals the recomputed one, because no hash covers it.
 pub(super) fn stored(files: &Files, manifest: &Manifest, found: &[RuleResult]) -> RuleResult {
     let Some(content) = files.get(VALIDATION) else {
         return RuleResult::new(Rule::Validation, RuleOutcome::NotChecked, NO_VALIDATION);
@@ -39,7 +39,7 @@ pub(super) fn stored(files: &Files, manifest: &Manifest, found: &[RuleResult]) -
         let evidence = "it was made with another revision of the analysis";
         return RuleResult::new(Rule::Validation, RuleOutcome::Warn, evidence);
     }
-    // The manifest says who wrote the validation; earlier versions did not.
+    // The manifest names the writer of the validation; earlier versions did not.
     let sealed = manifest.sealed.as_ref();
     let same_build =
         sealed.is_some_and(|by| by.firstlight == build() && by.validation == validation::VERSION);
@@ -60,7 +60,7 @@ pub(super) fn stored(files: &Files, manifest: &Manifest, found: &[RuleResult]) -
     let passed = !stored.rules.iter().any(|said| said.outcome == RuleOutcome::Fail);
     wrong("/passed".to_owned(), &stored.passed.to_string(), &passed.to_string());
     for (index, said) in stored.rules.iter().enumerate() {
-        // Whether a signature was looked at depends on who looks, and nothing was stored at first.
+        // Whether a signature was checked depends on the reader, and nothing was stored at first.
         let expected = match said.rule {
             Rule::Signature => {
                 RuleResult::new(Rule::Signature, RuleOutcome::NotChecked, NO_SIGNATURE)
@@ -75,7 +75,7 @@ pub(super) fn stored(files: &Files, manifest: &Manifest, found: &[RuleResult]) -
         };
         let at = |field: &str| format!("/rules/{index}/{field}");
         wrong(at("outcome"), said.outcome.name(), expected.outcome.name());
-        // Another firstlight may have other words for the same.
+        // Another firstlight may use other words.
         if same_build {
             wrong(at("evidence"), &said.evidence, &expected.evidence);
             wrong(at("places"), &listed(&said.places), &listed(&expected.places));
@@ -102,7 +102,7 @@ fn listed(places: &[Place]) -> String {
     places.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// A validation as it is written.
+/// The serialised form of a validation.
 pub(crate) fn written(document: &ValidationDocument) -> String {
     serde_json::to_string(document).expect("a validation has plain fields") + "\n"
 }

@@ -1,4 +1,4 @@
-//! A forger who knows the format: every number changed by itself, hashes and id put right again.
+//! A forger who knows the format: every number is changed separately, and hashes and id are corrected.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn fixture() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/snapshots/jax-1.0.tar.zst")
 }
 
-/// The fixture with its result computed by this firstlight, whatever has been improved since.
+/// The fixture with its result computed by this firstlight.
 fn snapshot() -> (Files, Manifest) {
     let path = fixture();
     let mut files = Files::read(&path).unwrap();
@@ -40,7 +40,7 @@ fn snapshot() -> (Files, Manifest) {
     (files, manifest)
 }
 
-/// Makes the hashes and the id agree with the files, as a forger would.
+/// Corrects the hashes and the id, as a forger would.
 fn seal(files: &mut Files, manifest: &Manifest) {
     let forged = vouch(files, manifest.origin.clone(), manifest.after.clone(), None, build());
     files.put(MANIFEST, json(&forged).into_bytes());
@@ -91,7 +91,7 @@ fn change(document: &mut Value, path: &str) {
     *place = Value::Number(changed(number));
 }
 
-/// One path for every kind of number: places in lists do not make another kind.
+/// One path for every kind of number: indices in lists do not make another kind.
 fn kinds(paths: Vec<String>) -> Vec<String> {
     let mut kinds = BTreeMap::new();
     for path in paths {
@@ -140,9 +140,9 @@ fn one_changed_number_of_the_result_is_caught_and_named() {
     let published: Value = serde_json::from_slice(files.get(RESULT).unwrap()).unwrap();
     let mut paths = Vec::new();
     numbers(&published, "", &mut paths);
-    // What the result repeats of the raw readings is changed at its source, below.
+    // Parts of the result that repeat the raw readings are changed at their source, below.
     paths.retain(|path| !path.contains("/raw/") && !path.contains("/priming/"));
-    // All are compared, as the test above shows; these go the whole way.
+    // All are compared, as the test above shows; these go through the whole check.
     let paths: Vec<String> = kinds(paths).into_iter().step_by(5).collect();
     let escaped: Vec<String> = on_all_cores(&paths, |_, path| {
         let mut forged = published.clone();
@@ -186,7 +186,7 @@ fn one_changed_number_of_the_raw_readings_is_caught_whatever_its_kind() {
     assert!(escaped.is_empty(), "{} of {} escaped: {escaped:#?}", escaped.len(), paths.len());
 }
 
-/// The result repeats every record, so a record that reads as another one makes another result.
+/// The result repeats every record, so a record that is read differently gives another result.
 #[test]
 fn no_number_of_the_raw_readings_is_overlooked_when_they_are_read() {
     let (files, _) = snapshot();
@@ -270,7 +270,7 @@ fn what_is_written_is_compared_to_the_last_byte() {
 }
 
 #[test]
-fn a_sample_that_was_dropped_is_missed_though_all_else_was_computed_anew() {
+fn a_dropped_sample_is_detected_although_all_else_was_recomputed() {
     let (files, manifest) = snapshot();
     let path = Path::new("snapshot");
     let suite = read_suite(&files, path, &manifest).unwrap();
@@ -293,7 +293,8 @@ fn a_sample_that_was_dropped_is_missed_though_all_else_was_computed_anew() {
     assert!(!document.passed);
 }
 
-/// The snapshot with what recording cost the arms of its first case, from one of the recordings.
+/// The snapshot with a document of the cost of recording the arms of its first case, from one of the
+/// recordings.
 fn with_trace() -> (Files, Manifest, Value) {
     let (files, manifest) = snapshot();
     let suite = read_suite(&files, &fixture(), &manifest).unwrap();
@@ -323,7 +324,7 @@ fn with_trace() -> (Files, Manifest, Value) {
 }
 
 #[test]
-fn a_trace_that_does_not_follow_from_itself_is_found() {
+fn a_trace_that_contradicts_itself_is_found() {
     let (files, manifest, honest) = with_trace();
     let of = |files: &Files, rule: Rule| {
         let document = checked(files).unwrap();

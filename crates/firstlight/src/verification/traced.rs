@@ -1,5 +1,5 @@
-//! `trace.json`, whose recordings are not kept: what it says must still follow from its own steps and
-//! runs, and be of this suite.
+//! Checks `trace.json`, whose recordings are not stored: its summaries must follow from its own steps and
+//! runs, and it must belong to this suite.
 
 use firstlight_engine::snapshot::{Files, Shape, check_version, is_small_as_values, read_document};
 use firstlight_schema::difference::{Difference, Kind, differences};
@@ -12,7 +12,7 @@ use firstlight_trace::{recomputed, tell_overheads};
 use super::recompute::{SHOWN, place};
 use super::shapes;
 
-/// What was found of the result, and of the trace where the snapshot has one.
+/// The checks of the result, and of the trace if the snapshot has one.
 pub(super) fn beside(numbers: RuleResult, files: &Files, suite: &SuiteFile) -> RuleResult {
     let Some(content) = files.get(TRACE) else { return numbers };
     if !is_small_as_values(content) {
@@ -47,7 +47,7 @@ fn with(mut numbers: RuleResult, places: Vec<Place>) -> RuleResult {
     RuleResult::unless(Rule::Numbers, places, evidence)
 }
 
-/// Whether it is of this suite, of its first case and of arms that it has.
+/// Checks that it belongs to this suite, to its first case and to existing arms.
 fn identity(published: &SuiteTraceDocument, suite: &SuiteFile) -> Vec<Place> {
     let mut places = Vec::new();
     let mut same = |path: &str, published: &str, expected: &str| {

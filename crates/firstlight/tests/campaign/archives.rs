@@ -1,4 +1,4 @@
-//! Archives that are cut off, bent, lengthened, or made to climb out.
+//! Archives that are truncated, altered, extended, or contain paths outside their folder.
 
 use std::fs;
 
@@ -66,7 +66,7 @@ fn made(random: &mut Random) -> Vec<u8> {
     header.set_size(0);
     header.set_mode(0o644);
     header.set_cksum();
-    builder.append(&header, &b""[..]).expect("a vector takes it");
-    let tar = builder.into_inner().expect("a vector takes it");
-    zstd::encode_all(tar.as_slice(), 1).expect("a vector takes it")
+    builder.append(&header, &b""[..]).expect("writing to a vector");
+    let tar = builder.into_inner().expect("writing to a vector");
+    zstd::encode_all(tar.as_slice(), 1).expect("writing to a vector")
 }

@@ -1,4 +1,4 @@
-//! Disks that fill up: no file may grow beyond a limit.
+//! Full disks, simulated by a limit on file sizes.
 
 use std::fs;
 use std::path::Path;
@@ -9,11 +9,11 @@ use super::{Row, Size};
 pub(super) fn disks(stage: &Stage<'_>, size: Size) -> Row {
     stage.cases(size.disks, |_, random| {
         let place = stage.place();
-        // Words need room, too.
+        // Output needs room, too.
         let blocks = 2 + random.below(60);
         let mut command = place.command(Path::new("bash"));
         let program = stage.programs.firstlight.to_string_lossy();
-        // The hooks are laid out before the disk is full.
+        // The hooks are written before the disk is full.
         place.firstlight(&["cold", "--runs", "1", "--", "true"])?;
         let script = format!("ulimit -f {blocks}; {program} cold --runs 25 --output run -- true");
         let ended = place.end(command.args(["-c", &script]))?;

@@ -1,4 +1,4 @@
-//! Names that are commands to a terminal, a browser, a spreadsheet or a renderer of Markdown.
+//! Names that are commands for a terminal, a browser, a spreadsheet or a Markdown renderer.
 
 use super::stage::{Ended, Stage, expect};
 use super::{Row, Size};
@@ -40,7 +40,7 @@ pub(super) fn injection(stage: &Stage<'_>, size: Size) -> Row {
         let run = ["run", "suite", "--processes", "1", "--output", "run"];
         let ended = place.firstlight(&run)?;
         check(&ended, &run)?;
-        // A name with a line break could print lines of its own, so it is refused.
+        // A name with a line break could print separate lines, so it is rejected.
         if name.contains("\\n") {
             return expect(&ended, &[2]);
         }
@@ -67,7 +67,7 @@ fn check(ended: &Ended, command: &[&str]) -> Result<(), String> {
     if command[0] == "report" && markup.iter().any(|one| text.contains(one)) {
         return Err(format!("{command:?} prints markup"));
     }
-    // No line begins with what an author wrote after a line break of their own.
+    // No line begins with an author's text after a line break.
     if text.lines().any(|line| line.starts_with("VERIFIED: 17")) && !command.contains(&"csv") {
         return Err(format!("{command:?} prints a forged line"));
     }

@@ -1,4 +1,4 @@
-//! Archives of ten megabytes that would take gigabytes if nothing bounded them.
+//! Archives of ten megabytes that would need gigabytes without limits.
 
 use std::fs;
 use std::path::Path;
@@ -13,12 +13,12 @@ use super::random::Random;
 use super::stage::Stage;
 use super::{Row, Size};
 
-/// What `verify` may take at most, in kilobytes.
+/// The memory limit of `verify`, in kilobytes.
 const MOST: u64 = 512 << 10;
 
-/// A check that takes longer than this hangs.
+/// A check that takes longer than this is considered hanging.
 const HANGS: Duration = Duration::from_mins(2);
-/// Files that hold what hostile people wrote.
+/// Files with hostile content.
 const FILES: [&str; 6] = [
     "raw.jsonl",
     "result.json",
@@ -28,7 +28,7 @@ const FILES: [&str; 6] = [
     "trace.json",
 ];
 
-/// The version that the archive claims to have.
+/// The version that the archive claims.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Claim {
     Known,
@@ -93,7 +93,7 @@ fn resident(pid: u32) -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
 
-/// The archive with other content in one of its files, which it may lack.
+/// The archive with other content in one of its files, or with an added file.
 fn replace(
     good: &[u8],
     name: &str,
@@ -130,7 +130,7 @@ fn replace(
     builder.into_inner().and_then(zstd::Encoder::finish).map(|_| ()).map_err(problem)
 }
 
-/// A suite of many arms, or of many values of one kind.
+/// A suite with many arms, or with many values of one kind.
 fn arms(kind: usize) -> String {
     let head = "name = \"s\"\nregimes = [\"cold-clean\"]\n[[case]]\nname = \"c\"\n";
     let arm = |name: usize| format!("[[arm]]\nname = \"a{name}\"\nprocess = [\"true\"]\n");
@@ -143,7 +143,7 @@ fn arms(kind: usize) -> String {
     }
 }
 
-/// Whole records that each pass for one, and together take too much.
+/// Records that are each valid, and too large together.
 fn records(random: &mut Random) -> String {
     let mut text = String::new();
     while text.len() < 60 << 20 {
@@ -159,7 +159,7 @@ fn records(random: &mut Random) -> String {
 
 const RECORD: &str = r#"{"subject":null,"sample":{"number":1,"role":"measured","started":"","spawn":1,"exec":1,"reaped":1,"outcome":{"kind":"completed"},"messages":[],"usage":{"user-ns":0,"system-ns":0,"minor-faults":0,"major-faults":0,"voluntary-switches":0,"involuntary-switches":0,"max-rss-bytes":0},"machine-busy-ns":null,"caches":[],"streams":{"stdout-bytes":0,"stderr-bytes":0,"stdout-tail":"","stderr-tail":""},"survivors":0,"opened":["#;
 
-/// As many calls as are still read.
+/// The largest number of calls that is read.
 fn calls(_: &mut Random) -> String {
     let spans: Vec<String> =
         (0..190_000).map(|n| format!("[{},{}]", 2 * n + 2, 2 * n + 3)).collect();
@@ -167,7 +167,7 @@ fn calls(_: &mut Random) -> String {
     with_messages(&format!("{head}{}]}}", spans.join(",")), 10)
 }
 
-/// As many phases inside each other as are still read.
+/// The largest number of nested phases that is read.
 fn phases(_: &mut Random) -> String {
     let begin = "{\"type\":\"phase\",\"edge\":\"begin\",\"name\":\"compile\",\"label\":\"f\",\
                  \"at\":2,\"thread\":0}";
@@ -179,7 +179,7 @@ fn with_messages(messages: &str, processes: usize) -> String {
     format!("{record}]}}}}\n").repeat(processes)
 }
 
-/// Random digits pack to less than half of their size.
+/// Random digits compress to less than half of their size.
 fn numbers(random: &mut Random) -> String {
     let mut text = "{\"sample\":{\"opened\":[".to_owned();
     while text.len() < 20 << 20 {

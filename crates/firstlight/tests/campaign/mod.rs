@@ -1,7 +1,7 @@
 //! The hostile campaign: faults, signals, full disks, mutations, archives, injection and secrets. Every case
 //! must end without a panic, a hang, an orphan or a wrong exit code, and no mutation may be missed.
 //!
-//! `cargo xtask faults` runs all of it; a short form is one of the tests.
+//! `cargo xtask faults` runs all of it; one of the tests runs a short form.
 
 mod archives;
 mod disks;
@@ -20,14 +20,14 @@ use std::time::Instant;
 
 use stage::Stage;
 
-/// Where the programs lie that the campaign starts.
+/// The paths of the programs that the campaign starts.
 #[derive(Clone, Debug)]
 pub(crate) struct Programs {
     pub(crate) firstlight: PathBuf,
     pub(crate) replay: PathBuf,
 }
 
-/// How many cases of each kind there are.
+/// The number of cases of each kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     pub(crate) processes: usize,
@@ -60,7 +60,7 @@ impl Size {
     };
 }
 
-/// What came of one kind of cases.
+/// The result of one kind of cases.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
     pub(crate) name: &'static str,
@@ -68,11 +68,11 @@ pub(crate) struct Row {
     /// Why each lost case was lost.
     pub(crate) lost: Vec<String>,
     pub(crate) seconds: f64,
-    /// A figure beside the counts.
+    /// A figure next to the counts.
     pub(crate) note: String,
 }
 
-/// All kinds, one after the other; each deals its cases out to all cores.
+/// All kinds, one after the other; each distributes its cases over all cores.
 pub(crate) fn campaign(programs: &Programs, size: Size, seed: u64) -> Vec<Row> {
     type Kind = (&'static str, fn(&Stage<'_>, Size) -> Row);
     let kinds: [Kind; 8] = [

@@ -1,5 +1,5 @@
-//! Single characters changed in every file of a signed snapshot, with the hashes as they were and made anew.
-//! Every change must be found: by a hash, by recomputing, or by the signature.
+//! Changes single characters in every file of a signed snapshot, with and without corrected hashes. Every
+//! change must be detected: by a hash, by recomputing, or by the signature.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(super) fn mutations(stage: &Stage<'_>, size: Size) -> Row {
         let path = &paths[number % paths.len()];
         let resealed = number / paths.len() % 2 == 1;
         let Some(changed) = mutated(&files, path, resealed, random) else { return Ok(()) };
-        // One that cannot even be read is refused.
+        // An unreadable snapshot is rejected.
         if is_sound(&changed, Some(&key)) == Ok(true) {
             return Err(format!("a change of {path} was missed (hashes made anew: {resealed})"));
         }
@@ -46,13 +46,13 @@ fn signed(stage: &Stage<'_>) -> Result<(Files, String), String> {
     let secret = sk.to_box(None).map_err(|error| error.to_string())?;
     place.write("key", &secret.to_string());
     expect(&place.firstlight(&["snapshot", "run", "--sign", "key"])?, &[0])?;
-    // The stored validation compares itself with the one that this program computes.
+    // The stored validation is compared with the one that this program computes.
     let folder = place.path().join("run");
     let files = Files::read(&folder).map_err(|error| error.to_string())?;
     Ok((files, pk.to_base64()))
 }
 
-/// The snapshot with one character changed; none where nothing came of it.
+/// The snapshot with one character changed; `None` if the change has no effect.
 fn mutated(files: &Files, path: &str, resealed: bool, random: &mut Random) -> Option<Files> {
     let mut content = files.get(path)?.to_vec();
     let at = random.below(content.len());
@@ -68,7 +68,7 @@ fn mutated(files: &Files, path: &str, resealed: bool, random: &mut Random) -> Op
     (!same).then_some(changed)
 }
 
-/// Makes the manifest agree with the files again, as a forger would.
+/// Corrects the manifest, as a forger would.
 fn reseal(files: &mut Files, path: &str) {
     use firstlight_engine::snapshot::entries;
     let Some(manifest) = files.get(MANIFEST) else { return };
@@ -80,7 +80,7 @@ fn reseal(files: &mut Files, path: &str) {
     files.put(MANIFEST, json(&manifest).into_bytes());
 }
 
-/// The archive of a small snapshot, for whoever breaks archives.
+/// The archive of a small snapshot, for the cases that alter archives.
 pub(super) fn archive(stage: &Stage<'_>) -> Result<Vec<u8>, String> {
     let place = stage.place();
     let run = ["cold", "--runs", "2", "--output", "run", "--", "true"];

@@ -1,4 +1,4 @@
-//! Measured processes that fail, lie, hang and speak nonsense.
+//! Measured processes that fail, lie, hang and send invalid messages.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::{Row, Size};
 
 const HELLO: &str = r#"{"say":{"type":"hello","protocol":{"major":1,"minor":1},"role":"hooks","pid":1,"language":"x","runtime":"x","executable":null,"started":null,"at":"$now"}}"#;
 const RUNNER: &str = r#"{"say":{"type":"hello","protocol":{"major":1,"minor":1},"role":"runner","pid":1,"language":"x","runtime":"x","executable":null,"started":null,"at":"$now"}}"#;
-/// What a process may do at any point; each leaves the others possible.
+/// Actions that a process may take at any point, in any combination.
 const DEEDS: [&str; 16] = [
     r#"{"stderr":"words\n"}"#,
     r#"{"stdout":100000}"#,
@@ -27,7 +27,7 @@ const DEEDS: [&str; 16] = [
     r#"{"say":{"type":"failed","at":"$now","error":"it failed","traceback":""}}"#,
     r#"{"say":{"type":"event","at":"$now","event":{"kind":"mark","name":"\u001b]0;x\u0007"}}}"#,
 ];
-/// How it ends.
+/// The ways in which it ends.
 const ENDS: [&str; 7] = [
     r#"{"exit":0}"#,
     r#"{"exit":3}"#,

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same for the same seed.
+//! Pseudo-random numbers that are the same for the same seed.
 
 /// splitmix64, Steele, Lea and Flood 2014.
 #[derive(Clone, Debug)]

@@ -57,7 +57,7 @@ pub(super) fn secrets(stage: &Stage<'_>, size: Size) -> Row {
     })
 }
 
-/// A suite that holds a secret is refused, and the secret is not repeated.
+/// A suite that contains a secret is rejected, and the secret is not repeated.
 fn in_suite(
     place: &Place<'_>,
     stage: &Stage<'_>,

@@ -13,11 +13,11 @@ const SIGNALS: [&str; 6] = ["-INT", "-TERM", "-HUP", "-QUIT", "-USR1", "-KILL"];
 pub(super) fn signals(stage: &Stage<'_>, size: Size) -> Row {
     stage.cases(size.signals, |number, random| {
         let place = stage.place();
-        // Other processes sleep, too; this number is nobody else's.
+        // A unique duration, because other processes sleep too.
         let mark = format!("0.0{}{number}", stage.seed % 1000 + 1000);
         let mut command = place.command(&stage.programs.firstlight);
         command.args(["cold", "--runs", "200", "--output", "run", "--", "bash", "-c"]);
-        // One that has left its session, its environment and its parent, and would sleep on.
+        // A process that has left its session, its environment and its parent, and would continue to sleep.
         let daemon = format!("6{}.{number}", stage.seed % 1000 + 1000);
         let script =
             format!("(env -i setsid sleep {daemon} &); setsid sleep {mark} & sleep {mark}");
@@ -33,7 +33,7 @@ pub(super) fn signals(stage: &Stage<'_>, size: Size) -> Row {
             send();
         }
         let ended = place.wait(&mut child)?;
-        // A signal that comes before the handlers are there ends the process as it always does.
+        // A signal before the handlers are installed kills the process as usual.
         let begun = place.path().join("run/raw.jsonl");
         let fine = ended.status.code().is_none_or(|code| code == 130) || !begun.exists();
         if !fine {

@@ -1,4 +1,4 @@
-//! What all kinds of cases share: folders of their own, a firstlight that is watched, cores.
+//! Common parts of all cases: separate folders, a monitored firstlight, cores.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::random::Random;
 use super::{Programs, Row};
 
-/// Nothing that the campaign starts takes nearly so long.
+/// All processes of the campaign take much less time.
 const HANG: Duration = Duration::from_mins(1);
 
 pub(super) struct Stage<'a> {
@@ -19,20 +19,20 @@ pub(super) struct Stage<'a> {
     pub(super) seed: u64,
 }
 
-/// How a command ended and what it said.
+/// The exit status and output of a command.
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
     pub(super) text: String,
 }
 
-/// A folder for one case, with runs, caches and temporary files of its own.
+/// A folder for one case, with separate runs, caches and temporary files.
 pub(super) struct Place<'a> {
     pub(super) folder: TempDir,
     programs: &'a Programs,
 }
 
 impl Stage<'_> {
-    /// Runs so many cases on all cores; a case is lost with a reason.
+    /// Runs this many cases on all cores; a lost case has a reason.
     pub(super) fn cases(
         &self,
         count: usize,
@@ -75,7 +75,7 @@ impl Place<'_> {
         fs::write(path, text).expect("a file");
     }
 
-    /// A command in this place, with what firstlight takes from its environment.
+    /// A command in this folder, with a clean environment.
     pub(super) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.path()).env("TMPDIR", self.path().join("tmp"));
@@ -94,13 +94,13 @@ impl Place<'_> {
         self.programs.replay.to_string_lossy().into_owned()
     }
 
-    /// Starts a command whose output goes to files in this place.
+    /// Starts a command whose output goes to files in this folder.
     pub(super) fn start(&self, command: &mut Command) -> Child {
         let file = |name: &str| fs::File::create(self.path().join(name)).expect("a file");
         command.stdout(file("stdout")).stderr(file("stderr")).spawn().expect("it starts")
     }
 
-    /// Runs a command to its end; a hang, a panic and a signal are errors.
+    /// Waits for a command; a hang, a panic and a signal are errors.
     pub(super) fn end(&self, command: &mut Command) -> Result<Ended, String> {
         let mut child = self.start(command);
         let ended = self.wait(&mut child)?;
@@ -132,7 +132,7 @@ impl Place<'_> {
         Ok(Ended { status, text })
     }
 
-    /// Whether what was started with this word has ended, and no scratch folder is left.
+    /// Whether all processes started with this word have exited, and no scratch folder is left.
     pub(super) fn is_clear(&self, word: &str) -> Result<(), String> {
         let began = Instant::now();
         loop {

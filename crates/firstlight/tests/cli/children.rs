@@ -1,4 +1,5 @@
-//! Processes around the watched interpreter: its children, what it becomes, and what starts it.
+//! Processes around the watched interpreter: its children, the program it becomes, and the one that starts
+//! it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,7 +18,7 @@ fn part(sample: &Sample, phase: Phase) -> Vec<&str> {
 
 /// Each way in which a script waits for a child, which sleeps for a tenth of a second.
 #[test]
-fn waiting_for_a_child_is_never_booked_as_the_programs_own_code() {
+fn waiting_for_a_child_is_never_attributed_to_the_programs_own_code() {
     let ways = [
         "subprocess.run(CHILD)",
         "subprocess.check_output(CHILD)",
@@ -68,7 +69,7 @@ fn a_script_that_becomes_another_interpreter_is_followed_into_it() {
 }
 
 #[test]
-fn a_script_that_becomes_a_program_that_is_not_seen_is_booked_under_its_command() {
+fn a_script_that_becomes_an_unwatched_program_is_attributed_to_its_command() {
     let script = "import os\nos.execvp('sleep', ['sleep', '0.1'])\n";
     let sample = Sandbox::new().python(script, &["--runs", "1"]).sample();
     assert_closes(&sample);
@@ -88,7 +89,7 @@ fn an_exec_that_fails_leaves_the_script_watched() {
 }
 
 #[test]
-fn what_a_shell_does_after_the_interpreter_is_not_its_exit() {
+fn the_work_of_a_shell_after_the_interpreter_is_not_its_exit() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.firstlight();
     command.args(["cold", "--format", "json", "--runs", "1", "--", "bash", "-c"]);
@@ -99,7 +100,7 @@ fn what_a_shell_does_after_the_interpreter_is_not_its_exit() {
     assert!(ns(&sample.phases, Phase::Teardown) < 200_000_000, "{:?}", sample.phases);
 }
 
-/// A script in front of the interpreter, as version managers have them, keeps its process.
+/// A script in front of the interpreter, as with version managers, keeps its process.
 #[test]
 fn a_shim_in_front_of_the_interpreter_is_a_launcher() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! What `firstlight cold` says of commands that behave.
+//! `firstlight cold` with commands that succeed.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use firstlight_schema::reading::Outcome;
 use crate::support::{Finished, Sandbox, assert_closes, ns};
 
 #[test]
-fn a_command_that_is_not_python_has_a_ledger_of_what_is_seen_from_outside() {
+fn a_command_that_is_not_python_has_a_ledger_of_the_phases_visible_from_outside() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.firstlight();
     command.args(["cold", "--runs", "7", "--format", "json", "--", "true"]);
@@ -61,7 +61,7 @@ fn a_mark_ends_the_time_to_first_result() {
 }
 
 #[test]
-fn the_control_prices_the_hooks_and_a_marked_script_runs_without_them() {
+fn the_control_measures_the_hooks_and_a_marked_script_runs_without_them() {
     let sandbox = Sandbox::new();
     let script = "import firstlight\nfirstlight.mark('first-result')\n";
     let finished = sandbox.python(script, &["--runs", "6", "--control"]);
@@ -112,7 +112,7 @@ fn interpreters_that_follow_one_another_are_all_watched() {
 }
 
 #[test]
-fn work_on_other_threads_is_shown_and_is_part_of_no_sum() {
+fn work_on_other_threads_is_shown_and_not_part_of_any_sum() {
     let sandbox = Sandbox::new();
     let script = "\
 import firstlight, threading, time
@@ -135,7 +135,7 @@ thread.join()
 }
 
 #[test]
-fn memory_is_told_per_phase() {
+fn memory_is_reported_per_phase() {
     let sandbox = Sandbox::new();
     let script = "\
 import firstlight
@@ -154,7 +154,7 @@ channel.end('compile', 'f')
 }
 
 #[test]
-fn byte_code_that_is_primed_is_proved_to_be_used_and_missing_byte_code_is_told() {
+fn the_use_of_primed_byte_code_is_proved_and_missing_byte_code_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.file("helper.py", "x = 1\n");
     let primed = sandbox.python("import helper\n", &["--runs", "2", "--bytecode", "primed"]);
@@ -183,7 +183,7 @@ fn raw_readings_are_on_disk_and_the_export_is_the_document() {
 }
 
 #[test]
-fn a_command_may_exit_as_it_likes_when_told_so() {
+fn any_exit_code_is_accepted_if_requested() {
     let sandbox = Sandbox::new();
     let finished = sandbox.python("raise SystemExit(3)\n", &["--runs", "2", "--ignore-exit-code"]);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
@@ -193,7 +193,7 @@ fn a_command_may_exit_as_it_likes_when_told_so() {
 }
 
 #[test]
-fn the_output_of_the_command_is_shown_when_asked_for_and_data_stays_data() {
+fn the_output_of_the_command_is_shown_if_requested_and_data_stays_data() {
     let sandbox = Sandbox::new();
     let finished = sandbox.python("print('hello')\n", &["--runs", "1", "--show-output"]);
     finished.cold();

@@ -1,4 +1,4 @@
-//! `firstlight doctor` on whatever machine the tests run on, and with a made-up `nvidia-smi`.
+//! `firstlight doctor` on the machine of the tests, and with a fake `nvidia-smi`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ const ALWAYS: [&str; 11] = [
     "clock-source",
 ];
 
-/// Runs it with nothing on the path but the given `nvidia-smi`, if any.
+/// Runs it with only the given `nvidia-smi` on the path, if any.
 fn doctor(nvidia_smi: Option<&str>, arguments: &[&str]) -> Finished {
     let sandbox = Sandbox::new();
     if let Some(script) = nvidia_smi {
@@ -67,7 +67,7 @@ fn the_text_names_every_check_and_ends_in_a_count() {
 }
 
 #[test]
-fn warnings_are_no_failure_and_a_busy_device_is_seen() {
+fn warnings_are_not_a_failure_and_a_busy_device_is_detected() {
     let script = r#"case "$1" in
         --query-gpu=*) echo "0, GPU-aa, NVIDIA H100, 580.1, 97, 71, 698.2, 1395, 2619, 0x04, Disabled" ;;
         *) echo "GPU-aa, 4242, 1000" ;;

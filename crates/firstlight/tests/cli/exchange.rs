@@ -84,7 +84,7 @@ fn a_failure_is_a_row_or_an_error_and_never_a_number() {
 }
 
 #[test]
-fn what_pyperf_would_read_comes_back_with_the_same_numbers() {
+fn an_export_to_pyperf_is_imported_with_the_same_numbers() {
     let sandbox = Sandbox::new();
     let before = measured(&sandbox);
     sandbox.file("pyperf.json", &export(&sandbox, "pyperf"));
@@ -109,7 +109,7 @@ fn what_pyperf_would_read_comes_back_with_the_same_numbers() {
 }
 
 #[test]
-fn every_format_is_guessed_shown_and_compared_with_itself() {
+fn every_format_is_detected_shown_and_compared_with_itself() {
     let sandbox = Sandbox::new();
     for (name, cases, regime) in [
         ("pyperf", 2, Regime::Warm),
@@ -147,7 +147,7 @@ fn every_format_is_guessed_shown_and_compared_with_itself() {
 }
 
 #[test]
-fn a_file_that_cannot_be_imported_is_refused_with_the_place_and_nothing_is_written() {
+fn a_file_that_cannot_be_imported_is_rejected_with_the_place_and_nothing_is_written() {
     let sandbox = Sandbox::new();
     let whole = fs::read_to_string(fixture("hyperfine.json")).unwrap();
     let refused = |text: &str| {
@@ -182,7 +182,7 @@ fn a_file_that_cannot_be_imported_is_refused_with_the_place_and_nothing_is_writt
 }
 
 #[test]
-fn no_suite_can_ask_for_the_regime_of_imported_results() {
+fn no_suite_can_request_the_regime_of_imported_results() {
     let sandbox = Sandbox::new();
     sandbox.file("suite/suite.toml", &SUITE.replace("\"warm\"]", "\"fresh\"]"));
     let refused = start(&sandbox, &["run", "suite"]);

@@ -1,4 +1,4 @@
-//! Processes that misbehave: each ends in a recorded outcome, a clear message and no orphan.
+//! Misbehaving processes: each ends in a recorded outcome and a clear message, and leaves no orphan.
 
 use firstlight_schema::finding::Finding;
 use firstlight_schema::phase::Phase;
@@ -23,7 +23,7 @@ fn script(actions: &[&str]) -> String {
 }
 
 #[test]
-fn an_exit_code_is_recorded_with_the_last_words_and_the_command_is_not_started_again() {
+fn an_exit_code_is_recorded_with_the_last_lines_and_the_command_is_not_started_again() {
     let sandbox = Sandbox::new();
     let finished =
         sandbox.replay(&script(&[r#"{"stderr":"it broke\n"}"#, r#"{"exit":3}"#]), &["--runs", "5"]);
@@ -67,7 +67,7 @@ fn a_death_by_signal_is_recorded() {
 }
 
 #[test]
-fn a_process_that_hangs_is_ended_with_its_whole_group_and_says_where_it_hung() {
+fn a_process_that_hangs_is_killed_with_its_whole_group_and_the_place_is_reported() {
     let sandbox = Sandbox::new();
     let begin = r#"{"say":{"type":"phase","edge":"begin","name":"compile","label":"jit(step)","at":"$now","thread":0}}"#;
     let finished = sandbox.replay(&script(&[HELLO, begin, r#""hang""#]), &["--timeout", "300ms"]);
@@ -93,7 +93,7 @@ fn a_shell_that_hangs_takes_its_children_with_it() {
 }
 
 #[test]
-fn a_process_that_ignores_the_request_to_end_is_killed() {
+fn a_process_that_ignores_sigterm_is_killed() {
     let sandbox = Sandbox::new();
     let sample = sandbox
         .replay(&script(&[r#""ignore-term""#, r#""hang""#, r#""hang""#]), &["--timeout", "200ms"])
@@ -102,7 +102,7 @@ fn a_process_that_ignores_the_request_to_end_is_killed() {
 }
 
 #[test]
-fn nonsense_on_the_descriptor_is_an_outcome_with_the_line() {
+fn an_invalid_message_is_an_outcome_with_the_line() {
     let sandbox = Sandbox::new();
     let sample =
         sandbox.replay(&script(&[HELLO, r#"{"raw":"what is this\n"}"#, r#""hang""#]), &[]).sample();
@@ -113,7 +113,7 @@ fn nonsense_on_the_descriptor_is_an_outcome_with_the_line() {
 }
 
 #[test]
-fn half_a_line_is_an_outcome() {
+fn an_incomplete_line_is_an_outcome() {
     let sandbox = Sandbox::new();
     let sample = sandbox.replay(&script(&[HELLO, r#"{"raw":"{\"type\":"}"#]), &[]).sample();
     let Outcome::Broke { error } = &sample.raw.outcome else { panic!("{:?}", sample.raw.outcome) };
@@ -121,7 +121,7 @@ fn half_a_line_is_an_outcome() {
 }
 
 #[test]
-fn an_endless_line_is_cut_off() {
+fn an_endless_line_is_truncated() {
     let sandbox = Sandbox::new();
     let long = format!(r#"{{"raw":"{}"}}"#, "x".repeat(1 << 20));
     let mut actions = vec![HELLO];
@@ -133,7 +133,7 @@ fn an_endless_line_is_cut_off() {
 }
 
 #[test]
-fn a_descriptor_that_is_closed_early_is_no_hang() {
+fn a_descriptor_that_is_closed_early_does_not_cause_a_hang() {
     let sandbox = Sandbox::new();
     let finished =
         sandbox.replay(&script(&[HELLO, r#""close""#, r#"{"sleep-ms":50}"#]), &["--runs", "1"]);
@@ -143,7 +143,7 @@ fn a_descriptor_that_is_closed_early_is_no_hang() {
 }
 
 #[test]
-fn a_process_that_never_speaks_is_measured_from_outside() {
+fn a_process_that_sends_nothing_is_measured_from_outside() {
     let sandbox = Sandbox::new();
     let sample = sandbox.replay(r#"{"sleep-ms":20}"#, &["--runs", "1"]).sample();
     assert!(sample.valid);
@@ -151,7 +151,7 @@ fn a_process_that_never_speaks_is_measured_from_outside() {
 }
 
 #[test]
-fn a_child_that_survives_in_a_session_of_its_own_is_ended_and_told_of() {
+fn a_child_that_survives_in_a_separate_session_is_killed_and_reported() {
     let sandbox = Sandbox::new();
     let sample = sandbox.replay(r#""survivor""#, &["--runs", "1"]).sample();
     assert!(sample.valid);

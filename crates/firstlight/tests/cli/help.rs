@@ -1,10 +1,10 @@
-//! The words of the command line, frozen: the help of every command, and how each one refuses.
+//! The text of the command line, frozen: the help of every command, and its errors.
 
 use std::fmt::Write as _;
 
 use crate::support::{Finished, Sandbox};
 
-/// Every command, with arguments that it must refuse.
+/// Every command, with arguments that it must reject.
 const REFUSALS: [(&str, &[&str]); 17] = [
     ("compare", &["compare", "before", "after"]),
     ("cold", &["cold", "--cache", "filthy", "--", "true"]),
@@ -56,7 +56,7 @@ fn the_help_of_every_command_is_frozen() {
 }
 
 #[test]
-fn every_command_refuses_with_the_same_words_and_exit_code() {
+fn the_errors_and_exit_codes_of_every_command_are_frozen() {
     let sandbox = Sandbox::new();
     sandbox.file("notes.txt", "nothing that was measured\n");
     std::fs::create_dir(sandbox.path().join("empty")).unwrap();

@@ -1,4 +1,4 @@
-//! The hooks leave no trace: what a script sees and says is what it would have seen and said.
+//! The hooks are invisible: a script sees and prints the same with and without them.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use firstlight_schema::reading::Outcome;
 
 use crate::support::{Finished, Sandbox, assert_closes, ns};
 
-/// Runs the script plainly, with the environment that firstlight would be given.
+/// Runs the script without firstlight, in the environment that firstlight gets.
 fn plainly(sandbox: &Sandbox, arguments: &[&str], python_path: Option<&str>) -> (String, String) {
     // The interpreter that firstlight finds, not a shim in front of it.
     let mut command = Command::new(real_python());
@@ -22,14 +22,14 @@ fn plainly(sandbox: &Sandbox, arguments: &[&str], python_path: Option<&str>) -> 
     (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// The interpreter behind whatever stands in front of it.
+/// The interpreter behind any shim.
 fn real_python() -> String {
     let real =
         Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
     String::from_utf8(real.stdout).unwrap().trim().to_owned()
 }
 
-/// What the same script said under firstlight, which keeps no output of a process that succeeded.
+/// The output of the same script under firstlight, which keeps no output of a successful process.
 fn hooked(
     sandbox: &Sandbox,
     arguments: &[&str],
@@ -69,7 +69,7 @@ print(sorted(int(fd) for fd in os.listdir("/proc/self/fd") if int(fd) < 3))
 "#;
 
 #[test]
-fn a_script_finds_its_world_as_it_would_without_us() {
+fn a_script_finds_the_same_environment_as_without_hooks() {
     let sandbox = Sandbox::new();
     sandbox.file("s.py", LOOK_AROUND);
     let stdout = assert_same(&sandbox, &["s.py", "--epochs", "1"], None);
@@ -97,10 +97,10 @@ fn a_user_s_sitecustomize_that_raises_raises_the_same() {
     assert_same(&sandbox, &["s.py"], own.to_str());
 }
 
-/// The interpreter reserves memory for frames in pieces, so that a frame of ours below the user's would
-/// move the place where a loop of theirs crosses the end of one.
+/// The interpreter reserves memory for frames in blocks. A frame of the hooks below the user's would move the
+/// point at which a loop in user code crosses the end of a block.
 #[test]
-fn no_frame_of_ours_lies_below_a_module_that_is_loaded() {
+fn the_hooks_leave_no_frame_below_a_loaded_module() {
     let sandbox = Sandbox::new();
     let frames = "import sys\nframe = sys._getframe()\nwhile frame:\n    \
                   print(frame.f_code.co_filename, frame.f_code.co_name)\n    frame = frame.f_back\n";
@@ -113,7 +113,7 @@ fn no_frame_of_ours_lies_below_a_module_that_is_loaded() {
 }
 
 #[test]
-fn tracebacks_show_the_user_s_frames_and_none_of_ours() {
+fn tracebacks_show_the_user_s_frames_and_none_of_the_hooks() {
     let sandbox = Sandbox::new();
     sandbox.file("broken.py", "def f():\n    return 1 / 0\nf()\n");
     sandbox.file("worse.py", "this is not python\n");
@@ -176,7 +176,7 @@ os.wait()
 }
 
 #[test]
-fn a_script_that_leaves_without_goodbye_is_still_booked() {
+fn a_script_that_exits_without_bye_still_has_a_ledger() {
     let sandbox = Sandbox::new();
     let sample = sandbox
         .python("import os, time\ntime.sleep(0.05)\nos._exit(0)\n", &["--runs", "1"])
@@ -187,7 +187,7 @@ fn a_script_that_leaves_without_goodbye_is_still_booked() {
 }
 
 #[test]
-fn a_script_that_closes_every_descriptor_finds_none_of_our_words_in_its_files() {
+fn a_script_that_closes_every_descriptor_finds_no_messages_in_its_files() {
     let sandbox = Sandbox::new();
     let script = "\
 import os
@@ -203,7 +203,7 @@ for file in files:
 }
 
 #[test]
-fn the_end_of_the_program_s_own_code_is_where_teardown_begins() {
+fn teardown_begins_at_the_end_of_the_program_s_own_code() {
     let sandbox = Sandbox::new();
     let script = "\
 import atexit, threading, time
@@ -215,9 +215,9 @@ atexit.register(time.sleep, 0.1)
 }
 
 #[test]
-fn a_framework_that_has_moved_its_parts_is_told_of_and_the_rest_is_still_seen() {
+fn a_framework_with_moved_internals_is_reported_and_the_rest_is_still_seen() {
     let sandbox = Sandbox::new();
-    // Enough of a JAX for its events, and none of its internals.
+    // Enough of JAX for its events, and none of its internals.
     sandbox.file("jax/__init__.py", "__version__ = '99.0'\nfrom jax import monitoring\n");
     let monitoring = "\
 ends, events, scalars = [], [], []
@@ -248,7 +248,7 @@ for name in ('/jax/core/compile/jaxpr_trace_duration',):
 }
 
 #[test]
-fn a_framework_that_tells_only_of_the_end_is_booked_from_its_duration() {
+fn an_event_that_only_reports_its_end_is_attributed_by_its_duration() {
     let sandbox = Sandbox::new();
     sandbox.file("jax/__init__.py", "from jax import monitoring\n");
     let monitoring = "\
@@ -270,7 +270,7 @@ for tell in jax.monitoring.ends:
 }
 
 #[test]
-fn a_listener_of_ours_that_fails_is_told_of_and_the_program_goes_on() {
+fn a_failing_listener_of_the_hooks_is_reported_and_the_program_continues() {
     let sandbox = Sandbox::new();
     let jax = "\
 from jax import monitoring

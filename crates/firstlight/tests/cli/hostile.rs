@@ -1,4 +1,4 @@
-//! Archives and documents made to do harm: each is refused with the place, and nothing is written.
+//! Malicious archives and documents: each is rejected with the place, and nothing is written.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -11,7 +11,7 @@ use tar::{Builder, EntryType, Header};
 use crate::snapshot::{firstlight, measured};
 use crate::support::Sandbox;
 
-/// Packs entries as they are, with names that `tar` itself would not write.
+/// Packs entries unchanged, with names that `tar` itself would not write.
 fn pack(target: &Path, entries: &[(&str, EntryType, &[u8])]) {
     let encoder = zstd::Encoder::new(File::create(target).unwrap(), 1).unwrap();
     let mut builder = Builder::new(encoder);
@@ -50,7 +50,7 @@ fn refused(sandbox: &Sandbox, snapshot: &str, words: &[&str]) {
 }
 
 #[test]
-fn names_that_climb_out_links_and_devices_are_refused() {
+fn names_outside_the_archive_links_and_devices_are_rejected() {
     let sandbox = Sandbox::new();
     let cases: [(&str, EntryType, &str); 8] = [
         ("../evil", EntryType::Regular, "leaves the snapshot's folder"),
@@ -69,7 +69,7 @@ fn names_that_climb_out_links_and_devices_are_refused() {
 }
 
 #[test]
-fn a_file_that_is_there_twice_is_refused() {
+fn a_duplicate_file_is_rejected() {
     let sandbox = Sandbox::new();
     let entry = ("manifest.json", EntryType::Regular, b"{}".as_slice());
     pack(&sandbox.path().join("twice.tar.zst"), &[entry, entry]);
@@ -77,7 +77,7 @@ fn a_file_that_is_there_twice_is_refused() {
 }
 
 #[test]
-fn a_decompression_bomb_is_refused_before_it_is_large() {
+fn a_decompression_bomb_is_rejected_before_it_is_large() {
     let sandbox = Sandbox::new();
     let file = File::create(sandbox.path().join("bomb.tar.zst")).unwrap();
     let mut encoder = zstd::Encoder::new(file, 1).unwrap();
@@ -95,7 +95,7 @@ fn a_decompression_bomb_is_refused_before_it_is_large() {
 }
 
 #[test]
-fn an_archive_that_ends_early_and_one_that_is_none_are_refused() {
+fn a_truncated_archive_and_a_file_that_is_not_an_archive_are_rejected() {
     let sandbox = Sandbox::new();
     measured(&sandbox);
     let packed = firstlight(&sandbox, &["snapshot", "run", "--archive"]);
@@ -110,7 +110,7 @@ fn an_archive_that_ends_early_and_one_that_is_none_are_refused() {
 }
 
 #[test]
-fn bytes_after_the_archive_and_after_the_signature_are_refused() {
+fn bytes_after_the_archive_and_after_the_signature_are_rejected() {
     let sandbox = Sandbox::new();
     measured(&sandbox);
     let packed = firstlight(&sandbox, &["snapshot", "run", "--archive"]);
@@ -142,7 +142,7 @@ fn bytes_after_the_archive_and_after_the_signature_are_refused() {
 }
 
 #[test]
-fn a_pipe_is_no_archive_and_nobody_waits_for_it() {
+fn a_pipe_is_rejected_without_waiting_for_it() {
     let sandbox = Sandbox::new();
     let pipe = sandbox.path().join("pipe.tar.zst");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -151,7 +151,7 @@ fn a_pipe_is_no_archive_and_nobody_waits_for_it() {
 }
 
 #[test]
-fn readings_that_would_take_much_memory_are_refused_with_the_limit() {
+fn readings_that_would_need_much_memory_are_rejected_with_the_limit() {
     let sandbox = Sandbox::new();
     let folder = measured(&sandbox);
     // Two characters become sixteen bytes.
@@ -163,13 +163,13 @@ fn readings_that_would_take_much_memory_are_refused_with_the_limit() {
 }
 
 #[test]
-fn long_and_deep_names_are_refused() {
+fn long_and_deep_names_are_rejected() {
     let sandbox = Sandbox::new();
     let folder = measured(&sandbox);
     let deep = "d/".repeat(40);
     fs::create_dir_all(folder.join(&deep)).unwrap();
     refused(&sandbox, "run", &["lies more than 16 folders deep"]);
-    // One component is short enough for every file system, the whole path is not.
+    // Each component is short enough for every file system, but the whole path is not.
     let long = format!("{}/{0}/{0}/file", "n".repeat(200));
     fs::remove_dir_all(folder.join("d")).unwrap();
     fs::create_dir_all(folder.join(&long).parent().unwrap()).unwrap();
@@ -178,7 +178,7 @@ fn long_and_deep_names_are_refused() {
 }
 
 #[test]
-fn a_line_break_of_a_snapshot_is_no_line_of_the_check() {
+fn a_line_break_of_a_snapshot_does_not_start_a_line_of_the_check() {
     let sandbox = Sandbox::new();
     let path = measured(&sandbox).join("manifest.json");
     let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
@@ -191,7 +191,7 @@ fn a_line_break_of_a_snapshot_is_no_line_of_the_check() {
 }
 
 #[test]
-fn a_link_inside_a_folder_is_refused() {
+fn a_link_inside_a_folder_is_rejected() {
     let sandbox = Sandbox::new();
     let folder = measured(&sandbox);
     std::os::unix::fs::symlink("/etc/passwd", folder.join("suite/link")).unwrap();
@@ -199,7 +199,7 @@ fn a_link_inside_a_folder_is_refused() {
 }
 
 #[test]
-fn ten_thousand_nested_arrays_are_refused_wherever_they_are() {
+fn ten_thousand_nested_arrays_are_rejected_everywhere() {
     let sandbox = Sandbox::new();
     let folder = measured(&sandbox);
     let nested = "[".repeat(10_000) + &"]".repeat(10_000);
@@ -218,7 +218,7 @@ fn ten_thousand_nested_arrays_are_refused_wherever_they_are() {
 }
 
 #[test]
-fn a_future_major_version_is_refused_with_a_hint() {
+fn a_future_major_version_is_rejected_with_a_hint() {
     let sandbox = Sandbox::new();
     let folder = measured(&sandbox);
     let path = folder.join("manifest.json");

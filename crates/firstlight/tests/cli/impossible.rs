@@ -1,4 +1,4 @@
-//! Times that no process can have, and pauses: neither becomes a number.
+//! Impossible times and pauses never become results.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn iterations(spans: &str) -> String {
 }
 
 #[test]
-fn impossible_times_break_the_protocol_and_become_no_number() {
+fn impossible_times_break_the_protocol_and_give_no_number() {
     for (spans, words) in [
         ("[[1, 2]]", "lies outside of the process"),
         (r#"[["$now", 18446744073709551615]]"#, "lies outside of the process"),
@@ -48,7 +48,7 @@ fn impossible_times_break_the_protocol_and_become_no_number() {
         let finished = run(&sandbox, &[r#"{"listen":3}"#, HELLO, READY, &iterations(spans), BYE]);
         assert_eq!(finished.code, 5, "{spans}: {}", finished.stderr);
         let document = finished.run();
-        // The first process fills the caches, and after its failure there is no other.
+        // The first process fills the caches; after its failure no other is started.
         let raw = &document.cases[0].arms[0].priming[0];
         let Outcome::Broke { error } = &raw.outcome else { panic!("{:?}", raw.outcome) };
         assert!(error.contains(words), "{error}");
@@ -60,13 +60,13 @@ fn impossible_times_break_the_protocol_and_become_no_number() {
 #[test]
 fn impossible_times_in_a_snapshot_fail_its_check() {
     let changes: [fn(&mut Vec<serde_json::Value>); 4] = [
-        // Before the process was born.
+        // Before the start of the process.
         |spans| spans[0][0] = 1.into(),
-        // After every clock has ended.
+        // Beyond the range of the clock.
         |spans| spans[0][1] = u64::MAX.into(),
-        // Inside the call before.
+        // Inside the previous call.
         |spans| spans[1][0] = spans[0][0].clone(),
-        // More calls than were asked for.
+        // More calls than requested.
         |spans| {
             let last = spans.last().unwrap().clone();
             spans.extend(vec![serde_json::json!([last[1], last[1]]); 100_000]);
@@ -93,7 +93,7 @@ fn impossible_times_in_a_snapshot_fail_its_check() {
 }
 
 #[test]
-fn a_process_that_was_stopped_is_no_sample() {
+fn a_stopped_process_gives_no_sample() {
     let sandbox = Sandbox::new();
     for seconds in ["3", "0.1"] {
         let script = format!("(sleep {seconds}; kill -CONT $$) & kill -STOP $$; exit 0");
@@ -109,12 +109,12 @@ fn a_process_that_was_stopped_is_no_sample() {
 }
 
 #[test]
-fn a_process_whose_grandchild_was_stopped_is_no_sample() {
+fn a_process_with_a_stopped_grandchild_gives_no_sample() {
     let sandbox = Sandbox::new();
     // On a busy machine a program stops late, so the script waits for that before it continues it.
     let resume = "resume() { until grep -q '^State:.T' /proc/$1/status; do sleep 0.02; done; \
                   sleep 0.5; kill -CONT $1; }; ";
-    // Its own child; the child of another thread; one that has lost its parent and left the session.
+    // Its own child; the child of another thread; an orphan that has left the session.
     for stopped in [
         "bash -c 'kill -STOP $$' & resume $!; wait",
         "python3 -c 'import threading, os\nt = threading.Thread(target=os.system, args=(\"kill -STOP $$\",))\n\
@@ -135,7 +135,7 @@ fn a_process_whose_grandchild_was_stopped_is_no_sample() {
 }
 
 #[test]
-fn a_process_with_grandchildren_that_only_wait_is_a_sample() {
+fn a_process_with_idle_grandchildren_gives_a_sample() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.firstlight();
     command.args(["cold", "--runs", "1", "--format", "json", "--"]);
@@ -146,7 +146,7 @@ fn a_process_with_grandchildren_that_only_wait_is_a_sample() {
 }
 
 #[test]
-fn what_a_successful_process_printed_is_not_published() {
+fn the_output_of_a_successful_process_is_not_published() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.firstlight();
     command.args(["cold", "--runs", "2", "--format", "json", "--output", "run", "--"]);

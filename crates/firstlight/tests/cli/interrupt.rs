@@ -1,4 +1,4 @@
-//! Ctrl-C loses nothing that was measured and leaves nothing running.
+//! Ctrl-C loses no finished measurement and leaves no process running.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -62,7 +62,7 @@ fn enough_samples(sandbox: &Sandbox) -> bool {
     sandbox.path().join("runs").is_dir() && sandbox.raw_lines().len() >= 4
 }
 
-/// Starts the command, waits for the condition, and interrupts it as a terminal would.
+/// Starts the command, waits for the condition, and interrupts it like a terminal.
 fn interrupted(_: &Sandbox, mut command: Command, ready: impl Fn() -> bool) -> Finished {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let child = command.spawn().unwrap();

@@ -1,4 +1,4 @@
-//! firstlight through its command line: real processes, faults planted on purpose.
+//! firstlight through its command line: real processes with planted faults.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! Shards of one suite become one snapshot, or are refused by the name of what differs.
+//! Shards of one suite become one snapshot, or are rejected with the name of the difference.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::resealed::resealed;
 use crate::snapshot::{firstlight, write_suite};
 use crate::support::{Finished, Sandbox};
 
-/// Two shards of one suite, as two nodes would measure them.
+/// Two shards of one suite, as measured by two nodes.
 fn shards(sandbox: &Sandbox) {
     write_suite(sandbox, 20);
     shard(sandbox, "a", &["--seed", "1"]);
@@ -32,7 +32,7 @@ fn merged(sandbox: &Sandbox, arguments: &[&str]) -> Finished {
     firstlight(sandbox, &all)
 }
 
-/// What the command says when it refuses; nothing may have been written.
+/// The error of a rejected merge; nothing may have been written.
 fn refused(sandbox: &Sandbox, shards: &[&str], code: i32) -> String {
     let mut arguments = shards.to_vec();
     arguments.extend(["--output", "refused"]);
@@ -112,7 +112,7 @@ fn a_merged_snapshot_takes_further_shards_and_gives_what_all_at_once_give() {
 }
 
 #[test]
-fn shards_that_differ_are_refused_by_the_name_of_what_differs() {
+fn shards_that_differ_are_rejected_with_the_name_of_the_difference() {
     let sandbox = Sandbox::new();
     shards(&sandbox);
     let folder = |name: &str| sandbox.path().join(name);

@@ -1,4 +1,4 @@
-//! Machines that are unlike the usual one: another clock, no `/proc`. `unshare` makes them, where the user may.
+//! Unusual machines: another clock, no `/proc`. The tests create them with `unshare`, if the user may.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use firstlight_schema::reading::Outcome;
 use crate::snapshot::firstlight;
 use crate::support::{Finished, Sandbox, eventually, replay_binary, someone_runs};
 
-/// Whether `unshare` may do this here. `cargo xtask test` counts tests that return early as skipped.
+/// Whether `unshare` works here. `cargo xtask test` counts tests that return early as skipped.
 fn may_unshare(arguments: &[&str]) -> bool {
     use std::io::Write as _;
     let tried = Command::new("unshare").args(arguments).arg("true").output();
@@ -22,7 +22,7 @@ fn may_unshare(arguments: &[&str]) -> bool {
     allowed
 }
 
-/// Ahead of ours and behind it.
+/// Ahead of our clock and behind it.
 const OFFSETS: [&str; 2] = ["100000", "-100"];
 
 fn other_clock(offset: &str) -> [&str; 4] {
@@ -84,7 +84,7 @@ fn a_machine_without_proc_measures_and_leaves_nothing_of_a_commands_group_runnin
         return;
     }
     let sandbox = Sandbox::new();
-    // What was started in the background stays in the group of the command.
+    // A background process stays in the group of the command.
     let script = "sleep 1414.21 & exit 0";
     let mut command = Command::new("unshare");
     let usual = sandbox.firstlight();

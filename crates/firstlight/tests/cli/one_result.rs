@@ -1,5 +1,5 @@
-//! A result of `cold` is a result like any other: every command opens it, and a run that ended early goes
-//! on where its plan stopped.
+//! A result of `cold` is a normal run: every command opens it, and an interrupted run continues where its
+//! plan stopped.
 
 use std::fs;
 use std::path::Path;
@@ -111,7 +111,7 @@ fn commands_are_compared_and_regimes_interleaved() {
 }
 
 #[test]
-fn a_command_may_stand_without_dashes_and_read_a_file_as_its_input() {
+fn a_command_needs_no_dashes_and_can_read_a_file_as_its_input() {
     let sandbox = Sandbox::new();
     sandbox.file("input", "seven words");
     let script = "import sys; assert sys.stdin.read() == 'seven words'";
@@ -162,7 +162,7 @@ fn newer_snapshot() -> String {
 }
 
 #[test]
-fn every_reader_shows_what_it_understands_of_a_newer_minor_version() {
+fn every_reader_shows_the_known_parts_of_a_newer_minor_version() {
     let sandbox = Sandbox::new();
     let archive = newer_snapshot();
     let must = |arguments: &[&str]| {
@@ -202,7 +202,7 @@ fn every_reader_shows_what_it_understands_of_a_newer_minor_version() {
 }
 
 #[test]
-fn what_a_newer_minor_version_wrote_is_never_changed() {
+fn a_document_of_a_newer_minor_version_is_never_changed() {
     let sandbox = Sandbox::new();
     assert_eq!(
         firstlight(&sandbox, &["snapshot", &newer_snapshot(), "--output", "folder"]).code,
@@ -221,7 +221,7 @@ fn what_a_newer_minor_version_wrote_is_never_changed() {
 }
 
 #[test]
-fn unknown_keys_are_refused_in_a_document_of_this_version_and_in_a_suite() {
+fn unknown_keys_are_rejected_in_a_document_of_this_version_and_in_a_suite() {
     let sandbox = Sandbox::new();
     let measured = cold(&sandbox, "run", &["-r", "2", "--", "true"]);
     assert_eq!(measured.code, 0, "{}", measured.stderr);
@@ -263,7 +263,7 @@ fn a_function_is_measured_without_a_suite() {
 }
 
 #[test]
-fn a_new_suite_runs_at_once_and_its_run_is_listed() {
+fn a_new_suite_runs_immediately_and_its_run_is_listed() {
     let sandbox = Sandbox::new();
     assert_eq!(firstlight(&sandbox, &["new", "mine"]).code, 0);
     assert_eq!(firstlight(&sandbox, &["new", "mine"]).code, 2, "nothing is overwritten");
@@ -297,7 +297,7 @@ fn write_suite(sandbox: &Sandbox) {
     sandbox.file("suite/suite.toml", SUITE);
 }
 
-/// Who was measured, in order.
+/// The order of the measured arms.
 fn schedule(folder: &Path) -> Vec<String> {
     let measured = |record: &RawRecord| record.sample.role == SampleRole::Measured;
     let subject = |record: RawRecord| {
@@ -319,7 +319,7 @@ fn a_run_that_is_killed_ten_times_has_the_plan_of_one_that_is_not() {
         text.lines().count() as u64
     };
     let mut arguments = vec!["run", "suite", "--output", "killed"];
-    // So many processes after the last kill comes the next one, at some moment of the next process.
+    // The run is killed again after this many further processes, at some moment of the next one.
     for (more, pause) in (0..10_u64).map(|kill| (1 + kill * 3 % 5, 7 * kill % 31)) {
         let before = taken();
         let mut command = sandbox.firstlight();
@@ -367,7 +367,7 @@ fn the_last_processes_that_were_killed_with_the_run_are_started_again() {
 }
 
 #[test]
-fn a_run_with_a_time_limit_ends_with_whole_rounds_and_goes_on() {
+fn a_run_with_a_time_limit_ends_with_whole_rounds_and_continues() {
     let sandbox = Sandbox::new();
     write_suite(&sandbox);
     let first = firstlight(&sandbox, &["run", "suite", "--output", "run", "--for", "1ms"]);
@@ -386,7 +386,7 @@ fn a_run_with_a_time_limit_ends_with_whole_rounds_and_goes_on() {
 }
 
 #[test]
-fn a_run_does_not_go_on_with_a_suite_that_was_changed() {
+fn a_run_does_not_continue_with_a_changed_suite() {
     let sandbox = Sandbox::new();
     write_suite(&sandbox);
     firstlight(&sandbox, &["run", "suite", "--output", "run", "--for", "1ms"]);

@@ -1,4 +1,4 @@
-//! Where results go: files, pipes, devices and terminals, all of which stay what they are.
+//! Destinations of results: files, pipes, devices and terminals, which keep their type.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
@@ -37,7 +37,7 @@ fn an_output_that_is_a_pipe_a_link_or_a_device_is_written_to_and_stays_what_it_i
     assert!(fs::symlink_metadata(at("link.csv")).unwrap().is_symlink());
     assert!(fs::read_to_string(at("target.csv")).unwrap().starts_with("case,"));
 
-    // Only root can make devices; the numbers are those of null and full.
+    // Only root can create devices; the numbers are those of null and full.
     if node(&at("null"), &["c", "1", "3"]) && node(&at("full"), &["c", "1", "7"]) {
         let arguments = ["cold", "--runs", "1", "--export-json", "null", "--", "true"];
         assert_eq!(firstlight(&sandbox, &arguments).code, 0);
@@ -50,10 +50,10 @@ fn an_output_that_is_a_pipe_a_link_or_a_device_is_written_to_and_stays_what_it_i
 }
 
 #[test]
-fn a_result_that_cannot_be_written_to_stdout_is_a_failure_and_a_gone_reader_is_not() {
+fn a_result_that_cannot_be_written_to_stdout_is_a_failure_and_a_closed_pipe_is_not() {
     let sandbox = Sandbox::new();
     measured(&sandbox);
-    // The file may not grow, as on a full disk.
+    // The file cannot grow, as on a full disk.
     for arguments in ["show run", "verify run --format json", "--help"] {
         let finished = sandbox.bash(&format!("ulimit -f 0; $FIRSTLIGHT {arguments} > full"));
         assert_eq!(finished.code, 1, "{arguments}: {}", finished.stderr);
@@ -130,7 +130,7 @@ fn a_site_is_not_put_into_a_snapshot() {
 }
 
 #[test]
-fn a_time_limit_of_ages_is_no_limit_of_none() {
+fn a_very_long_time_limit_is_not_treated_as_expired() {
     let sandbox = Sandbox::new();
     let arguments = ["cold", "--runs", "1", "--timeout", "580years", "--", "true"];
     let finished = firstlight(&sandbox, &arguments);

@@ -1,4 +1,4 @@
-//! What of a suite's folder ends up in a snapshot.
+//! The files of a suite's folder that are included in a snapshot.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -100,7 +100,7 @@ fn results_inside_the_suites_own_folder_verify_and_do_not_grow() {
 fn a_suite_that_is_edited_while_it_is_measured_leaves_a_snapshot_that_fails() {
     let sandbox = Sandbox::new();
     write_suite(&sandbox);
-    // The workload changes its own source, as an editor would.
+    // The workload changes its own source, like an editor.
     let edits = format!("{WORKLOAD}\nopen(__file__, 'a').write('# edited\\n')\n");
     sandbox.file("suite/work.py", &edits);
     let finished = firstlight(&sandbox, &["run", "suite", "--processes", "2", "--output", "run"]);
@@ -111,7 +111,7 @@ fn a_suite_that_is_edited_while_it_is_measured_leaves_a_snapshot_that_fails() {
 }
 
 #[test]
-fn a_suite_whose_files_are_too_large_is_refused_with_their_names() {
+fn a_suite_whose_files_are_too_large_is_rejected_with_their_names() {
     let sandbox = Sandbox::new();
     write_suite(&sandbox);
     let large = sandbox.file("suite/generated.py", "");

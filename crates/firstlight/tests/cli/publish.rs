@@ -21,8 +21,8 @@ const SUITE: &str = "name = \"naps\"\nenvironment = \"as-found\"\nregimes = [\"w
 
 const MARKUP: &str = "<script>alert(1)</script>";
 
-/// Runs of one suite on this machine: quick, with the workload ten times as slow, and quick again
-/// with another line in it.
+/// Runs of one suite on this machine: fast, with a workload ten times as slow, and fast again with another
+/// line in it.
 struct Runs {
     folder: TempDir,
 }
@@ -54,7 +54,7 @@ fn runs() -> &'static Runs {
     })
 }
 
-/// Adds a copy of a run to the sandbox's snapshots, on a day of January.
+/// Adds a copy of a run to the sandbox's snapshots, dated on a day of January.
 fn add(sandbox: &Sandbox, run: &str, day: u32, change: impl FnOnce(&mut Origin)) -> PathBuf {
     let snapshots = sandbox.path().join("snapshots");
     fs::create_dir_all(&snapshots).unwrap();
@@ -95,7 +95,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
 }
 
 #[test]
-fn a_regression_is_listed_with_its_evidence_and_what_was_refused_without_a_number() {
+fn a_regression_is_listed_with_its_evidence_and_a_rejected_snapshot_without_a_number() {
     let sandbox = Sandbox::new();
     add(&sandbox, "quick", 1, |_| {});
     add(&sandbox, "quick", 2, |_| {});
@@ -163,7 +163,7 @@ fn a_line_is_broken_where_the_suites_files_are_others() {
 }
 
 #[test]
-fn an_archive_is_as_good_a_source_as_a_folder_and_every_page_leads_back() {
+fn an_archive_is_a_source_like_a_folder_and_every_page_links_back() {
     let sandbox = Sandbox::new();
     let folder = add(&sandbox, "quick", 1, |_| {});
     let (folder, archive) = (folder.to_str().unwrap(), "snapshots/01.tar.zst");
@@ -224,7 +224,7 @@ fn one_more_snapshot_writes_its_page_its_cases_and_the_index_only() {
 }
 
 #[test]
-fn names_made_to_do_harm_stay_text() {
+fn malicious_names_stay_text() {
     let sandbox = Sandbox::new();
     add(&sandbox, "quick", 1, |origin| {
         origin.suite = format!("../{MARKUP}\"");
@@ -247,7 +247,7 @@ fn names_made_to_do_harm_stay_text() {
 }
 
 #[test]
-fn a_folder_without_snapshots_is_a_mistake_and_leaves_no_site() {
+fn a_folder_without_snapshots_is_an_error_and_leaves_no_site() {
     let sandbox = Sandbox::new();
     sandbox.file("snapshots/readme.txt", "none here");
     let finished = publish(&sandbox);

@@ -48,7 +48,7 @@ fn the_markdown_has_the_verdicts() {
 }
 
 #[test]
-fn what_cannot_be_read_or_written_is_named() {
+fn unreadable_and_unwritable_files_are_named() {
     let sandbox = Sandbox::new();
     let missing = report(&sandbox, &["nowhere"]);
     assert_eq!(missing.code, 2);

@@ -1,4 +1,4 @@
-//! `firstlight run` on small suites: workloads in Python, in Rust, and ones that fail.
+//! `firstlight run` on small suites: workloads in Python, in Rust, and failing ones.
 
 use firstlight_schema::finding::Finding;
 use firstlight_schema::message::{Check, Message};
@@ -82,7 +82,7 @@ fn a_workload_in_python_is_measured_in_all_regimes() {
 }
 
 #[test]
-fn a_workload_that_raises_is_recorded_and_the_other_arms_go_on() {
+fn a_workload_that_raises_is_recorded_and_the_other_arms_continue() {
     let sandbox = Sandbox::new();
     let raises = "def setup(case):\n    raise RuntimeError('no data at ' + case.name)\n";
     let arms = "[[arm]]\nname = \"bad\"\nworkload = \"bad.py\"\n\
@@ -120,7 +120,7 @@ fn a_wrong_result_makes_a_sample_invalid_and_leaves_no_number() {
 }
 
 #[test]
-fn a_workload_without_setup_or_with_a_wrong_one_is_told_so() {
+fn a_workload_with_a_missing_or_wrong_setup_is_reported() {
     let sandbox = Sandbox::new();
     let arms = "[[arm]]\nname = \"none\"\nworkload = \"none.py\"\n\
                 [[arm]]\nname = \"odd\"\nworkload = \"odd.py\"\n\
@@ -251,8 +251,8 @@ fn arms_and_regimes_are_interleaved_in_an_order_that_the_seed_decides() {
     let first = order("1");
     assert_eq!(first, order("1"));
     assert_ne!(first, order("2"));
-    // After the priming processes each regime's turn has every arm and the control once, and the
-    // second round of a block has them in the reverse order.
+    // After the priming processes each regime's turn has every arm and the control once, and the second round
+    // of a block has them in the reverse order.
     let turns: Vec<&[String]> = first[3..].chunks(3).collect();
     assert_eq!(turns.len(), 9);
     for turn in &turns {
@@ -268,7 +268,7 @@ fn arms_and_regimes_are_interleaved_in_an_order_that_the_seed_decides() {
 }
 
 #[test]
-fn a_module_that_is_missing_is_told_once_with_its_line_and_the_interpreter() {
+fn a_missing_module_is_reported_once_with_its_line_and_the_interpreter() {
     let sandbox = Sandbox::new();
     let missing = "import firstlight\nimport no_such_module\n";
     let arms = "[[case]]\nname = \"one\"\n[[case]]\nname = \"two\"\n\
@@ -291,7 +291,7 @@ fn a_module_that_is_missing_is_told_once_with_its_line_and_the_interpreter() {
 }
 
 #[test]
-fn a_suite_whose_limits_allow_no_verdict_is_refused_before_anything_runs() {
+fn a_suite_whose_limits_allow_no_verdict_is_rejected_before_anything_runs() {
     let sandbox = Sandbox::new();
     let arms = "processes = 3\n[[case]]\nname = \"one\"\n\
         [[arm]]\nname = \"a\"\nworkload = \"a.py\"\n[[arm]]\nname = \"b\"\nworkload = \"a.py\"\n";

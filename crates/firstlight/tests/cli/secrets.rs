@@ -1,4 +1,4 @@
-//! Secrets and names stay on the machine; what vouches for a snapshot vouches for all of it.
+//! Secrets and names stay on the machine; the checks of a snapshot cover all of it.
 
 use std::fs;
 use std::path::Path;
@@ -110,7 +110,7 @@ const SUITE: &str = "name = \"s\"\nenvironment = \"as-found\"\nregimes = [\"cold
                      [comparison]\nverdicts = false\n[[case]]\nname = \"c\"\n[[arm]]\nname = \"a\"\n";
 
 #[test]
-fn a_suite_that_would_publish_a_secret_is_refused_with_its_place() {
+fn a_suite_that_would_publish_a_secret_is_rejected_with_its_place() {
     let login = "--extra-index-url https://me:planted@host/simple\n";
     for (arm, file, place) in [
         ("process = [\"true\", \"--token\", \"planted\"]", "", "the value of `--token` in arm `a`"),
@@ -131,7 +131,7 @@ fn a_suite_that_would_publish_a_secret_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_typed_parameter_that_is_a_secret_is_refused() {
+fn a_secret_parameter_on_the_command_line_is_rejected() {
     let sandbox = Sandbox::new();
     let parameters = "[parameters]\nlogin = \"none\"\nn = 1\n";
     let suite = SUITE.replace("[comparison]", &format!("{parameters}[comparison]"));
@@ -145,7 +145,7 @@ fn a_typed_parameter_that_is_a_secret_is_refused() {
 }
 
 #[test]
-fn a_suite_gets_its_secret_from_a_variable_that_is_not_recorded() {
+fn a_suite_reads_its_secret_from_a_variable_that_is_not_recorded() {
     let sandbox = Sandbox::new();
     let process = "process = [\"sh\", \"-c\", \"test ${#MY_TOKEN} = 9\"]";
     sandbox.file("suite/suite.toml", &format!("{SUITE}{process}\n"));
@@ -164,7 +164,7 @@ fn a_suite_gets_its_secret_from_a_variable_that_is_not_recorded() {
 }
 
 #[test]
-fn nothing_is_signed_that_does_not_verify() {
+fn only_a_snapshot_that_verifies_is_signed() {
     let sandbox = Sandbox::new();
     let folder = measured(&sandbox);
     let KeyPair { sk, .. } = KeyPair::generate_unencrypted_keypair().unwrap();
@@ -177,7 +177,7 @@ fn nothing_is_signed_that_does_not_verify() {
     assert!(!folder.join("manifest.json.minisig").exists());
 }
 
-/// Changes a document of the snapshot; the code of `verify` and what it printed.
+/// Changes a document of the snapshot; returns the exit code and output of `verify`.
 fn forged(file: &str, change: impl FnOnce(&mut Value)) -> Finished {
     let sandbox = Sandbox::new();
     let path = measured(&sandbox).join(file);
@@ -194,7 +194,7 @@ fn an_unknown_key_of_the_manifest_fails_its_check() {
             document.pointer_mut(place).unwrap()["endorsed-by"] = "somebody".into();
         });
         assert_eq!(finished.code, 6, "{}", finished.stdout);
-        // Readers refuse most unknown keys; the check of the manifest reports the others.
+        // Readers reject most unknown keys; the check of the manifest reports the others.
         let printed = finished.stdout + &finished.stderr;
         assert!(printed.contains("endorsed-by"), "{place}: {printed}");
     }

@@ -1,5 +1,5 @@
-//! Signals at bad moments, helpers that hang, caches that others touch: nothing stays running, nothing
-//! stays behind, and nobody else's code is run.
+//! Signals at bad moments, hanging helpers, shared caches: no process keeps running, nothing is left behind,
+//! and no foreign code is run.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,8 +16,8 @@ fn send(signal: &str, child: &Child) {
     assert!(status.success());
 }
 
-/// Starts a command that ignores SIGTERM and leaves a process in a session of its own, with scratch
-/// folders in the sandbox.
+/// Starts a command that ignores SIGTERM and leaves a process in a separate session, with scratch folders in
+/// the sandbox.
 fn start(sandbox: &Sandbox, mark: &str) -> Child {
     let temporary = sandbox.path().join("tmp");
     fs::create_dir_all(&temporary).unwrap();
@@ -90,7 +90,7 @@ fn a_killed_firstlight_leaves_nothing_of_a_command_that_never_stops_forking() {
     let sandbox = Sandbox::new();
     let temporary = sandbox.path().join("tmp");
     fs::create_dir_all(&temporary).unwrap();
-    // Every copy of the shell starts the next one and ends, so that a list of processes is stale at once.
+    // Every copy of the shell starts the next one and exits, so a list of processes is outdated immediately.
     let mark = "3141.66";
     let script = sandbox.file("forks", "sleep 0.001; env -i setsid bash \"$0\" \"$1\" &\n");
     let mut command = sandbox.firstlight();
@@ -102,7 +102,7 @@ fn a_killed_firstlight_leaves_nothing_of_a_command_that_never_stops_forking() {
     send("-KILL", &child);
     child.wait().unwrap();
     nothing_is_left(&sandbox, mark);
-    // Between two looks it would be another process.
+    // It would be another process between two scans.
     thread::sleep(Duration::from_millis(200));
     assert_eq!(how_many_run(mark), 0);
 }
@@ -130,7 +130,7 @@ const SUITE: &str = "name = \"s\"\nregimes = [\"cold-clean\"]\n[comparison]\nver
                      [[case]]\nname = \"c\"\n[[arm]]\nname = \"a\"\nworkload = \"w.py\"\n";
 
 #[test]
-fn the_first_signal_ends_a_helper_that_hangs() {
+fn the_first_signal_kills_a_helper_that_hangs() {
     let sandbox = Sandbox::new();
     let python = hanging(&sandbox, "2718.28");
     sandbox.file("suite/suite.toml", SUITE);
@@ -164,7 +164,7 @@ fn a_firstlight_that_is_killed_while_a_helper_hangs_leaves_nothing_running() {
 }
 
 #[test]
-fn the_first_signal_ends_a_version_manager_that_hangs() {
+fn the_first_signal_kills_a_version_manager_that_hangs() {
     let sandbox = Sandbox::new();
     let real = hanging(&sandbox, "1618.03");
     let shims = sandbox.path().join("shims");
@@ -184,7 +184,7 @@ fn the_first_signal_ends_a_version_manager_that_hangs() {
 fn two_runs_of_a_built_in_suite_do_not_disturb_each_other() {
     let sandbox = Sandbox::new();
     let cache = sandbox.path().join("cache");
-    // Whoever reads a suite that is being written would fail to read it, or read another digest.
+    // A reader of a partially written suite would fail, or compute another digest.
     let listed: Vec<Child> = (0..6)
         .map(|_| {
             let mut command = sandbox.firstlight();
@@ -234,7 +234,7 @@ fn altered_hooks_in_the_cache_are_replaced_before_they_are_run() {
     assert_eq!(cold().code, 0);
     assert!(!planted.exists(), "planted code ran");
     assert_eq!(fs::read_to_string(find(&cache, "sitecustomize.py").unwrap()).unwrap(), original);
-    // The same in the byte code that measured processes load instead of the sources.
+    // The same for the byte code that measured processes load instead of the sources.
     let folder = find(&cache, "sitecustomize.py").unwrap().parent().unwrap().to_owned();
     let script = "import importlib.util, marshal, pathlib, sys\n\
         folder, planted = map(pathlib.Path, sys.argv[1:])\n\

@@ -1,4 +1,4 @@
-//! Snapshots through the command line: made by a run, finished after a kill, packed, signed, checked.
+//! Snapshots through the command line: created by a run, finished after a kill, packed, signed, checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ fn a_run_leaves_a_snapshot_that_verifies_as_a_folder_and_as_an_archive() {
 }
 
 #[test]
-fn a_snapshot_is_copied_as_a_whole_and_never_over_something() {
+fn a_snapshot_is_copied_as_a_whole_and_never_overwrites() {
     let sandbox = Sandbox::new();
     measured(&sandbox);
     let copied = firstlight(&sandbox, &["snapshot", "run", "--output", "copy"]);
@@ -117,7 +117,7 @@ fn changed_missing_and_extra_files_are_named() {
 }
 
 #[test]
-fn a_summary_number_is_refused_with_its_place_and_both_values() {
+fn a_changed_number_is_rejected_with_its_place_and_both_values() {
     let sandbox = Sandbox::new();
     let folder = measured(&sandbox);
     let path = folder.join("result.json");
@@ -144,7 +144,7 @@ fn a_run_that_was_killed_is_shown_and_finished() {
     assert!(eventually(|| lines() > 20));
     child.kill().unwrap();
     child.wait().unwrap();
-    // As if the last line had been cut off.
+    // As if the last line had been truncated.
     let cut = fs::read_to_string(&raw).unwrap() + "{\"subject\":{\"case\":\"su";
     fs::write(&raw, cut).unwrap();
     let refused = firstlight(&sandbox, &["verify", "run"]);
@@ -161,7 +161,7 @@ fn a_run_that_was_killed_is_shown_and_finished() {
 }
 
 #[test]
-fn a_signature_holds_for_its_key_and_its_manifest_only() {
+fn a_signature_is_only_valid_for_its_key_and_its_manifest() {
     let sandbox = Sandbox::new();
     let folder = measured(&sandbox);
     let keys = || KeyPair::generate_unencrypted_keypair().unwrap();
@@ -191,7 +191,7 @@ fn a_signature_holds_for_its_key_and_its_manifest_only() {
 }
 
 #[test]
-fn a_rerun_is_judged_by_its_ratios_and_too_few_samples_leave_it_open() {
+fn a_rerun_is_judged_by_its_ratios_and_too_few_samples_are_inconclusive() {
     let sandbox = Sandbox::new();
     measured(&sandbox);
     let packed = firstlight(&sandbox, &["snapshot", "run", "--archive"]);

@@ -1,4 +1,4 @@
-//! A sandbox for one test: its own folders, the binary, and the fake runner.
+//! A sandbox for one test: separate folders, the binary, and the fake runner.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl Sandbox {
         path
     }
 
-    /// The binary, with nothing of this machine's settings in its environment.
+    /// The binary, without the machine's settings in its environment.
     pub(crate) fn firstlight(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
         command
@@ -45,7 +45,7 @@ impl Sandbox {
         command
     }
 
-    /// A script of a shell with the environment of `firstlight`, which it finds as `$FIRSTLIGHT`.
+    /// A shell script with the environment of `firstlight`, whose path is `$FIRSTLIGHT`.
     pub(crate) fn bash(&self, script: &str) -> Finished {
         let mut shell = Command::new("bash");
         shell.current_dir(self.path()).args(["-c", script]);
@@ -89,7 +89,7 @@ impl Sandbox {
     }
 }
 
-/// Laid-out hooks are shared by all tests; they are named by their content.
+/// All tests share the unpacked hooks, whose folders are named by their content.
 fn shared_cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
 }
@@ -141,7 +141,7 @@ impl Finished {
     }
 }
 
-/// A phase's time in a ledger; zero when it has no row.
+/// A phase's time in a ledger; zero if it has no row.
 pub(crate) fn ns(ledger: &[PhaseTime], phase: Phase) -> u64 {
     ledger.iter().find(|row| row.name == phase).map_or(0, |row| row.ns.0)
 }
@@ -155,7 +155,7 @@ pub(crate) fn assert_closes(sample: &Sample) {
     }
 }
 
-/// Cargo builds binaries of other packages only when asked to.
+/// Cargo builds binaries of other packages only on request.
 pub(crate) fn replay_binary() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| build(&["--package", "firstlight-replay"], "firstlight-replay")).clone()
@@ -189,7 +189,7 @@ pub(crate) fn someone_runs(word: &str) -> bool {
     processes_with(word).next().is_some()
 }
 
-/// How many processes named `sleep`, or shells that have this word as an argument of their own, run.
+/// The number of running processes named `sleep`, or shells that have this word as an argument of their own.
 pub(crate) fn how_many_run(word: &str) -> usize {
     processes_with(word)
         .filter(|line| !line.split(|&byte| byte == 0).any(|argument| argument == b"--runs"))
@@ -207,7 +207,7 @@ fn processes_with(word: &str) -> impl Iterator<Item = Vec<u8>> {
         .filter(has)
 }
 
-/// Whether the condition comes true before patience ends.
+/// Whether the condition becomes true before the time limit.
 pub(crate) fn eventually(condition: impl Fn() -> bool) -> bool {
     (0..600).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));

@@ -21,7 +21,7 @@ fn fixture(name: &str) -> String {
 }
 
 #[test]
-fn a_recording_shows_its_steps_and_why_it_compiled_again() {
+fn a_recording_shows_its_steps_and_why_it_recompiled() {
     let sandbox = Sandbox::new();
     let finished = trace(&sandbox, &[&fixture("jax-gpu.xplane.pb.gz")]);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
@@ -42,7 +42,7 @@ fn a_recording_shows_its_steps_and_why_it_compiled_again() {
 }
 
 #[test]
-fn the_document_and_the_files_besides_can_be_read() {
+fn the_document_and_the_other_files_can_be_read() {
     let sandbox = Sandbox::new();
     let (page, scope) = ("steps.html", "steps.json");
     let finished = trace(
@@ -71,7 +71,7 @@ fn the_document_and_the_files_besides_can_be_read() {
 }
 
 #[test]
-fn two_recordings_are_compared_and_what_differs_is_said() {
+fn two_recordings_are_compared_and_differences_are_reported() {
     let sandbox = Sandbox::new();
     let (first, second) =
         (fixture("jax-cpu-manual-python.xplane.pb.gz"), fixture("jax-cpu-filter-jit.xplane.pb.gz"));
@@ -104,7 +104,7 @@ fn two_recordings_are_compared_and_what_differs_is_said() {
 }
 
 #[test]
-fn what_is_no_trace_is_told_with_a_hint() {
+fn a_file_that_is_not_a_trace_is_reported_with_a_hint() {
     let sandbox = Sandbox::new();
     let empty = sandbox.file("host.xplane.pb", "");
     let cases: [(PathBuf, &str); 4] = [
@@ -129,7 +129,7 @@ fn what_is_no_trace_is_told_with_a_hint() {
 }
 
 #[test]
-fn a_command_without_steps_is_told_how_to_mark_them() {
+fn a_command_without_steps_gets_a_hint_how_to_mark_them() {
     let sandbox = Sandbox::new();
     let finished = trace(&sandbox, &["--record", "--", "true"]);
     assert_eq!(finished.code, 2, "{}", finished.stderr);
@@ -140,7 +140,7 @@ fn a_command_without_steps_is_told_how_to_mark_them() {
 }
 
 #[test]
-fn what_a_recording_needs_is_said() {
+fn the_requirements_of_a_recording_are_reported() {
     let sandbox = Sandbox::new();
     let no_suite = trace(&sandbox, &["--suite", "nowhere"]);
     assert_eq!(no_suite.code, 2);
@@ -193,7 +193,7 @@ fn long_recording(steps: u64) -> String {
 }
 
 #[test]
-fn a_recording_beyond_the_memory_is_read_in_pieces_and_tells_the_same() {
+fn a_recording_beyond_the_memory_is_read_in_pieces_with_the_same_result() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path().join("long.json"), long_recording(60)).unwrap();
     let whole = trace(&sandbox, &["long.json", "--format", "json"]);
@@ -209,7 +209,7 @@ fn a_recording_beyond_the_memory_is_read_in_pieces_and_tells_the_same() {
 }
 
 #[test]
-fn a_step_beyond_the_memory_is_refused_with_what_it_takes() {
+fn a_step_beyond_the_memory_is_rejected_with_its_memory() {
     let sandbox = Sandbox::new();
     let one = long_recording(60).replace("ProfilerStep#", "Work#");
     fs::write(sandbox.path().join("long.json"), one).unwrap();

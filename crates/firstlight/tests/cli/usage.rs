@@ -1,4 +1,4 @@
-//! What is refused before anything is measured: message, hint and exit code 2.
+//! Errors before anything is measured: message, hint and exit code 2.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn an_unknown_command_is_refused_with_a_hint() {
+fn an_unknown_command_is_rejected_with_a_hint() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(refused(&sandbox, &["cold", "--", "no-such-program", "--help"]), @r"
     error: program `no-such-program` not found
@@ -25,7 +25,7 @@ fn an_unknown_command_is_refused_with_a_hint() {
 }
 
 #[test]
-fn a_missing_python_is_refused_with_a_hint() {
+fn a_missing_python_is_rejected_with_a_hint() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.firstlight();
     command.args(["run", "quickstart"]).env("PATH", sandbox.path());
@@ -39,7 +39,7 @@ fn a_missing_python_is_refused_with_a_hint() {
 }
 
 #[test]
-fn a_python_that_is_none_is_refused() {
+fn an_invalid_python_is_rejected() {
     let sandbox = Sandbox::new();
     let text = refused(&sandbox, &["run", "quickstart", "--python", "/bin/false"]);
     insta::assert_snapshot!(text, @r"
@@ -50,7 +50,7 @@ fn a_python_that_is_none_is_refused() {
 }
 
 #[test]
-fn an_unknown_suite_is_refused_with_the_known_ones() {
+fn an_unknown_suite_is_rejected_with_the_known_ones() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(refused(&sandbox, &["run", "quickstrat"]), @r"
     error: no suite `quickstrat`: expected a folder with a suite.toml, or one of generate, histfactory, jit-overhead, quickstart, short-runs
@@ -60,7 +60,7 @@ fn an_unknown_suite_is_refused_with_the_known_ones() {
 }
 
 #[test]
-fn an_unknown_key_in_a_suite_is_refused_with_its_line_and_the_nearest_known_key() {
+fn an_unknown_key_in_a_suite_is_rejected_with_its_line_and_the_nearest_known_key() {
     let sandbox = Sandbox::new();
     let toml =
         "name = \"s\"\n\n[[case]]\nname = \"a\"\n\n[[arm]]\nname = \"b\"\nworklaod = \"w.py\"\n";
@@ -73,7 +73,7 @@ fn an_unknown_key_in_a_suite_is_refused_with_its_line_and_the_nearest_known_key(
 }
 
 #[test]
-fn a_suite_that_is_no_toml_is_refused_with_its_line() {
+fn a_suite_with_invalid_toml_is_rejected_with_its_line() {
     let sandbox = Sandbox::new();
     sandbox.file("suite/suite.toml", "name = \"s\"\nregimes = [\"cold-clean\"\n");
     let text = refused(&sandbox, &["run", "suite"]);
@@ -81,7 +81,7 @@ fn a_suite_that_is_no_toml_is_refused_with_its_line() {
 }
 
 #[test]
-fn an_export_that_cannot_be_written_is_refused_before_anything_starts() {
+fn an_unwritable_export_is_rejected_before_anything_starts() {
     let sandbox = Sandbox::new();
     let marker = sandbox.path().join("started");
     let arguments =
@@ -106,7 +106,7 @@ fn a_folder_that_holds_a_run_is_not_written_to() {
 }
 
 #[test]
-fn impossible_settings_are_refused() {
+fn impossible_settings_are_rejected() {
     let sandbox = Sandbox::new();
     for arguments in [
         &["cold", "--runs", "0", "--", "true"][..],

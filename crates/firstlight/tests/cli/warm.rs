@@ -18,7 +18,7 @@ const HEAD: &str = "name = \"small\"\nenvironment = \"as-found\"\nregimes = [\"w
 const SLEEPS: &str = "import time, firstlight\n\
     def setup(case):\n    return firstlight.Workload(lambda: time.sleep(case['ms'] / 1000))\n";
 
-/// Two arms of which one takes ten times as long as the other.
+/// Two arms, one of which takes ten times as long as the other.
 pub(crate) fn measured(sandbox: &Sandbox) -> RunDocument {
     let arms = "[[case]]\nname = \"sleep\"\nwork = { unit = \"naps\", count = 2 }\n\
         [[arm]]\nname = \"quick\"\nworkload = \"w.py\"\noptions = { ms = 2 }\n\
@@ -31,7 +31,7 @@ pub(crate) fn measured(sandbox: &Sandbox) -> RunDocument {
     finished.run()
 }
 
-/// Takes out of the stored result what other processes on this machine did meanwhile.
+/// Removes the activity of other processes on this machine from the stored result.
 fn quiet(sandbox: &Sandbox) {
     change_notices(sandbox, |notices| {
         notices.retain(|notice| notice["finding"] != "noisy-machine");
@@ -96,7 +96,7 @@ fn arms_are_compared_and_the_gate_has_three_exit_codes() {
 }
 
 #[test]
-fn a_gate_neither_fails_nor_passes_on_a_noisy_machine_and_says_so() {
+fn a_gate_on_a_noisy_machine_neither_fails_nor_passes_and_reports_it() {
     let sandbox = Sandbox::new();
     measured(&sandbox);
     change_notices(&sandbox, |notices| {
@@ -111,7 +111,7 @@ fn a_gate_neither_fails_nor_passes_on_a_noisy_machine_and_says_so() {
 }
 
 #[test]
-fn a_stored_result_is_printed_again_as_long_as_wanted() {
+fn a_stored_result_is_printed_again_at_any_length() {
     let sandbox = Sandbox::new();
     measured(&sandbox);
     let show = |report: &str| start(&sandbox, &["show", "result", "--report", report]).stdout;
@@ -129,7 +129,7 @@ fn a_stored_result_is_printed_again_as_long_as_wanted() {
 }
 
 #[test]
-fn what_is_no_result_is_told_so() {
+fn a_file_that_is_not_a_result_is_reported() {
     let sandbox = Sandbox::new();
     let error = |arguments: &[&str]| {
         let finished = start(&sandbox, arguments);
@@ -149,7 +149,7 @@ fn what_is_no_result_is_told_so() {
 }
 
 #[test]
-fn an_unknown_arm_is_named_with_those_there_are() {
+fn an_unknown_arm_is_named_with_the_known_ones() {
     let sandbox = Sandbox::new();
     measured(&sandbox);
     let finished = start(&sandbox, &["compare", "result", "--arms", "quick", "fast"]);
@@ -181,7 +181,7 @@ fn a_sweep_has_a_table_and_a_line() {
 }
 
 #[test]
-fn a_workload_in_rust_is_warm_too_and_agrees_with_itself() {
+fn a_workload_in_rust_is_measured_warm_and_agrees_with_itself() {
     let sandbox = Sandbox::new();
     let program = sum_binary();
     let program = program.to_str().unwrap();
@@ -204,7 +204,7 @@ fn a_workload_in_rust_is_warm_too_and_agrees_with_itself() {
 }
 
 #[test]
-fn a_runner_that_leaves_before_the_window_is_an_outcome() {
+fn a_runner_that_exits_before_the_window_is_an_outcome() {
     let sandbox = Sandbox::new();
     let hello = r#"{"say":{"type":"hello","protocol":{"major":1,"minor":0},"role":"runner","pid":1,"language":"x","runtime":"x","executable":null,"started":null,"at":"$now"}}"#;
     let warm_up =
@@ -226,7 +226,7 @@ fn a_runner_that_leaves_before_the_window_is_an_outcome() {
 }
 
 #[test]
-fn regimes_can_be_chosen_and_unknown_ones_are_refused() {
+fn regimes_can_be_selected_and_unknown_ones_are_rejected() {
     let sandbox = Sandbox::new();
     let arms = "[[case]]\nname = \"c\"\n[[arm]]\nname = \"a\"\nworkload = \"w.py\"\noptions = { ms = 1 }\n";
     let head = HEAD.replace("regimes = [\"warm\"]\n", "");

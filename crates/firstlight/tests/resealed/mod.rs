@@ -1,4 +1,4 @@
-//! A snapshot made of another: the same readings, begun at another time or elsewhere.
+//! Copies a snapshot: the same readings, with another start time or machine.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use firstlight_analysis::rebuild::rebuild;
 use firstlight_engine::snapshot::{Files, copy, json, raw_lines, read_manifest, read_suite, vouch};
 use firstlight_schema::snapshot::{MANIFEST, Origin, RESULT, SUITE, VALIDATION};
 
-/// Writes the copy into a new folder; what is changed of its beginning is in its result too.
+/// Writes the copy into a new folder; changes of its origin are applied to its result too.
 pub(crate) fn resealed(from: &Path, to: &Path, change: impl FnOnce(&mut Origin)) {
     let mut files = Files::read(from).unwrap();
     let manifest = read_manifest(&files, from).unwrap();

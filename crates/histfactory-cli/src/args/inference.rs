@@ -6,23 +6,23 @@ use clap::ValueEnum;
 
 use super::OutputArgs;
 
-/// Which model of which workspace.
+/// The workspace and the model.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModelArgs {
     /// The workspace, `-` for the standard input
     #[arg(default_value = "-")]
     pub(crate) workspace: PathBuf,
-    /// The measurement; the first one otherwise
+    /// The measurement; the first one by default
     #[arg(long, value_name = "NAME")]
     pub(crate) measurement: Option<String>,
     /// A JSON patch to apply to the workspace, or a patch set with --patch-name; may be given more
     /// than once
     #[arg(short, long, value_name = "FILE")]
     pub(crate) patch: Vec<PathBuf>,
-    /// The patch to take from a patch set
+    /// The patch to select from a patch set
     #[arg(long, value_name = "NAME", requires = "patch")]
     pub(crate) patch_name: Option<String>,
-    /// Another parameter of interest than the measurement's
+    /// A parameter of interest other than the measurement's
     #[arg(long, value_name = "PARAMETER")]
     pub(crate) poi: Option<String>,
     /// Interpolation of normsys factors
@@ -46,16 +46,16 @@ pub(crate) enum HistosysArg {
     Code0,
     /// As pyhf 0.7.6 computes it
     Code2,
-    /// As pyhf's documentation states it
+    /// As stated in pyhf's documentation
     Code2Documented,
-    /// As ROOT has it
+    /// As in ROOT
     Code2Root,
     Code4p,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SearchArg {
-    /// Take the minimum that the start leads to
+    /// Use the minimum that the start leads to
     Descent,
     /// Also try the mirror images of parameters that may have a minimum on both sides of zero
     Mirrored,
@@ -98,7 +98,7 @@ pub(crate) struct FitArgs {
     /// How fits search for the lowest of several minima
     #[arg(long, value_enum, default_value_t = SearchArg::Mirrored)]
     pub(crate) search: SearchArg,
-    /// Draw the pulls into this SVG file
+    /// Write a plot of the pulls to this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -132,18 +132,18 @@ pub(crate) struct ClsArgs {
     pub(crate) toys: ToyArgs,
 }
 
-/// How many toys, and which.
+/// The number of toys and their seed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ToyArgs {
-    /// How many toys of each hypothesis
+    /// The number of toys of each hypothesis
     #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) toys: u32,
-    /// Decides which toys; the same on any number of threads
+    /// Seed of the toys; the result does not depend on the number of threads
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
 }
 
-/// Find the value of the parameter of interest that is just excluded, observed and expected
+/// Find the upper limit on the parameter of interest, observed and expected
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -152,7 +152,7 @@ Examples:
 pub(crate) struct UpperLimitArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// Excluded is what has a CLs below this
+    /// The limit is the value at which CLs crosses this level
     #[arg(long, default_value_t = 0.05, value_name = "CLS")]
     pub(crate) level: f64,
     /// How fits search for the lowest of several minima
@@ -161,15 +161,15 @@ pub(crate) struct UpperLimitArgs {
     /// Raise the upper bound of the parameter of interest if the best fit is at it
     #[arg(long)]
     pub(crate) extend_bound: bool,
-    /// Draw CLs against the parameter of interest, with the expected bands, into this SVG file
+    /// Write a plot of CLs against the parameter of interest, with the expected bands, to this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
-    /// How many values of the parameter of interest are drawn
+    /// The number of plotted values of the parameter of interest
     #[arg(long, default_value_t = 41, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(crate) points: u32,
 }
 
-/// Compute the significance with which the background alone is refuted
+/// Compute the significance with which the background-only hypothesis is rejected
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -178,13 +178,13 @@ Examples:
 pub(crate) struct SignificanceArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// Of the data expected with the signal, instead of the observed
+    /// Use the data expected with the signal instead of the observed data
     #[arg(long)]
     pub(crate) asimov: bool,
-    /// With --asimov: the signal strength that is expected
+    /// With --asimov: the expected signal strength
     #[arg(long, default_value_t = 1.0, value_name = "VALUE", requires = "asimov")]
     pub(crate) test_poi: f64,
-    /// Also report how it changes with each nominal yield
+    /// Also print the derivatives in each nominal yield
     #[arg(long)]
     pub(crate) yields: bool,
     /// How fits search for the lowest of several minima
@@ -204,38 +204,38 @@ Examples:
 pub(crate) struct ScanArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// The parameter; the one of interest otherwise
+    /// The parameter; the parameter of interest by default
     #[arg(long, value_name = "PARAMETER")]
     pub(crate) parameter: Option<String>,
-    /// From where to where; three standard deviations on either side otherwise
+    /// First and last value; by default three standard deviations on either side
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"], allow_negative_numbers = true)]
     pub(crate) range: Option<Vec<f64>>,
-    /// How many values
+    /// The number of values
     #[arg(long, default_value_t = 31, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) points: u32,
     /// How fits search for the lowest of several minima
     #[arg(long, value_enum, default_value_t = SearchArg::Mirrored)]
     pub(crate) search: SearchArg,
-    /// Draw the scan into this SVG file
+    /// Write a plot of the scan to this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 }
 
-/// Order the parameters by what they do to the parameter of interest
+/// Rank the parameters by their impact on the parameter of interest
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  histfactory rank workspace.json --top 20 --plot ranking.svg")]
 pub(crate) struct RankArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// How many are shown; all of them are in the JSON document
+    /// The number of parameters to print; the JSON document has all of them
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) top: usize,
-    /// Draw the ranking into this SVG file
+    /// Write a plot of the ranking to this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 }
 
-/// Throw toys and fit each of them
+/// Draw toys and fit each of them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -246,11 +246,11 @@ pub(crate) struct ToysArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) toys: ToyArgs,
-    /// Throw them with the parameter of interest at this value and the others fitted to the
-    /// observed data; at the best fit otherwise
+    /// Draw them with the parameter of interest at this value and the others fitted to the observed data; by
+    /// default at the best fit
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     pub(crate) test_poi: Option<f64>,
-    /// Draw the fitted parameter of interest into this SVG file
+    /// Write a plot of the fitted parameter of interest to this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 }

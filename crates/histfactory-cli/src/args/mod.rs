@@ -1,4 +1,4 @@
-//! What can be typed. Names are those of pyhf's command line where it has them.
+//! Command-line arguments, named as in pyhf's command line where it has them.
 
 mod inference;
 mod spec;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// When to use colours; `NO_COLOR` is respected too
     #[arg(long, global = true, default_value_t = ColorChoice::Auto)]
     pub(crate) color: ColorChoice,
-    /// Show no progress
+    /// Do not show progress
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     #[command(subcommand)]
@@ -72,7 +72,7 @@ pub(crate) enum Command {
     Patchset(PatchsetArgs),
 }
 
-/// Where a result goes besides the screen.
+/// Further outputs of a result.
 #[derive(Debug, clap::Args)]
 pub(crate) struct OutputArgs {
     /// Write the JSON document to this file instead of printing anything

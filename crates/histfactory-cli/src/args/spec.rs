@@ -1,4 +1,4 @@
-//! Arguments of the commands that look at workspaces and rearrange them.
+//! Arguments of the commands that show and edit workspaces.
 
 use std::path::PathBuf;
 
@@ -7,21 +7,21 @@ use histfactory::workspace::ModifierType;
 
 use super::OutputArgs;
 
-/// Show what a workspace consists of
+/// Show the contents of a workspace
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  histfactory inspect workspace.json --measurement combined")]
 pub(crate) struct InspectArgs {
     /// The workspace, `-` for the standard input
     #[arg(default_value = "-")]
     pub(crate) workspace: PathBuf,
-    /// The measurement to look at; the first one otherwise
+    /// The measurement to show; the first one by default
     #[arg(long, value_name = "NAME")]
     pub(crate) measurement: Option<String>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
-/// Take channels, samples, modifiers or measurements away
+/// Remove channels, samples, modifiers or measurements
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  histfactory prune workspace.json -c validation -t staterror > pruned.json"
@@ -51,7 +51,7 @@ fn modifier_type(text: &str) -> Result<ModifierType, String> {
     ModifierType::parse(text).ok_or_else(|| format!("the types are {known}"))
 }
 
-/// Give channels, samples, modifiers or measurements other names
+/// Rename channels, samples, modifiers or measurements
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  histfactory rename workspace.json -m mu mu_signal > renamed.json"
@@ -74,26 +74,26 @@ pub(crate) struct RenameArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum JoinArg {
-    /// Nothing in common
+    /// Common parts are an error
     None,
-    /// What is in common is the same
+    /// Common parts must be the same
     Outer,
-    /// What is in common is taken from the first, unseen
+    /// Take common parts from the first workspace without comparing them
     #[value(name = "left outer", alias = "left-outer")]
     LeftOuter,
-    /// What is in common is taken from the second, unseen
+    /// Take common parts from the second workspace without comparing them
     #[value(name = "right outer", alias = "right-outer")]
     RightOuter,
 }
 
-/// Make one workspace of two
+/// Combine two workspaces
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  histfactory combine a.json b.json --join outer > both.json")]
 pub(crate) struct CombineArgs {
     pub(crate) workspace_one: PathBuf,
     /// One of the two may be `-` for the standard input
     pub(crate) workspace_two: PathBuf,
-    /// What happens to what both have
+    /// The treatment of parts that both workspaces have
     #[arg(short, long, value_enum, default_value_t = JoinArg::None)]
     pub(crate) join: JoinArg,
     /// Channels of one name get the samples of both
@@ -103,7 +103,7 @@ pub(crate) struct CombineArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Put everything into the order of its names
+/// Sort all parts of a workspace by name
 #[derive(Debug, clap::Args)]
 pub(crate) struct SortArgs {
     /// The workspace, `-` for the standard input
@@ -113,7 +113,7 @@ pub(crate) struct SortArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Print the digest of a workspace, as pyhf takes it
+/// Print the digest of a workspace, as computed by pyhf
 #[derive(Debug, clap::Args)]
 pub(crate) struct DigestArgs {
     /// The workspace, `-` for the standard input
@@ -143,7 +143,7 @@ pub(crate) enum PatchsetCommand {
 pub(crate) struct PatchsetApplyArgs {
     pub(crate) background_only: PathBuf,
     pub(crate) patchset: PathBuf,
-    /// The patch
+    /// The name of the patch
     #[arg(long)]
     pub(crate) name: String,
     #[command(flatten)]
@@ -154,7 +154,7 @@ pub(crate) struct PatchsetApplyArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct PatchsetExtractArgs {
     pub(crate) patchset: PathBuf,
-    /// The patch; without it the names of all are printed
+    /// The name of the patch; without it the names of all patches are printed
     #[arg(long)]
     pub(crate) name: Option<String>,
     #[command(flatten)]

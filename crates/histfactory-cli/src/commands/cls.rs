@@ -41,7 +41,7 @@ pub(crate) struct ClsDocument<'a> {
     toys: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
-    /// What a reader of the result should know.
+    /// Circumstances that a reader of the result should know.
     notes: Vec<String>,
 }
 
@@ -133,7 +133,7 @@ fn with_toys<'a>(
     })
 }
 
-/// CLs where the test statistic of the background alone lies, `sigma` standard deviations up.
+/// CLs at the test statistic of the background alone, `sigma` standard deviations up.
 fn expected(test: &ToyTest, sigma: f64) -> f64 {
     let mut background = test.alternative.clone();
     background.sort_by(f64::total_cmp);
@@ -144,7 +144,7 @@ fn expected(test: &ToyTest, sigma: f64) -> f64 {
     if rest > 0.0 { tail / rest } else { 0.0 }
 }
 
-/// Between the two nearest of the sorted values.
+/// Interpolates between the two nearest sorted values.
 fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
     let last = u32::try_from(sorted.len().checked_sub(1)?).ok()?;
     let place = part * f64::from(last);

@@ -1,4 +1,4 @@
-//! `histfactory combine`: makes one workspace of two.
+//! `histfactory combine`: combines two workspaces.
 
 use histfactory::Workspace;
 use histfactory::workspace::Join;

@@ -1,4 +1,4 @@
-//! `histfactory digest`: the digest of a workspace, as pyhf takes it.
+//! `histfactory digest`: the digest of a workspace, as in pyhf.
 
 use std::collections::BTreeMap;
 

@@ -24,8 +24,8 @@ pub(crate) struct FitDocument<'a> {
     schema: Schema,
     mle_parameters: BTreeMap<&'a str, &'a [f64]>,
     twice_nll: f64,
-    /// From the curvature at the minimum: zero for what is fixed, null where the curvature does not determine
-    /// it, as for a parameter at its bound.
+    /// From the curvature at the minimum: zero for fixed parameters, null where the curvature does not
+    /// determine it, as for a parameter at its bound.
     uncertainties: BTreeMap<&'a str, Vec<Option<f64>>>,
     /// Shift and remaining width of the constrained parameters, in units of their constraints.
     pulls: BTreeMap<&'a str, [Option<f64>; 2]>,
@@ -39,10 +39,10 @@ pub(crate) struct FitDocument<'a> {
     at_border: Vec<usize>,
     /// Twice the negative log-likelihood of other minima that the fit found, in ascending order.
     other_minima: Vec<f64>,
-    /// A combination of parameters that the data do not determine: how far each moves along it.
+    /// A combination of parameters that the data do not determine, with the distance of each.
     #[serde(skip_serializing_if = "Option::is_none")]
     flat: Option<BTreeMap<&'a str, f64>>,
-    /// What a reader of the result should know.
+    /// Circumstances that a reader of the result should know.
     notes: Vec<String>,
     converged: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ pub(crate) fn fit(settings: &FitSettings, printer: &mut Printer) -> Result<Exit,
     Ok(verdict(&fit, printer))
 }
 
-/// Intervals from the likelihood ratio; an end that is missing lies beyond the parameter's bound.
+/// Intervals from the likelihood ratio; a missing end lies beyond the parameter's bound.
 fn intervals<'a>(
     model: &'a Model,
     names: &[String],
@@ -97,7 +97,7 @@ fn intervals<'a>(
     Ok(found)
 }
 
-/// A fit that did not converge is shown, and said to be none.
+/// Shows a fit that did not converge, with the reason.
 pub(crate) fn verdict(fit: &Fit, printer: &mut Printer) -> Exit {
     match fit.outcome.complaint() {
         None => Exit::Ok,
@@ -147,7 +147,7 @@ fn document<'a>(
     })
 }
 
-/// The standard deviation of a parameter: zero if it is fixed, nothing if it is not known.
+/// The standard deviation of a parameter: zero if it is fixed, `None` if it is unknown.
 pub(crate) fn uncertainty(fit: &Fit, index: usize) -> Option<f64> {
     let covariance = fit.covariance.as_ref();
     covariance.map_or(if fit.free[index] { None } else { Some(0.0) }, |c| finite(c.sigma(index)))
@@ -177,7 +177,7 @@ fn render(model: &Model, fit: &Fit, document: &FitDocument<'_>, value: bool) -> 
         } else {
             "fixed"
         };
-        // What is left of the fit's tolerance is nothing to look at.
+        // Values within the fit's tolerance are shown as zero.
         let fitted = if fit.theta[index].abs() < 1e-8 { 0.0 } else { fit.theta[index] };
         table.row([name.clone(), number(fitted), sigma, pull, note.to_owned()]);
     }
@@ -185,10 +185,11 @@ fn render(model: &Model, fit: &Fit, document: &FitDocument<'_>, value: bool) -> 
     for (name, [lower, upper]) in &document.minos {
         let side = |value: &Option<f64>| value.map_or_else(|| "its bound".to_owned(), number);
         let (lower, upper) = (side(lower), side(upper));
-        writeln!(text, "\n{name}: from {lower} to {upper} (likelihood ratio)").expect("a string");
+        writeln!(text, "\n{name}: from {lower} to {upper} (likelihood ratio)")
+            .expect("writing to a string");
     }
     if value {
-        writeln!(text, "\n−2 log L: {:.6}", 2.0 * fit.nll).expect("a string");
+        writeln!(text, "\n−2 log L: {:.6}", 2.0 * fit.nll).expect("writing to a string");
     }
     let state = if fit.converged() { "converged" } else { "NOT converged" };
     writeln!(
@@ -196,7 +197,7 @@ fn render(model: &Model, fit: &Fit, document: &FitDocument<'_>, value: bool) -> 
         "\n{state} after {} iterations: projected gradient {:.1e}, distance to the minimum {:.1e}",
         fit.iterations, fit.kkt, fit.edm
     )
-    .expect("a string");
+    .expect("writing to a string");
     text.push_str(&output::notes(&document.notes));
     text
 }

@@ -1,4 +1,4 @@
-//! `histfactory inspect`: what a workspace consists of.
+//! `histfactory inspect`: the contents of a workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -26,7 +26,7 @@ pub(crate) struct Inspection<'a> {
     parameters: Vec<(&'a str, &'static str)>,
     systematics: Vec<(&'a str, &'static str, Vec<&'static str>)>,
     measurements: Vec<(&'a str, &'a str, Vec<&'a str>)>,
-    /// What stands in the way of a model for the measurement.
+    /// Problems that prevent a model for the measurement.
     problems: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ fn summary(measurement: &Measurement) -> (&str, &str, Vec<&str>) {
     (&measurement.name, &config.poi, parameters)
 }
 
-/// With pyhf's terms.
+/// In pyhf's terms.
 fn constraint(kinds: &BTreeSet<ModifierType>) -> &'static str {
     match kinds.first() {
         Some(ModifierType::Normfactor | ModifierType::Shapefactor) | None => "unconstrained",
@@ -106,7 +106,7 @@ fn render(inspection: &Inspection<'_>, chosen: &str) -> String {
         ("parameters", inspection.parameters.len()),
         ("modifiers", inspection.modifiers.len()),
     ] {
-        writeln!(text, "{word:>12}  {count}").expect("a string");
+        writeln!(text, "{word:>12}  {count}").expect("writing to a string");
     }
     let mut channels = Table::new(&[("channel", Align::Left), ("bins", Align::Right)]);
     for (name, bins) in &inspection.channels {
@@ -135,7 +135,7 @@ fn render(inspection: &Inspection<'_>, chosen: &str) -> String {
         measurements.row([format!("{mark}{name}"), (*poi).to_owned(), set]);
     }
     for table in [channels, samples, parameters, measurements] {
-        write!(text, "\n{}", table.render()).expect("a string");
+        write!(text, "\n{}", table.render()).expect("writing to a string");
     }
     text
 }

@@ -40,7 +40,7 @@ use crate::output::show;
 use crate::printer::Printer;
 use crate::settings::Destination;
 
-/// A workspace that a command made of others.
+/// Outputs a workspace that a command made from others.
 fn made(
     workspace: &Workspace,
     destination: &Destination,
@@ -64,7 +64,7 @@ pub(crate) fn schemas() -> [(&'static str, Schema); 8] {
     ]
 }
 
-/// Of what is written, not of what could be read: a key that may be left out is not required.
+/// The schema of what is written, not of what could be read: a key that may be left out is not required.
 fn printed<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }

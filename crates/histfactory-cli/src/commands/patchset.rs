@@ -34,7 +34,8 @@ pub(crate) fn patchset(settings: &PatchsetSettings, printer: &mut Printer) -> Re
             let mut text = format!("name: {}\n", set.metadata.labels.join(", "));
             for entry in &set.patches {
                 let values: Vec<String> = entry.values.iter().map(ToString::to_string).collect();
-                writeln!(text, "{}: {}", entry.name, values.join(", ")).expect("a string");
+                writeln!(text, "{}: {}", entry.name, values.join(", "))
+                    .expect("writing to a string");
             }
             printer.data(&text);
             Ok(Exit::Ok)

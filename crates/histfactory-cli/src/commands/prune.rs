@@ -1,4 +1,4 @@
-//! `histfactory prune`: takes parts of a workspace away.
+//! `histfactory prune`: removes parts of a workspace.
 
 use super::made;
 use crate::error::Error;

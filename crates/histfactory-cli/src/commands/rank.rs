@@ -1,4 +1,4 @@
-//! `histfactory rank`: what each parameter does to the parameter of interest.
+//! `histfactory rank`: the impact of each parameter on the parameter of interest.
 
 use histfactory::Model;
 use histfactory::inference::Impact;

@@ -1,4 +1,4 @@
-//! `histfactory rename`: gives parts of a workspace other names.
+//! `histfactory rename`: renames parts of a workspace.
 
 use super::made;
 use crate::error::Error;

@@ -45,7 +45,7 @@ pub(crate) fn scan(settings: &ScanSettings, printer: &mut Printer) -> Result<Exi
     let range = range(settings, &model, &best, index)?;
     let scan = profile(&model, index, range, settings, printer)?;
     if scan.best.nll < best.nll {
-        // The scan has come upon a lower minimum.
+        // The scan found a lower minimum.
         best = model.fit(model.observed(), &options.from(&scan.best.theta))?;
     }
     let points = scan.points.iter().map(|point| ScanPoint {
@@ -77,7 +77,7 @@ pub(crate) fn scan(settings: &ScanSettings, printer: &mut Printer) -> Result<Exi
     Ok(verdict(&best, printer))
 }
 
-/// What was asked for, or three standard deviations within the bounds.
+/// The requested range, or three standard deviations within the bounds.
 fn range(
     settings: &ScanSettings,
     model: &Model,

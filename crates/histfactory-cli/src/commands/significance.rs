@@ -1,4 +1,4 @@
-//! `histfactory significance`: how surely the background alone is refuted.
+//! `histfactory significance`: the significance with which the background alone is rejected.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ pub(crate) struct SignificanceDocument<'a> {
     schema: Schema,
     poi: &'a str,
     data: &'static str,
-    /// The signal strength that the data were expected with.
+    /// The signal strength in the expected data.
     #[serde(skip_serializing_if = "Option::is_none")]
     test_poi: Option<f64>,
     significance: f64,
@@ -29,18 +29,18 @@ pub(crate) struct SignificanceDocument<'a> {
     q0: f64,
     poi_hat: f64,
     projected_gradient: f64,
-    /// What a reader of the result should know.
+    /// Circumstances that a reader of the result should know.
     notes: Vec<String>,
-    /// Derivatives of q0, if asked for.
+    /// Derivatives of q0, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     yields: Option<Yields<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Yields<'a> {
-    /// What else changes with a yield.
+    /// The other numbers that change with a yield.
     convention: &'static str,
-    /// No derivative is off by more than this because the fits stopped early.
+    /// An upper limit on the error of any derivative because the fits stopped early.
     error_bound: f64,
     derivatives: Vec<YieldRow<'a>>,
 }
@@ -100,7 +100,7 @@ fn document<'a>(
     }
 }
 
-/// The derivatives of all samples that are there.
+/// The derivatives of all samples in the model.
 fn rows<'a>(model: &'a Model, gradient: &WorkspaceGradient) -> Vec<YieldRow<'a>> {
     let mut rows = Vec::new();
     for (channel, _) in model.channels() {
@@ -137,8 +137,9 @@ fn render(document: &SignificanceDocument<'_>) -> String {
         let numbers: Vec<String> = row.dq0.iter().map(|value| number(*value)).collect();
         table.row([row.channel.to_owned(), row.sample.to_owned(), numbers.join("  ")]);
     }
-    write!(text, "\n{}", table.render()).expect("a string");
+    write!(text, "\n{}", table.render()).expect("writing to a string");
     let bound = yields.error_bound;
-    writeln!(text, "\ntemplates held; none is off by more than {bound:.1e}").expect("a string");
+    writeln!(text, "\ntemplates held; none is off by more than {bound:.1e}")
+        .expect("writing to a string");
     text
 }

@@ -1,4 +1,4 @@
-//! `histfactory sort`: puts a workspace in order.
+//! `histfactory sort`: sorts a workspace.
 
 use super::made;
 use crate::error::Error;

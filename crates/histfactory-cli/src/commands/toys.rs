@@ -1,4 +1,4 @@
-//! `histfactory toys`: toys drawn at a fit to the data, and what fits to them give.
+//! `histfactory toys`: toys drawn at a fit to the data, and fits to them.
 
 use histfactory::inference::InferenceError;
 use histfactory::toys::{ToyFit, ToyOptions};
@@ -22,9 +22,9 @@ pub(crate) struct ToysDocument<'a> {
     poi: &'a str,
     toys: usize,
     seed: u64,
-    /// The value of the parameter of interest that they were drawn with.
+    /// The value of the parameter of interest with which they were drawn.
     drawn_at: f64,
-    /// Toys whose fit did not converge; they are in none of the numbers.
+    /// Toys whose fit did not converge; they are excluded from all numbers.
     failed: usize,
     mean: f64,
     standard_deviation: f64,
@@ -39,7 +39,7 @@ pub(crate) struct ToysDocument<'a> {
 struct ToyRow {
     toy: u64,
     poi: f64,
-    /// Null where the fit has none, as at a bound.
+    /// Null if the fit has none, as at a bound.
     uncertainty: Option<f64>,
     twice_nll: f64,
 }
@@ -123,7 +123,7 @@ fn document<'a>(
     }
 }
 
-/// Mean and standard deviation; zero where there are too few values for them.
+/// Mean and standard deviation; zero if there are too few values.
 fn moments(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
     let count = f64::from(u32::try_from(values.clone().count()).unwrap_or(u32::MAX));
     if count == 0.0 {

@@ -1,4 +1,4 @@
-//! `histfactory upper-limit`: the value of the parameter of interest that is just excluded.
+//! `histfactory upper-limit`: the upper limit on the parameter of interest.
 
 use std::fmt::Write;
 
@@ -29,11 +29,11 @@ pub(crate) struct LimitDocument<'a> {
     expected: [Option<f64>; 5],
     /// The limits that are null, with the reason of each.
     missing: Vec<MissingValue>,
-    /// How many fits were made.
+    /// The number of fits.
     fits: usize,
-    /// What a reader of the result should know.
+    /// Circumstances that a reader of the result should know.
     notes: Vec<String>,
-    /// CLs at every value that was tested.
+    /// CLs at every tested value.
     tested: Vec<TestedValue>,
 }
 
@@ -47,7 +47,7 @@ struct MissingValue {
 #[derive(Serialize, JsonSchema)]
 struct TestedValue {
     test_poi: f64,
-    /// Null where only the expected data were fitted.
+    /// Null if only the expected data were fitted.
     #[serde(rename = "CLs_obs")]
     observed: Option<f64>,
     #[serde(rename = "CLs_exp")]

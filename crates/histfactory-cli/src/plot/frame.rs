@@ -1,11 +1,11 @@
-//! Axes: numbers to places, ticks at round values, grid and labels.
+//! Axes: maps numbers to places, with ticks at round values, grid and labels.
 
 use firstlight_plot::scale::Scale;
 use firstlight_plot::svg::{Anchor, Stroke, Svg};
 
 use super::colour;
 
-/// A range of numbers on a stretch of the page.
+/// A range of numbers along one side of the plot.
 #[derive(Clone, Copy)]
 pub(super) struct Axis {
     scale: Scale,
@@ -19,7 +19,7 @@ impl Axis {
         Self { scale: Scale::exact(from, to, false), start, end }
     }
 
-    /// The place of a value; values outside are held at the edge.
+    /// The place of a value; values outside are moved to the edge.
     pub(super) fn at(&self, value: f64) -> f64 {
         self.start + self.scale.at(value) * (self.end - self.start)
     }
@@ -28,7 +28,7 @@ impl Axis {
         self.scale.covers(value)
     }
 
-    /// At most so many round values.
+    /// At most this many round values.
     pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
         self.scale.ticks(most)
     }
@@ -62,6 +62,7 @@ const BOTTOM: f64 = 52.0;
 impl Frame {
     pub(super) fn new(title: &str, description: &str, x: [f64; 2], y: [f64; 2]) -> Self {
         let mut svg = Svg::new(WIDTH, HEIGHT, title, description);
+        colour::set_on_dark(&mut svg);
         svg.text([LEFT, 24.0], Anchor::Start, title);
         let x = Axis::new(x, LEFT, WIDTH - RIGHT);
         let y = Axis::new(y, HEIGHT - BOTTOM, TOP);
@@ -103,7 +104,7 @@ impl Frame {
         self.svg.area(&places, fill);
     }
 
-    /// A line across at a value, with a word on it.
+    /// A horizontal line at a value, with a label.
     pub(super) fn level(&mut self, value: f64, word: &str, colour: &'static str) {
         if !self.y.covers(value) {
             return;
@@ -113,7 +114,7 @@ impl Frame {
         self.svg.text([f64::midpoint(LEFT, WIDTH - RIGHT), y - 5.0], Anchor::Middle, word);
     }
 
-    /// What the lines and areas mean, in the upper right corner.
+    /// The meaning of lines and areas, in the upper right corner.
     pub(super) fn legend(&mut self, entries: &[(&str, Key)]) {
         for (row, (word, key)) in (0u32..).zip(entries) {
             let y = TOP + 18.0 + 18.0 * f64::from(row);

@@ -1,4 +1,4 @@
-//! How often a value came.
+//! A histogram of values.
 
 use firstlight_plot::svg::Stroke;
 
@@ -7,7 +7,7 @@ use super::frame::Frame;
 
 const BINS: usize = 40;
 
-/// A histogram of values, with a mark where one of them is of interest.
+/// A histogram of values, with a mark at a value of interest.
 pub(crate) fn histogram(name: &str, values: &[f64], mark: f64) -> String {
     let lowest = values.iter().copied().fold(mark, f64::min);
     let highest = values.iter().copied().fold(mark, f64::max);

@@ -1,5 +1,4 @@
-//! Pictures of results: SVG that needs nothing else, with a title and a description for those who
-//! cannot see it.
+//! Plots of results: self-contained SVG, with a title and a description for screen readers.
 
 mod frame;
 mod histogram;
@@ -24,4 +23,17 @@ pub(crate) mod colour {
     pub(crate) const LEVEL: &str = "#b5322a";
     pub(crate) const UP: &str = "#0b5fa5";
     pub(crate) const DOWN: &str = "#e08214";
+
+    /// The colours of a dark page.
+    pub(crate) fn set_on_dark(svg: &mut firstlight_plot::svg::Svg) {
+        for (light, dark) in [
+            (ONE_SIGMA, "#2f6b35"),
+            (TWO_SIGMA, "#6b5a1e"),
+            (LINE, "#5aa9e6"),
+            (LEVEL, "#ff7b72"),
+            (DOWN, "#f0a040"),
+        ] {
+            svg.set_on_dark(light, dark);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Pulls: where the fit has put each constrained parameter, in units of its constraint.
+//! Pulls: the fitted value of each constrained parameter, in units of its constraint.
 
 use firstlight_plot::svg::{Anchor, Stroke, Svg};
 
@@ -24,6 +24,7 @@ pub(crate) fn pulls(rows: &[Pull]) -> String {
     let bottom = TOP + ROW * count.max(1.0);
     let description = format!("{} constrained parameters after the fit", rows.len());
     let mut svg = Svg::new(left + PANEL + 20.0, bottom + 48.0, "pulls", &description);
+    colour::set_on_dark(&mut svg);
     // A parameter at its bound has no width.
     let width = |pull: &Pull| if pull.width.is_finite() { pull.width } else { 0.0 };
     let widest = rows.iter().map(|pull| pull.shift.abs() + width(pull)).fold(2.5, f64::max);

@@ -1,14 +1,14 @@
-//! A ranking: what each parameter does to the one of interest, largest first, beside its pull.
+//! A ranking: the impact of each parameter on the parameter of interest, largest first, with its pull.
 
 use firstlight_plot::svg::{Anchor, Stroke, Svg};
 
 use super::colour;
 use super::frame::{Axis, label};
 
-/// A parameter, how far the one of interest moves with it, and where it went in the fit.
+/// A parameter, its impact on the parameter of interest, and its pull.
 pub(crate) struct Impact {
     pub(crate) name: String,
-    /// With the parameter held one standard deviation up and down, as it is after the fit.
+    /// With the parameter held one standard deviation up and down, by its uncertainty after the fit.
     pub(crate) up: f64,
     pub(crate) down: f64,
     /// The same with its uncertainty before the fit.
@@ -31,6 +31,7 @@ pub(crate) fn ranking(poi: &str, rows: &[Impact]) -> String {
     let title = format!("impact on {poi}");
     let description = format!("the {} parameters with the largest impact", rows.len());
     let mut svg = Svg::new(right + 20.0, bottom + 48.0, &title, &description);
+    colour::set_on_dark(&mut svg);
     let sizes = rows.iter().flat_map(|row| {
         let [a, b] = row.prefit;
         [row.up, row.down, a, b]
@@ -93,7 +94,7 @@ fn draw_impact(svg: &mut Svg, axis: &Axis, row: &Impact, y: f64) {
         let x = axis.at(value);
         (zero.min(x), (zero - x).abs())
     };
-    // Both on one side: the halves keep each other visible.
+    // Both impacts on one side: half-height bars keep each other visible.
     for (value, fill, top) in [(row.up, colour::UP, y - ROW * 0.36), (row.down, colour::DOWN, y)] {
         let (x, width) = span(value);
         svg.rectangle([x, top], [width, ROW * 0.36], fill);

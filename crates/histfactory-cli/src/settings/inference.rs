@@ -15,7 +15,7 @@ use crate::args::{
 };
 use crate::error::Error;
 
-/// Which model, and where its results go.
+/// The model and the destination of its results.
 pub(crate) struct ModelSettings {
     pub(crate) source: Source,
     pub(crate) patches: Vec<PathBuf>,
@@ -101,7 +101,7 @@ pub(crate) struct ClsSettings {
     pub(crate) test_poi: f64,
     pub(crate) statistic: Tested,
     pub(crate) fits: TestOptions,
-    /// The number of toys and their seed, if it is to be done with toys.
+    /// The number of toys and their seed, if the test uses toys.
     pub(crate) toys: Option<(usize, u64)>,
 }
 
@@ -148,7 +148,7 @@ impl UpperLimitSettings {
 
 pub(crate) struct SignificanceSettings {
     pub(crate) model: ModelSettings,
-    /// The expected signal strength; the observed data otherwise.
+    /// The expected signal strength; `None` for the observed data.
     pub(crate) asimov: Option<f64>,
     pub(crate) fits: TestOptions,
     pub(crate) yields: bool,

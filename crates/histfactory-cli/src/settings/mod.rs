@@ -1,4 +1,4 @@
-//! What we will do: arguments and defaults resolved. Below here nobody looks at them.
+//! Resolved arguments and defaults. Code below this layer does not see the arguments.
 
 mod inference;
 mod spec;
@@ -29,7 +29,7 @@ impl Source {
     }
 }
 
-/// Where a result goes, and how.
+/// The destination and format of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Destination {
     Text,

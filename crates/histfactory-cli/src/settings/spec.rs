@@ -1,4 +1,4 @@
-//! Settings of the commands that look at workspaces and rearrange them.
+//! Settings of the commands that show and edit workspaces.
 
 use std::path::PathBuf;
 
@@ -131,7 +131,7 @@ impl DigestSettings {
     }
 }
 
-/// What is done with a patch set.
+/// The action on a patch set.
 pub(crate) enum PatchsetSettings {
     Apply { workspace: Source, set: PathBuf, name: String, destination: Destination },
     Extract { set: PathBuf, name: Option<String>, destination: Destination },

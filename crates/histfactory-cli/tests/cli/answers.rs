@@ -1,4 +1,4 @@
-//! What the commands answer, beside goldens that pyhf computed.
+//! Compares results of the commands with goldens that pyhf computed.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn close(ours: &Value, theirs: &Value, tolerance: f64) {
 }
 
 #[test]
-fn inspect_shows_what_there_is() {
+fn inspect_shows_all_parts() {
     let sandbox = Sandbox::new();
     let finished = sandbox.run(&["inspect", "small.json"]);
     assert_eq!(finished.code, 0);
@@ -51,7 +51,7 @@ fn inspect_shows_what_there_is() {
 }
 
 #[test]
-fn fit_names_what_a_kink_holds() {
+fn fit_names_parameters_held_at_a_kink() {
     let sandbox = Sandbox::new();
     let command = ["fit", "search.json", "--normsys", "code1", "--histosys", "code0"];
     let document = sandbox.document(&command);
@@ -67,7 +67,7 @@ fn fit_names_what_a_kink_holds() {
 }
 
 #[test]
-fn fit_finds_pyhfs_minimum() {
+fn fit_finds_the_minimum_of_pyhf() {
     let sandbox = Sandbox::new();
     for name in ["small", "search"] {
         let document = sandbox.document(&["fit", &format!("{name}.json")]);
@@ -112,7 +112,7 @@ fn fit_prints_parameters_and_pulls() {
 }
 
 #[test]
-fn cls_is_pyhfs() {
+fn cls_matches_pyhf() {
     let sandbox = Sandbox::new();
     for name in ["small", "search"] {
         let document = sandbox.document(&["cls", &format!("{name}.json"), "--test-poi", "1"]);
@@ -125,7 +125,7 @@ fn cls_is_pyhfs() {
 }
 
 #[test]
-fn a_workspace_can_come_through_a_pipe() {
+fn a_workspace_can_be_read_from_a_pipe() {
     let sandbox = Sandbox::new();
     let piped = sandbox.fed("small.json", &["cls", "--format", "json"]);
     let named = sandbox.run(&["cls", "small.json", "--format", "json"]);
@@ -143,7 +143,7 @@ fn an_output_file_holds_the_document_and_nothing_is_printed() {
 }
 
 #[test]
-fn the_upper_limit_has_the_level_that_was_asked_for() {
+fn cls_at_the_upper_limit_equals_the_requested_level() {
     let sandbox = Sandbox::new();
     let limit = sandbox.document(&["upper-limit", "search.json"]);
     let observed = limit["observed"].as_f64().unwrap();
@@ -155,7 +155,7 @@ fn the_upper_limit_has_the_level_that_was_asked_for() {
 }
 
 #[test]
-fn the_significance_is_the_root_of_pyhfs_q0() {
+fn the_significance_is_the_root_of_q0_from_pyhf() {
     let sandbox = Sandbox::new();
     for name in ["small", "search"] {
         let document = sandbox.document(&["significance", &format!("{name}.json")]);
@@ -169,7 +169,7 @@ fn the_significance_is_the_root_of_pyhfs_q0() {
 }
 
 #[test]
-fn a_scan_touches_zero_at_the_best_fit() {
+fn a_scan_is_zero_at_the_best_fit() {
     let sandbox = Sandbox::new();
     let arguments = ["scan", "small.json", "--range", "0", "2", "--points", "5"];
     let document = sandbox.document(&arguments);
@@ -216,7 +216,7 @@ fn plots_are_drawings_with_a_title_and_a_description() {
 }
 
 #[test]
-fn toys_depend_on_their_seed_alone() {
+fn toys_depend_only_on_their_seed() {
     let sandbox = Sandbox::new();
     let toys = |seed: &str| {
         sandbox.document(&["toys", "small.json", "--toys", "60", "--seed", seed, "--test-poi", "1"])
@@ -231,7 +231,7 @@ fn toys_depend_on_their_seed_alone() {
 }
 
 #[test]
-fn toys_and_formulae_agree_about_cls() {
+fn toys_and_formulae_agree_on_cls() {
     let sandbox = Sandbox::new();
     let formula = sandbox.document(&["cls", "small.json", "--test-poi", "2"]);
     let arguments =

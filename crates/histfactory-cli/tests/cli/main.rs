@@ -1,4 +1,4 @@
-//! histfactory through its command line.
+//! Tests of histfactory through its command line.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! What the commands report beside their numbers.
+//! Notes that the commands print with their numbers.
 
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn a_fit_shows_a_flat_direction() {
 }
 
 #[test]
-fn a_fit_shows_empty_bins_at_the_border_and_a_negative_background() {
+fn a_fit_shows_empty_bins_at_the_boundary_and_a_negative_background() {
     let sandbox = Sandbox::new();
     let template = json!({"name": "a", "type": "histosys", "data": {"hi_data": [0.2, 10.3], "lo_data": [3.8, 9.7]}});
     let mut background = sample("background", &[2.0, 10.0], &[]);
@@ -85,7 +85,7 @@ fn a_fit_shows_empty_bins_at_the_border_and_a_negative_background() {
     }
 }
 
-/// Templates that lower the signal both ways give a minimum for either sign.
+/// Templates that lower the signal in both directions give a minimum for either sign.
 #[test]
 fn several_minima_are_shown_and_a_search_can_be_chosen() {
     let sandbox = Sandbox::new();
@@ -135,7 +135,7 @@ fn an_active_bound_is_reported_and_can_be_extended() {
     let limit = sandbox.document(&["upper-limit", "model.json", "--extend-bound"]);
     let observed = limit["observed"].as_f64().unwrap();
     assert!(observed > 20.0 && limit["fits"].as_f64().unwrap() > 5.0, "{limit}");
-    // A test at the limit gives the level, also above the bound of the workspace.
+    // A test at the limit gives the level, even above the bound of the workspace.
     let tested = observed.to_string();
     let command = ["cls", "model.json", "--test-poi", &tested, "--extend-bound"];
     let cls = sandbox.document(&command);

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::Sandbox;
 
 #[test]
-fn a_pruned_workspace_is_printed_as_pyhf_prints_it() {
+fn a_pruned_workspace_is_printed_as_by_pyhf() {
     let sandbox = Sandbox::new();
     let finished = sandbox.run(&["prune", "small.json", "-c", "CR", "-t", "staterror"]);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
@@ -27,7 +27,7 @@ fn a_renamed_workspace_gives_the_same_answer() {
 }
 
 #[test]
-fn two_workspaces_become_one() {
+fn two_workspaces_are_combined() {
     let sandbox = Sandbox::new();
     let rename = [
         "rename",
@@ -59,7 +59,7 @@ fn two_workspaces_become_one() {
 }
 
 #[test]
-fn sorting_leaves_the_likelihood_alone() {
+fn sorting_does_not_change_the_likelihood() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.run(&["sort", "small.json", "--output-file", "sorted.json"]).code, 0);
     let fit = |file| sandbox.document(&["fit", file])["twice_nll"].as_f64().unwrap();

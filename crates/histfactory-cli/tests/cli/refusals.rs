@@ -1,4 +1,4 @@
-//! What is refused: message, hint and exit code 2; what has no answer: 3.
+//! Rejected input: message, hint and exit code 2; questions without an answer: exit code 3.
 
 use crate::support::Sandbox;
 
@@ -10,13 +10,13 @@ fn refused(sandbox: &Sandbox, code: i32, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_missing_file_is_refused() {
+fn a_missing_file_is_rejected() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(refused(&sandbox, 2, &["fit", "nothing.json"]), @"error: cannot read `nothing.json`: No such file or directory (os error 2)");
 }
 
 #[test]
-fn a_file_that_is_no_workspace_is_refused_with_all_its_problems() {
+fn an_invalid_workspace_is_rejected_with_all_its_problems() {
     let sandbox = Sandbox::new();
     let text = sandbox.read("small.json");
     sandbox
@@ -35,7 +35,7 @@ fn a_file_that_is_no_workspace_is_refused_with_all_its_problems() {
 }
 
 #[test]
-fn an_unknown_measurement_is_refused_with_the_known_ones() {
+fn an_unknown_measurement_is_rejected_with_the_known_ones() {
     let sandbox = Sandbox::new();
     let arguments = ["fit", "small.json", "--measurement", "mesurement"];
     insta::assert_snapshot!(refused(&sandbox, 2, &arguments), @r#"
@@ -46,7 +46,7 @@ fn an_unknown_measurement_is_refused_with_the_known_ones() {
 }
 
 #[test]
-fn an_unknown_parameter_is_refused() {
+fn an_unknown_parameter_is_rejected() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(refused(&sandbox, 2, &["scan", "small.json", "--parameter", "nu"]), @r#"
     error: there is no parameter `nu`
@@ -61,7 +61,7 @@ fn an_unknown_parameter_is_refused() {
 }
 
 #[test]
-fn a_patch_that_does_not_fit_is_refused() {
+fn a_patch_that_does_not_fit_is_rejected() {
     let sandbox = Sandbox::new();
     sandbox.file("patch.json", r#"[{"op": "remove", "path": "/channels/5"}]"#);
     insta::assert_snapshot!(refused(&sandbox, 2, &["cls", "small.json", "-p", "patch.json"]), @r#"
@@ -74,7 +74,7 @@ fn a_patch_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn wrong_arguments_are_refused() {
+fn wrong_arguments_are_rejected() {
     let sandbox = Sandbox::new();
     let text = refused(&sandbox, 2, &["upper-limit", "small.json", "--level", "5"]);
     insta::assert_snapshot!(text, @r#"
@@ -108,7 +108,7 @@ fn a_model_that_can_never_explain_the_data_has_no_fit() {
 }
 
 #[test]
-fn a_tested_value_outside_of_its_bounds_is_refused() {
+fn a_tested_value_outside_its_bounds_is_rejected() {
     let sandbox = Sandbox::new();
     for (command, value) in [("cls", "-1"), ("toys", "-1"), ("toys", "1000")] {
         let printed = refused(&sandbox, 2, &[command, "small.json", "--test-poi", value]);
@@ -133,10 +133,10 @@ fn negative_expected_rates_are_reported_with_their_channel_and_bin() {
 }
 
 #[test]
-fn no_name_of_a_workspace_reaches_the_terminal_as_a_command() {
+fn no_name_of_a_workspace_controls_the_terminal() {
     let sandbox = Sandbox::new();
     let text = sandbox.read("small.json");
-    // As JSON writes them: an escape sequence, its one-character form, and a turned text.
+    // As JSON writes them: an escape sequence, its one-character form, and reversed text.
     sandbox.file("named.json", &text.replace("\"SR\"", "\"S\\u001b[8m\\u009b31m\\u202eR\""));
     for arguments in
         [&["inspect", "named.json"][..], &["inspect", "named.json", "--format", "json"]]
@@ -149,9 +149,9 @@ fn no_name_of_a_workspace_reaches_the_terminal_as_a_command() {
 }
 
 #[test]
-fn a_result_that_cannot_be_written_is_a_failure() {
+fn a_result_that_cannot_be_written_is_an_error() {
     let sandbox = Sandbox::new();
-    // A limit on the size of files stands for a full disk.
+    // A limit on file sizes simulates a full disk.
     let mut shell = std::process::Command::new("bash");
     let program = env!("CARGO_BIN_EXE_histfactory");
     let script = "ulimit -f 0; exec \"$0\" inspect small.json > out.txt 2> /dev/null";

@@ -38,7 +38,7 @@ fn every_document_follows_its_schema() {
 }
 
 #[test]
-fn the_published_schemas_are_those_of_the_program() {
+fn the_published_schemas_match_the_program() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
     for (name, schema) in histfactory_cli::schemas() {
         let text = std::fs::read_to_string(folder.join(name).with_extension("json")).unwrap();

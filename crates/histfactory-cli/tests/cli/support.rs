@@ -1,4 +1,4 @@
-//! A folder for one test, with workspaces in it, and the binary.
+//! A folder for one test, with workspaces, and the binary.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub(crate) struct Sandbox {
 }
 
 impl Sandbox {
-    /// With the small twin as `small.json` and the search as `search.json`.
+    /// Contains the small twin as `small.json` and the search as `search.json`.
     pub(crate) fn new() -> Self {
         let sandbox = Self { folder: tempfile::tempdir().unwrap() };
         sandbox.file("small.json", &Twin::Small.workspace(1).to_json());
@@ -48,7 +48,7 @@ impl Sandbox {
         Finished::new(self.command(arguments).output().unwrap())
     }
 
-    /// With a file of the folder as the standard input.
+    /// Uses a file of the folder as the standard input.
     pub(crate) fn fed(&self, file: &str, arguments: &[&str]) -> Finished {
         let input = fs::File::open(self.path().join(file)).unwrap();
         Finished::new(self.command(arguments).stdin(Stdio::from(input)).output().unwrap())

@@ -1,6 +1,6 @@
 """HistFactory models: exact likelihoods, derivatives, fits and limits from pyhf workspaces.
 
-Neither PyTorch nor JAX is imported here; ``histfactory.torch`` and ``histfactory.jax`` do that.
+This module imports neither PyTorch nor JAX; ``histfactory.torch`` and ``histfactory.jax`` do.
 """
 
 from histfactory._native import (

@@ -1,4 +1,4 @@
-"""A histogram that can be differentiated."""
+"""A differentiable histogram."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from torch import Tensor, nn
 
 Flow = Literal["drop", "merge", "keep"]
 
-# On which side of an edge an event lies is a number from -1, above it, to 1, below it: erf of the
-# distance. There is a row for each edge; `whole`: bins reach to infinity at both ends.
+# The side of an edge on which an event lies, as a number from -1, above it, to 1, below it: erf of
+# the distance. There is a row for each edge; `whole`: bins reach to infinity at both ends.
 
 
 def _contents(sides: Tensor, weights: Tensor | None, whole: bool) -> Tensor:
     weighted = sides if weights is None else sides * weights
     # Summed over the events first: one number for each edge. Bins are differences of large sums,
-    # hence in float64 whatever the events are.
+    # hence in float64 whatever the dtype of the events.
     sums = weighted.sum(-1, dtype=torch.float64)
     if whole:
         if weights is None:
@@ -29,7 +29,7 @@ def _contents(sides: Tensor, weights: Tensor | None, whole: bool) -> Tensor:
 
 
 def _shares(sides: Tensor, whole: bool) -> Tensor:
-    """Which part of each event lies in which bin."""
+    """The fraction of each event in each bin."""
     if whole:
         one = sides.new_ones(1, sides.shape[1])
         sides = torch.cat([-one, sides, one])
@@ -39,7 +39,7 @@ def _shares(sides: Tensor, whole: bool) -> Tensor:
 class _Contents(torch.autograd.Function):
     """The contents of the bins, with slopes in a few operations.
 
-    They are made of differentiable parts, so that they can be differentiated again.
+    Consists of differentiable parts, so it can be differentiated twice.
     """
 
     @staticmethod
@@ -54,13 +54,13 @@ class _Contents(torch.autograd.Function):
     def backward(ctx: Any, outer: Tensor) -> Any:
         values, weights, edges = ctx.saved_tensors
         outer = 0.5 * outer.to(values.dtype)
-        # What is below an edge is in the bin before it, and no longer in the bin after it.
+        # An event below an edge counts in the bin before it, and no longer in the bin after it.
         of_edges = outer if ctx.whole else nn.functional.pad(outer, (1, 1))
         of_edges = (of_edges[:-1] - of_edges[1:]).unsqueeze(1)
         distances = (edges - values) * ctx.scale
         of_values = of_weights = None
         if ctx.needs_input_grad[0]:
-            # Far away it would be a denormal number, which processors are slow with.
+            # Far away it would be a denormal number, which is slow on processors.
             densities = torch.exp((distances * distances).clamp(max=80.0).neg())
             of_values = (densities * of_edges).sum(0) * (-2 / math.sqrt(math.pi) * ctx.scale)
             of_values = of_values if weights is None else of_values * weights
@@ -73,12 +73,12 @@ class _Contents(torch.autograd.Function):
 class SoftHistogram(nn.Module):
     """Bin contents as integrals of a smooth distribution around each value.
 
-    An event at x of weight w puts w·[F((b−x)/h) − F((a−x)/h)] into the bin from a to b, F being the
-    normal distribution function and h the bandwidth. What leaves one bin enters the next, whatever
-    their widths, and as h goes to zero the contents become those of the plain histogram.
+    An event at x of weight w adds w·[F((b−x)/h) − F((a−x)/h)] to the bin from a to b, F being the
+    normal distribution function and h the bandwidth. The part that leaves one bin enters the next,
+    whatever their widths. As h goes to zero, the contents become those of the plain histogram.
 
-    ``flow`` sets what happens to events beyond the edges: ``"drop"`` leaves them out, ``"merge"``
-    adds them to the first and the last bin, ``"keep"`` gives them bins of their own at both ends.
+    ``flow`` sets the treatment of events beyond the edges: ``"drop"`` leaves them out, ``"merge"``
+    adds them to the first and the last bin, ``"keep"`` adds a bin at both ends.
     """
 
     edges: Tensor
@@ -97,13 +97,13 @@ class SoftHistogram(nn.Module):
         self.set_bandwidth(bandwidth)
 
     def set_bandwidth(self, bandwidth: float) -> None:
-        """Another bandwidth; zero is the plain histogram, which has no slopes."""
+        """Set another bandwidth; zero is the plain histogram, which has no slopes."""
         if not bandwidth >= 0.0:
             raise ValueError(f"the bandwidth is {bandwidth}")
         self.bandwidth.fill_(bandwidth)
 
     def anneal(self, factor: float, floor: float = 0.0) -> float:
-        """Makes the bandwidth smaller by a factor, not below a floor; returns it."""
+        """Reduce the bandwidth by a factor, not below a floor; returns it."""
         self.set_bandwidth(max(float(self.bandwidth) * factor, floor))
         return float(self.bandwidth)
 
@@ -112,24 +112,26 @@ class SoftHistogram(nn.Module):
         return len(self.edges) - 1 + (2 if self.flow == "keep" else 0)
 
     def forward(self, values: Tensor, weights: Tensor | None = None) -> Tensor:
-        """The contents of the bins; ``values`` and ``weights`` have one number for each event."""
+        """Return the contents of the bins; ``values`` and ``weights`` have one number for each
+        event.
+        """
         contents, _ = self._fill(values, weights)
         return contents
 
     def with_squares(self, values: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The contents, and the sums of squared weights: the variances of the contents."""
+        """Return the contents and the sums of squared weights: the variances of the contents."""
         return self._fill(values, weights, squares=True)
 
     def with_errors(self, values: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The contents and their statistical uncertainties, as a staterror has them."""
+        """Return the contents and their statistical uncertainties, as for a staterror."""
         contents, squares = self._fill(values, weights, squares=True)
-        # A bin that holds nothing is certain of it; its root would have no slope.
+        # An empty bin has no uncertainty; the square root would have no slope there.
         positive = squares > 0
         roots = torch.where(positive, squares, torch.ones_like(squares)).sqrt()
         return contents, torch.where(positive, roots, torch.zeros_like(roots))
 
     def hard(self, values: Tensor, weights: Tensor | None = None) -> Tensor:
-        """The plain histogram with the same edges and flow."""
+        """Return the plain histogram with the same edges and flow."""
         contents, _ = self._fill(values, weights, hard=True)
         return contents
 
@@ -147,7 +149,7 @@ class SoftHistogram(nn.Module):
         bandwidth = 0.0 if hard else float(self.bandwidth)
         whole = self.flow != "drop"
         if bandwidth == 0.0:
-            # The last bin has both its edges, as in NumPy.
+            # The last bin includes both its edges, as in NumPy.
             below = torch.cat([values < edges[:-1], values <= edges[-1:]])
             sides = 2 * below.to(values.dtype) - 1
             sides = sides[1:-1] if self.flow == "merge" else sides

@@ -1,4 +1,4 @@
-"""What Python's json cannot write by itself."""
+"""Conversions for values that Python's json cannot write."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """NumPy's arrays and numbers, and tensors, as lists and numbers."""
+    """Convert NumPy's arrays and numbers, and tensors, to lists and numbers."""
     for name in ("tolist", "item"):
         convert = getattr(value, name, None)
         if callable(convert):

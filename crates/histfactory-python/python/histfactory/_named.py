@@ -1,4 +1,4 @@
-"""What the losses of both fronts have in common: names of yields, and objectives made once."""
+"""Common parts of the losses for PyTorch and JAX: names of yields, and cached objectives."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Loss = TypeVar("Loss")
 
 
 def names_of(yields: Sequence[str]) -> tuple[str, ...]:
-    """The names, unless one was given that was to be a list."""
+    """Check that the names are a list and not a single name."""
     if isinstance(yields, str):
         raise TypeError(f'yields is {yields!r}\nhint: yields=["{yields}"]')
     return tuple(yields)
 
 
 def in_order(names: tuple[str, ...], given: tuple[Any, ...], what: str) -> Sequence[Any]:
-    """What a loss was called with, one for each name, be it given by name or by place."""
+    """Return the arguments of a loss, one for each name, given by name or by position."""
     if len(given) == 1 and isinstance(given[0], Mapping):
         by_name = given[0]
         if set(by_name) != set(names):
@@ -31,7 +31,7 @@ def in_order(names: tuple[str, ...], given: tuple[Any, ...], what: str) -> Seque
 
 
 def made_once(loss: Callable[[Objective, tuple[str, ...]], Loss]) -> Callable[..., Loss]:
-    """A function that makes a front's losses, and the same one again for the same question."""
+    """Cache a function that creates a loss, so that equal arguments return the same one."""
 
     @functools.lru_cache(maxsize=64)
     def make(

@@ -253,7 +253,7 @@ class Objective:
     ) -> tuple[Array, Array, Array]: ...
 
 class XlaFunction:
-    """An objective under the number by which compiled programs know it."""
+    """An objective and the number by which compiled programs refer to it."""
 
     def __init__(self, objective: Objective) -> None: ...
     @property

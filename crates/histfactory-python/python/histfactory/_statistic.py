@@ -1,4 +1,4 @@
-"""A test statistic as a number that carries its notes."""
+"""A test statistic as a number with notes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["TestStatistic"]
 class TestStatistic(float):
     """A test statistic.
 
-    ``mu_hat`` is the signal strength of the best fit. ``notes`` holds what a reader of the number
+    ``mu_hat`` is the signal strength of the best fit. ``notes`` lists circumstances that a reader
     should know: several minima, a signal strength at its bound, a negative background.
     """
 
@@ -19,11 +19,11 @@ class TestStatistic(float):
     notes: list[str]
 
     def __new__(cls, value: float, mu_hat: float, notes: list[str]) -> TestStatistic:
-        """Make the number."""
+        """Create the number."""
         made = super().__new__(cls, value)
         made.mu_hat, made.notes = mu_hat, notes
         return made
 
     def __reduce__(self) -> tuple[type[TestStatistic], tuple[float, float, list[str]]]:
-        """Survive copying and pickling."""
+        """Support copying and pickling."""
         return TestStatistic, (float(self), self.mu_hat, self.notes)

@@ -8,8 +8,9 @@
 >>> value, slope = jax.jit(jax.value_and_grad(loss))(signal)
 
 ``jit``, ``grad``, ``vmap``, ``jvp`` and ``hessian`` work, in any order. A compiled program calls
-the core directly, without Python in between; it owns what it calls and may outlive the model; a
-batch is spread over all cores, which changes no bit of it. Computed in float64 on the CPU.
+the core directly, without Python in between. It owns the function that it calls and may outlive the
+model. A batch runs on all cores, with identical results to the last bit. Everything is computed in
+float64 on the CPU.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def _register() -> None:
     if jax.__version_info__[:2] < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
         raise ImportError(f"histfactory.jax needs JAX {oldest} or newer, this is {jax.__version__}")
-    # The type must be known before the handler that makes states of it.
+    # The type must be registered before the handler that creates states of it.
     jax.ffi.register_ffi_type("histfactory_objective", _native.xla_state_type(), platform="cpu")
     jax.ffi.register_ffi_target(_TARGET, _native.xla_handlers(), platform="cpu")
 
@@ -56,7 +57,7 @@ _register()
 class _Function(int):
     """The number of an objective.
 
-    Whatever holds the number, a traced program too, keeps the objective known.
+    An object that holds the number, such as a traced program, keeps the objective registered.
     """
 
     held: _native.XlaFunction
@@ -69,7 +70,7 @@ class _Function(int):
 
 
 def _call(function: _Function, x: jax.Array, *shapes: tuple[int, ...]) -> tuple[jax.Array, ...]:
-    """The value, and as much else as there are shapes: the gradient, the Hessian."""
+    """Return the value and, depending on the number of shapes, the gradient and the Hessian."""
     results = tuple(jax.ShapeDtypeStruct(shape, jnp.float64) for shape in shapes)
     call = jax.ffi.ffi_call(_TARGET, results, vmap_method="broadcast_all")
     return tuple(call(x, function=function))
@@ -93,7 +94,9 @@ def _curvature(function: _Function, x: jax.Array) -> tuple[jax.Array, jax.Array,
 
 
 def _masked(value: jax.Array, slopes: jax.Array) -> jax.Array:
-    """No slopes for rows without a value: what leaves them out must not see a NaN from them."""
+    """Set the slopes of rows without a value to zero, so that code that skips these rows gets no
+    NaN.
+    """
     missing = jnp.isnan(value).reshape(value.shape + (1,) * (slopes.ndim - value.ndim))
     return jnp.where(missing, 0.0, slopes)
 
@@ -147,7 +150,7 @@ class _Loss:
         return _value(self.function, self.rows(given))
 
     def rows(self, given: Sequence[Any]) -> jax.Array:
-        """All inputs side by side."""
+        """Stack all inputs along the last axis."""
         arrays = [
             _float64(repr(name), values) for name, values in zip(self.names, given, strict=True)
         ]
@@ -169,20 +172,20 @@ _made = made_once(_Loss)
 class SignificanceLoss:
     """Minus the discovery significance, as a function of yields.
 
-    ``yields`` names what is given when it is called, one array each: ``"signal"`` is a sample in
-    all its channels, ``"SR/signal"`` in one, ``"SR/signal/scale:hi"`` and ``":lo"`` are the
-    templates of a histosys, ``"SR/signal/stat"`` the absolute uncertainties of a staterror or
-    shapesys. Leading axes are those of a batch: there is a loss for each row.
+    ``yields`` names the arguments of a call, one array each: ``"signal"`` is a sample in all its
+    channels, ``"SR/signal"`` in one, ``"SR/signal/scale:hi"`` and ``":lo"`` are the templates of a
+    histosys, ``"SR/signal/stat"`` the absolute uncertainties of a staterror or shapesys. Leading
+    axes are those of a batch: there is a loss for each row.
 
-    ``data="asimov"`` expects the data at ``mu``: the loss sees how much signal there is.
-    ``data="observed"`` and ``"profiled-asimov"`` look at the observed data; on fixed observed data
-    q0 does not change when all of the signal is scaled, since the signal strength takes that up.
-    ``smooth`` is added to q0 under the root and keeps slopes finite where there is no signal.
-    ``templates="ride"`` moves the templates of a histosys with the nominal yields unless they are
-    given themselves.
+    ``data="asimov"`` uses the data expected at ``mu``, so the loss depends on the size of the
+    signal. ``data="observed"`` and ``"profiled-asimov"`` use the observed data. On fixed observed
+    data q0 does not change when the whole signal is scaled, because the signal strength compensates
+    for it. ``smooth`` is added to q0 under the root and keeps slopes finite where there is no
+    signal. ``templates="ride"`` moves the templates of a histosys with the nominal yields unless
+    they are arguments themselves.
 
-    A row of a batch without a value is NaN and has no slope: leave it out with
-    ``jax.numpy.nanmean``. :meth:`status` gives the reason. A single row without a value raises.
+    A row of a batch without a value is NaN and has no slope: skip it with ``jax.numpy.nanmean``.
+    :meth:`status` returns the reason. A single row without a value raises.
     """
 
     def __init__(
@@ -205,7 +208,9 @@ class SignificanceLoss:
         return -self._loss(in_order(self._loss.names, yields, "arrays"))
 
     def status(self, *yields: Any) -> list[str | None]:
-        """Why a row of a batch has no value, ``None`` where it has one; not inside ``jit``."""
+        """Return the reason why each row of a batch has no value, ``None`` for rows with one; not
+        inside ``jit``.
+        """
         rows = self._loss.rows(in_order(self._loss.names, yields, "arrays"))
         return self._loss.objective.status(np.asarray(rows))
 
@@ -221,14 +226,14 @@ def q0_loss(
     mu: float = 1.0,
     templates: str = "fixed",
 ) -> jax.Array:
-    """Minus q0, profiled; ``yields`` are arrays, named as for :class:`SignificanceLoss`."""
+    """Return minus q0, profiled; ``yields`` are arrays, named as for :class:`SignificanceLoss`."""
     return -_made(model, "q0", tuple(yields), data, mu, 0.05, templates)(list(yields.values()))
 
 
 def nll_loss(
     model: Model, theta: Any, yields: Mapping[str, Any] | None = None, *, templates: str = "fixed"
 ) -> jax.Array:
-    """-log L of the observed data at parameters and yields; nothing is fitted."""
+    """Return -log L of the observed data at parameters and yields; nothing is fitted."""
     yields = yields or {}
     names = ("parameters", *yields)
     return _made(model, "nll", names, "observed", 1.0, 0.05, templates)([theta, *yields.values()])
@@ -242,7 +247,7 @@ def sigma_mu_loss(
     mu: float = 1.0,
     templates: str = "fixed",
 ) -> jax.Array:
-    """The uncertainty of the parameter of interest, from the curvature at the best fit."""
+    """Return the uncertainty of the parameter of interest, from the curvature at the best fit."""
     return _made(model, "sigma_mu", tuple(yields), data, mu, 0.05, templates)(list(yields.values()))
 
 
@@ -254,10 +259,11 @@ def upper_limit_loss(
     level: float = 0.05,
     templates: str = "fixed",
 ) -> jax.Array:
-    """The upper limit on the parameter of interest at CLs = ``level``.
+    """Return the upper limit on the parameter of interest at CLs = ``level``.
 
     ``data="asimov"`` and ``"profiled-asimov"`` give the median limit on background alone, at the
-    model's initial values or fitted to the observed data; ``data="observed"`` the observed limit.
+    model's initial values or fitted to the observed data; ``data="observed"`` gives the observed
+    limit.
     """
     made = _made(model, "upper_limit", tuple(yields), data, 0.0, level, templates)
     return made(list(yields.values()))
@@ -266,14 +272,14 @@ def upper_limit_loss(
 class SoftHistogram:
     """Bin contents as integrals of a smooth distribution around each value.
 
-    An event at x of weight w puts w·[F((b-x)/h) - F((a-x)/h)] into the bin from a to b, F being the
-    normal distribution function and h the bandwidth. What leaves one bin enters the next, whatever
-    their widths, and as h goes to zero the contents become those of the plain histogram.
+    An event at x of weight w adds w·[F((b-x)/h) - F((a-x)/h)] to the bin from a to b, F being the
+    normal distribution function and h the bandwidth. The part that leaves one bin enters the next,
+    whatever their widths. As h goes to zero, the contents become those of the plain histogram.
 
-    ``flow`` sets what happens to events beyond the edges: ``"drop"`` leaves them out, ``"merge"``
-    adds them to the first and the last bin, ``"keep"`` gives them bins of their own at both ends.
+    ``flow`` sets the treatment of events beyond the edges: ``"drop"`` leaves them out, ``"merge"``
+    adds them to the first and the last bin, ``"keep"`` adds a bin at both ends.
 
-    A bandwidth that is to change without compiling anew is given with each call: ``bandwidth=``.
+    To change the bandwidth without recompiling, pass ``bandwidth=`` with each call.
     """
 
     def __init__(
@@ -294,13 +300,15 @@ class SoftHistogram:
         return len(self.edges) - 1 + (2 if self.flow == "keep" else 0)
 
     def __call__(self, values: Any, weights: Any = None, *, bandwidth: Any = None) -> jax.Array:
-        """The contents of the bins; ``values`` and ``weights`` have one number for each event."""
+        """Return the contents of the bins; ``values`` and ``weights`` have one number for each
+        event.
+        """
         return self._fill(values, weights, bandwidth)[0]
 
     def with_squares(
         self, values: Any, weights: Any = None, *, bandwidth: Any = None
     ) -> tuple[jax.Array, jax.Array]:
-        """The contents, and the sums of squared weights: the variances of the contents."""
+        """Return the contents and the sums of squared weights: the variances of the contents."""
         contents, sides, weights = self._fill(values, weights, bandwidth)
         if self.flow != "drop":
             one = jnp.ones_like(sides, shape=(1, sides.shape[1]))
@@ -312,26 +320,26 @@ class SoftHistogram:
     def with_errors(
         self, values: Any, weights: Any = None, *, bandwidth: Any = None
     ) -> tuple[jax.Array, jax.Array]:
-        """The contents and their statistical uncertainties, as a staterror has them."""
+        """Return the contents and their statistical uncertainties, as for a staterror."""
         contents, squares = self.with_squares(values, weights, bandwidth=bandwidth)
-        # A bin that holds nothing is certain of it; its root would have no slope.
+        # An empty bin has no uncertainty; the square root would have no slope there.
         roots = jnp.sqrt(jnp.where(squares > 0, squares, 1.0))
         return contents, jnp.where(squares > 0, roots, 0.0)
 
     def hard(self, values: Any, weights: Any = None) -> jax.Array:
-        """The plain histogram with the same edges and flow."""
+        """Return the plain histogram with the same edges and flow."""
         return self._fill(values, weights, 0.0)[0]
 
     def _fill(
         self, values: Any, weights: Any, bandwidth: Any
     ) -> tuple[jax.Array, jax.Array, jax.Array | None]:
-        """The contents, and what they are made of."""
+        """Return the contents and the terms that they are computed from."""
         values = jnp.asarray(values).reshape(-1)
         weights = None if weights is None else jnp.asarray(weights).reshape(-1)
         sides = self._sides(values, self.bandwidth if bandwidth is None else bandwidth)
         weighted = sides if weights is None else sides * weights
         # Summed over the events first: one number for each edge. Bins are differences of large
-        # sums, hence in float64 whatever the events are.
+        # sums, hence in float64 whatever the dtype of the events.
         sums = jnp.sum(weighted, axis=-1, dtype=jnp.float64)
         if self.flow != "drop":
             counted = jnp.ones_like(values) if weights is None else weights
@@ -340,10 +348,10 @@ class SoftHistogram:
         return (0.5 * (sums[1:] - sums[:-1])).astype(weighted.dtype), sides, weights
 
     def _sides(self, values: jax.Array, bandwidth: Any) -> jax.Array:
-        """On which side of each edge each event lies: from -1, above it, to 1, below it."""
+        """The side of each edge on which each event lies: from -1, above it, to 1, below it."""
         edges = self.edges.astype(values.dtype)[:, None]
         if isinstance(bandwidth, (int, float)) and bandwidth == 0.0:
-            # The last bin has both its edges, as in NumPy.
+            # The last bin includes both its edges, as in NumPy.
             below = jnp.concatenate([values < edges[:-1], values <= edges[-1:]])
             sides = 2 * below.astype(values.dtype) - 1
             return sides[1:-1] if self.flow == "merge" else sides

@@ -6,10 +6,10 @@
 >>> histogram = histfactory.torch.SoftHistogram(edges, bandwidth=0.05)
 >>> loss(histogram(network(signal)), histogram(network(background))).backward()
 
-Derivatives are exact, first and second ones; systematic uncertainties are profiled by fits that
-converge to rounding, and how their results follow the yields comes from the factorised Hessian.
-Everything is computed in float64 on the CPU; results come back in the dtype and on the device of
-what was given. A batch is spread over all cores, which changes no bit of it.
+First and second derivatives are exact. Systematic uncertainties are profiled by fits that converge
+to rounding, and the factorised Hessian gives the dependence of their results on the yields.
+Everything is computed in float64 on the CPU; results have the dtype and the device of the
+arguments. A batch runs on all cores, with identical results to the last bit.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ __all__ = [
 
 
 def _whole(batch: int, tensor: Tensor, dim: int | None) -> Tensor:
-    """The mapped axis first; what has none is the same for all."""
+    """Put the mapped axis first; a tensor without one is the same for all."""
     return tensor.expand(batch, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
 
 
 def _value_and_slopes(objective: Objective, rows: Any) -> tuple[Any, Any]:
-    """Values and slopes; a row without a value is NaN and has no slope."""
+    """Return values and slopes; a row without a value is NaN and has no slope."""
     value, gradient = objective.value_and_gradient(rows)
     missing = np.isnan(value)
     if missing.any():
@@ -51,7 +51,7 @@ def _value_and_slopes(objective: Objective, rows: Any) -> tuple[Any, Any]:
 
 
 class _Value(torch.autograd.Function):
-    """An objective of rows of inputs: values and, if they will be needed, slopes."""
+    """An objective of rows of inputs: values and, if needed, slopes."""
 
     @staticmethod
     def forward(objective: Objective, x: Tensor, slopes: bool) -> tuple[Tensor, Tensor]:
@@ -89,7 +89,9 @@ def _float64(tensor: Tensor) -> Tensor:
 
 
 def _like(slopes: Tensor, tensor: Tensor) -> Tensor:
-    """Slopes as their tensor is: where it was the same for a whole batch, their sum."""
+    """Convert slopes to the shape of their tensor: if it was the same for a whole batch, their
+    sum.
+    """
     if slopes.shape != tensor.shape:
         slopes = slopes.sum_to_size(tensor.shape)
     same = slopes.dtype == tensor.dtype and tensor.is_cpu
@@ -112,13 +114,13 @@ class _Plain(torch.autograd.Function):
     def backward(ctx: Any, outer: Tensor) -> Any:
         gradient, *tensors = ctx.saved_tensors
         outer = _float64(outer)
-        # The sign goes with what comes from outside, so that second derivatives have it too.
+        # The sign is applied to the incoming gradient, so that second derivatives have it too.
         outer = -outer if ctx.loss.minus else outer
         if torch.is_grad_enabled():
             rows = ctx.loss.rows(tensors, ctx.kind)
             product, _ = _Slopes.apply(ctx.loss.objective, rows, gradient, outer)
         else:
-            # Nobody will differentiate this again.
+            # Nothing differentiates this result again.
             product = gradient * outer.unsqueeze(-1)
         if len(tensors) == 1:
             [tensor] = tensors
@@ -134,7 +136,7 @@ class _Plain(torch.autograd.Function):
 
 
 class _Slopes(torch.autograd.Function):
-    """The slopes of an objective times what comes from outside: a function of both."""
+    """The slopes of an objective times the incoming gradient: a function of both."""
 
     @staticmethod
     def forward(
@@ -194,7 +196,9 @@ class _Turned(torch.autograd.Function):
 
 
 class _Kind(NamedTuple):
-    """Of the tensors of a call: the leading axes that they share, and what the result is to be."""
+    """The leading axes that the tensors of a call share, with the dtype and device of the
+    result.
+    """
 
     batch: torch.Size
     dtype: torch.dtype
@@ -228,7 +232,7 @@ class _Loss:
         return kind.given(-value if self.minus else value)
 
     def kind(self, tensors: Sequence[Tensor]) -> _Kind:
-        """The result is where and what the inputs are."""
+        """Return the kind of result for the inputs."""
         dtype, device, batch = tensors[0].dtype, tensors[0].device, None
         for name, tensor, length in zip(self.names, tensors, self.lengths, strict=True):
             shape = tensor.shape
@@ -250,7 +254,7 @@ class _Loss:
         return _Kind(batch or torch.Size(), floating, device)
 
     def rows(self, tensors: Sequence[Tensor], kind: _Kind) -> Tensor:
-        """All inputs side by side, in float64 on the CPU."""
+        """Stack all inputs along the last axis, in float64 on the CPU."""
         if len(tensors) == 1:
             return _float64(tensors[0])
         parts = [
@@ -270,20 +274,20 @@ _made = made_once(_Loss)
 class SignificanceLoss(nn.Module):
     """Minus the discovery significance, as a function of yields.
 
-    ``yields`` names what is given when it is called, one tensor each: ``"signal"`` is a sample in
-    all its channels, ``"SR/signal"`` in one, ``"SR/signal/scale:hi"`` and ``":lo"`` are the
-    templates of a histosys, ``"SR/signal/stat"`` the absolute uncertainties of a staterror or
-    shapesys. Leading axes are those of a batch: there is a loss for each row.
+    ``yields`` names the arguments of a call, one tensor each: ``"signal"`` is a sample in all its
+    channels, ``"SR/signal"`` in one, ``"SR/signal/scale:hi"`` and ``":lo"`` are the templates of a
+    histosys, ``"SR/signal/stat"`` the absolute uncertainties of a staterror or shapesys. Leading
+    axes are those of a batch: there is a loss for each row.
 
-    ``data="asimov"`` expects the data at ``mu``: the loss sees how much signal there is.
-    ``data="observed"`` and ``"profiled-asimov"`` look at the observed data; on fixed observed data
-    q0 does not change when all of the signal is scaled: the signal strength takes that up.
-    ``smooth`` is added to q0 under the root and keeps slopes finite where there is no signal.
-    ``templates="ride"`` moves the templates of a histosys with the nominal yields unless they are
-    given themselves.
+    ``data="asimov"`` uses the data expected at ``mu``, so the loss depends on the size of the
+    signal. ``data="observed"`` and ``"profiled-asimov"`` use the observed data. On fixed observed
+    data q0 does not change when the whole signal is scaled, because the signal strength compensates
+    for it. ``smooth`` is added to q0 under the root and keeps slopes finite where there is no
+    signal. ``templates="ride"`` moves the templates of a histosys with the nominal yields unless
+    they are arguments themselves.
 
-    A row of a batch without a value is NaN and has no slope: leave it out with
-    ``torch.nanmean``. :meth:`status` gives the reason. A single row without a value raises.
+    A row of a batch without a value is NaN and has no slope: skip it with ``torch.nanmean``.
+    :meth:`status` returns the reason. A single row without a value raises.
     """
 
     def __init__(
@@ -310,7 +314,7 @@ class SignificanceLoss(nn.Module):
         return in_order(self._loss.names, yields, "tensors")
 
     def status(self, *yields: Any) -> list[str | None]:
-        """Why a row of a batch has no value, ``None`` for the rows that have one."""
+        """Return the reason why each row of a batch has no value, ``None`` for rows with one."""
         tensors = [torch.as_tensor(given) for given in self._in_order(yields)]
         rows = self._loss.rows(tensors, self._loss.kind(tensors))
         return self._loss.objective.status(rows.detach().numpy())
@@ -327,7 +331,7 @@ def q0_loss(
     mu: float = 1.0,
     templates: str = "fixed",
 ) -> Tensor:
-    """Minus q0, profiled; ``yields`` are tensors by the names of :class:`SignificanceLoss`."""
+    """Return minus q0, profiled; ``yields`` are tensors, named as for :class:`SignificanceLoss`."""
     return -_made(model, "q0", tuple(yields), data, mu, 0.05, templates)(list(yields.values()))
 
 
@@ -338,7 +342,7 @@ def nll_loss(
     *,
     templates: str = "fixed",
 ) -> Tensor:
-    """-log L of the observed data at parameters and yields; nothing is fitted."""
+    """Return -log L of the observed data at parameters and yields; nothing is fitted."""
     yields = yields or {}
     names = ("parameters", *yields)
     return _made(model, "nll", names, "observed", 1.0, 0.05, templates)([theta, *yields.values()])
@@ -352,7 +356,7 @@ def sigma_mu_loss(
     mu: float = 1.0,
     templates: str = "fixed",
 ) -> Tensor:
-    """The uncertainty of the parameter of interest, from the curvature at the best fit."""
+    """Return the uncertainty of the parameter of interest, from the curvature at the best fit."""
     return _made(model, "sigma_mu", tuple(yields), data, mu, 0.05, templates)(list(yields.values()))
 
 
@@ -364,10 +368,11 @@ def upper_limit_loss(
     level: float = 0.05,
     templates: str = "fixed",
 ) -> Tensor:
-    """The upper limit on the parameter of interest at CLs = ``level``.
+    """Return the upper limit on the parameter of interest at CLs = ``level``.
 
     ``data="asimov"`` and ``"profiled-asimov"`` give the median limit on background alone, at the
-    model's initial values or fitted to the observed data; ``data="observed"`` the observed limit.
+    model's initial values or fitted to the observed data; ``data="observed"`` gives the observed
+    limit.
     """
     made = _made(model, "upper_limit", tuple(yields), data, 0.0, level, templates)
     return made(list(yields.values()))

@@ -1,13 +1,13 @@
-//! The part of XLA's foreign function interface that is used here, as `xla/ffi/api/c_api.h` of
-//! jaxlib declares it: version 0.3, whose layout 0.4 keeps.
+//! The used part of XLA's foreign function interface, as declared by `xla/ffi/api/c_api.h` of jaxlib: version
+//! 0.3, whose layout 0.4 keeps.
 //!
-//! Structs begin with the size that their maker knew, so that either side may know more fields than
-//! the other. Fields are only ever added at the end within a major version.
+//! Structs begin with the size known to the side that created them, so that either side may know more fields
+//! than the other. Within a major version, fields are only added at the end.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::offset_of;
 
-/// The version whose layout is declared here; XLA refuses a handler that is newer than itself.
+/// The version of this layout; XLA rejects a handler that is newer than itself.
 pub(super) const VERSION: [c_int; 2] = [0, 3];
 
 pub(super) const METADATA: c_int = 1;
@@ -21,7 +21,7 @@ pub(super) const EXECUTE: c_int = 3;
 pub(super) const INVALID_ARGUMENT: c_int = 3;
 pub(super) const INTERNAL: c_int = 13;
 
-/// An error of XLA's own making.
+/// An error object of XLA.
 #[repr(C)]
 pub(crate) struct Error {
     _opaque: [u8; 0],
@@ -92,7 +92,7 @@ pub(super) struct State {
     pub(super) object: *mut c_void,
 }
 
-/// The functions that XLA offers. Those that are not called are kept as places.
+/// The functions that XLA offers. Unused ones are kept as placeholders.
 #[repr(C)]
 pub(super) struct Api {
     pub(super) struct_size: usize,
@@ -120,7 +120,7 @@ pub(super) struct Buffer {
     pub(super) dims: *const i64,
 }
 
-/// Arguments; results are laid out alike.
+/// Arguments; results have the same layout.
 #[repr(C)]
 pub(super) struct Buffers {
     pub(super) struct_size: usize,
@@ -164,7 +164,7 @@ pub(crate) struct CallFrame {
     pub(super) attributes: Attributes,
 }
 
-// What c_api.h gives on a 64-bit machine: a change of a declaration above shows here.
+// The sizes from c_api.h on a 64-bit machine: a wrong declaration above fails here.
 #[cfg(target_pointer_width = "64")]
 const _: () = {
     assert!(size_of::<CallFrame>() == 168 && offset_of!(CallFrame, arguments) == 40);

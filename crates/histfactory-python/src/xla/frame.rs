@@ -1,4 +1,4 @@
-//! A call of XLA's, read with distrust: everything is checked before it is used.
+//! A call from XLA; everything is checked before it is used.
 
 #![expect(unsafe_code, reason = "XLA hands over pointers")]
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::abi::{self, CallFrame};
 use super::registry::Function;
 
-/// What a handler may do with a call.
+/// The operations of a handler on a call.
 pub(super) struct Frame<'a> {
     raw: *mut CallFrame,
     call: PhantomData<&'a CallFrame>,
@@ -20,7 +20,7 @@ pub(super) struct Frame<'a> {
 pub(super) struct Shape<'a>(pub(super) &'a [i64]);
 
 impl Shape<'_> {
-    /// The number of elements, if it is one.
+    /// The number of elements, if it is valid.
     fn count(&self) -> Option<usize> {
         self.0.iter().try_fold(1_usize, |all, axis| all.checked_mul(usize::try_from(*axis).ok()?))
     }
@@ -29,13 +29,13 @@ impl Shape<'_> {
 impl<'a> Frame<'a> {
     /// # Safety
     ///
-    /// `raw` is a call frame as XLA passes it to a handler, and lives as long as `'a`. Until
-    /// `check_size` was content nothing is used but `error`.
+    /// `raw` is a call frame as XLA passes it to a handler, and lives as long as `'a`. Until `check_size` has
+    /// succeeded, only `error` may be called.
     pub(super) unsafe fn new(raw: *mut CallFrame) -> Self {
         Self { raw, call: PhantomData }
     }
 
-    /// Whether the frame has all fields that are used here.
+    /// Checks that the frame has all fields that are used here.
     pub(super) fn check_size(&self) -> Result<(), String> {
         // SAFETY: the size is the first field of every version of the frame.
         let size = unsafe { (*self.raw).struct_size };
@@ -51,7 +51,7 @@ impl<'a> Frame<'a> {
         unsafe { &*self.raw }
     }
 
-    /// Answers the question for the version and the type of the state, if this call is that question.
+    /// Answers the query for the version and the type of the state, if this call is that query.
     pub(super) fn answer_metadata(&self, state_type: i64) -> Result<bool, String> {
         let extension = self.call().extension;
         // SAFETY: an extension is null or begins with its size and kind.
@@ -65,7 +65,7 @@ impl<'a> Frame<'a> {
             }
             &mut *(*extension.cast::<abi::MetadataExtension>()).metadata
         };
-        // XLA counts up to the traits, and has had the type of the state behind them since 0.3.
+        // XLA counts up to the traits; since 0.3 the type of the state follows them.
         if metadata.struct_size < abi::METADATA_SIZE {
             return Err("XLA's metadata are too short".to_owned());
         }
@@ -99,7 +99,7 @@ impl<'a> Frame<'a> {
         Err(format!("XLA's foreign function interface is {major}.{minor}, not {ours}.{least}"))
     }
 
-    /// An error for XLA; it becomes the owner.
+    /// An error for XLA, which becomes its owner.
     pub(super) fn error(&self, code: c_int, message: &str) -> *mut abi::Error {
         let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
         let mut arguments = abi::ErrorCreate {
@@ -112,7 +112,7 @@ impl<'a> Frame<'a> {
         unsafe { ((*(*self.raw).api).error_create)(&raw mut arguments) }
     }
 
-    /// A whole number that was given with the call.
+    /// An integer attribute of the call.
     pub(super) fn integer(&self, name: &str) -> Result<i64, String> {
         let attributes = &self.call().attributes;
         let missing = || format!("there is no attribute `{name}`");
@@ -148,8 +148,8 @@ impl<'a> Frame<'a> {
         Ok((shape, unsafe { std::slice::from_raw_parts(data, count) }))
     }
 
-    /// All results. XLA gives each its own memory, and no argument's: nothing is aliased unless the
-    /// call asks for it, which ours never does.
+    /// All results. XLA gives each separate memory, distinct from the arguments: results are only aliased if
+    /// the call requests it, which ours never does.
     pub(super) fn results(&mut self) -> Result<Vec<&'a mut [f64]>, String> {
         let count = usize::try_from(self.call().results.size).unwrap_or(0);
         (0..count)
@@ -165,7 +165,7 @@ impl<'a> Frame<'a> {
             .collect()
     }
 
-    /// Gives the compiled program a function to own.
+    /// Passes ownership of a function to the compiled program.
     pub(super) fn keep(&self, type_id: *const abi::TypeId, kept: Arc<Function>) -> KeepResult {
         let api = self.api()?;
         let kept = Arc::into_raw(kept).cast_mut().cast::<c_void>();

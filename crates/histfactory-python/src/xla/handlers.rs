@@ -1,4 +1,4 @@
-//! What XLA calls: once for each compiled program, and once for each of its runs.
+//! The functions that XLA calls: once for each compiled program, and once for each of its runs.
 
 #![expect(unsafe_code, reason = "XLA calls C functions")]
 
@@ -13,10 +13,10 @@ use super::abi::{self, CallFrame, TypeId, TypeInfo};
 use super::frame::{Frame, drop_function};
 use super::registry::{self, Function};
 
-/// The number under which XLA knows the type of our state; XLA writes it when it is registered.
+/// The number of our state's type in XLA, which XLA writes on registration.
 pub(super) static STATE_TYPE: AtomicI64 = AtomicI64::new(0);
 
-/// How XLA frees a state.
+/// The function with which XLA frees a state.
 pub(super) static STATE_INFO: StateInfo = StateInfo(TypeInfo {
     struct_size: size_of::<TypeInfo>(),
     extension: ptr::null_mut(),
@@ -34,7 +34,7 @@ fn state_type() -> *const TypeId {
     STATE_TYPE.as_ptr().cast_const().cast()
 }
 
-/// Looks up the function of a program that has been compiled and gives it to the program to own.
+/// Looks up the function of a newly compiled program and passes its ownership to the program.
 ///
 /// # Safety
 ///
@@ -118,8 +118,8 @@ fn evaluate(function: &Function, frame: &mut Frame<'_>) -> Result<(), String> {
     if rows == 1 {
         return work.try_for_each(compute);
     }
-    // Each row is computed on its own, so that the number of threads changes no bit. Rows without a
-    // value are NaN; if there is no other row, the first one is the error.
+    // Each row is computed independently, so the number of threads does not change any bit. Rows without a
+    // value are NaN; if no row has a value, the first row's error is returned.
     let work: Vec<_> = work.collect();
     let outcomes: Vec<Result<(), String>> = work.into_par_iter().map(compute).collect();
     let none = outcomes.iter().all(Result::is_err);
@@ -129,7 +129,7 @@ fn evaluate(function: &Function, frame: &mut Frame<'_>) -> Result<(), String> {
 type Parts<'a> = (Option<&'a mut [f64]>, Option<&'a mut [f64]>);
 type Row<'a> = ((&'a mut f64, &'a [f64]), Parts<'a>);
 
-/// An array cut into its rows, or as many times nothing.
+/// An array split into its rows, or as many times `None`.
 fn rows_of(array: Option<&mut [f64]>, rows: usize, each: usize) -> Vec<Option<&mut [f64]>> {
     match array {
         Some(array) if each > 0 => array.chunks_exact_mut(each).map(Some).collect(),
@@ -137,7 +137,7 @@ fn rows_of(array: Option<&mut [f64]>, rows: usize, each: usize) -> Vec<Option<&m
     }
 }
 
-/// Calls a handler: no panic leaves it, and its errors become XLA's.
+/// Calls a handler: catches panics, and converts errors to XLA's.
 ///
 /// # Safety
 ///

@@ -1,8 +1,7 @@
-//! Objectives as functions that XLA calls: nothing of Python is in the way once a program has been
-//! compiled.
+//! Objectives as functions that XLA calls: a compiled program runs without Python.
 //!
-//! A program names its function by a number. When it has been compiled it is given the function to
-//! own (`instantiate`), and whenever it runs it evaluates it (`execute`).
+//! A program refers to its function by a number. After compilation it owns the function (`instantiate`), and
+//! each run evaluates it (`execute`).
 
 #![expect(unsafe_code, reason = "JAX takes the handlers as pointers")]
 
@@ -19,7 +18,7 @@ use pyo3::types::{PyCapsule, PyDict};
 
 use crate::objective::Objective;
 
-/// An objective under the number by which compiled programs know it.
+/// An objective and the number by which compiled programs refer to it.
 #[pyclass(frozen, module = "histfactory._native")]
 pub(crate) struct XlaFunction {
     entry: registry::Entry,
@@ -47,7 +46,7 @@ fn xla_handlers(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(handlers)
 }
 
-/// The type of what a compiled program owns.
+/// The type of the state that a compiled program owns.
 #[pyfunction]
 fn xla_state_type(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let of_type = PyDict::new(py);

@@ -1,7 +1,7 @@
-//! Functions under numbers: what a traced program can name.
+//! Numbered functions, to which a traced program can refer.
 //!
-//! A number is known as long as the Python object that took it lives, which whatever was traced
-//! holds on to; a compiled program owns its function itself.
+//! A number is valid as long as the Python object that reserved it exists; traced programs hold this object.
+//! A compiled program owns its function itself.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,13 +9,13 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use histfactory::objective::Objective;
 
-/// What handlers call.
+/// The function that handlers call.
 pub(crate) type Function = Objective;
 
 static NEXT: AtomicI64 = AtomicI64::new(1);
 static KNOWN: LazyLock<Mutex<HashMap<i64, Weak<Function>>>> = LazyLock::new(Mutex::default);
 
-/// A number for a function, given back when this is dropped.
+/// A number for a function, released on drop.
 pub(crate) struct Entry {
     pub(crate) number: i64,
     _function: Arc<Function>,

@@ -1,4 +1,4 @@
-//! Second derivatives in the parameters, laid out in full.
+//! Second derivatives in the parameters, as a full matrix.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::likelihood::Evaluator;
 use crate::model::layout::{Layout, Run};
 use crate::model::{Data, EvaluationError, Model};
 
-/// Rows and columns that are mirrored together.
+/// The size of the squares that are mirrored together.
 const TILE: usize = 4;
 
 /// A square matrix over the parameters, symmetric, row by row.
@@ -47,8 +47,8 @@ impl Matrix {
         &mut self.values[row * self.n..(row + 1) * self.n]
     }
 
-    /// Copies what stands above the diagonal of each square, and in each rectangle, to the other
-    /// side of the diagonal.
+    /// Copies the entries above the diagonal of each square, and those of each rectangle, to the other side
+    /// of the diagonal.
     pub(crate) fn mirror(&mut self, squares: &[Range<usize>], rectangles: &[[Range<usize>; 2]]) {
         dispatch(Mirror { n: self.n, values: &mut self.values, squares, rectangles });
     }
@@ -133,7 +133,7 @@ impl Evaluator<'_> {
         Ok(matrix)
     }
 
-    /// The same into a matrix that is used again.
+    /// The same, written into an existing matrix.
     pub fn hessian_into(
         &mut self,
         theta: &[f64],
@@ -160,7 +160,7 @@ impl Evaluator<'_> {
 }
 
 impl Curvature {
-    /// Lays everything out in a matrix; the dense parts then hold all of their own.
+    /// Lays everything out in a matrix; afterwards the dense parts include their own terms.
     fn full(&mut self, layout: &Layout, matrix: &mut Matrix) {
         let elimination = &layout.elimination;
         let mut scaled = std::mem::take(&mut self.scaled);
@@ -194,7 +194,7 @@ impl Curvature {
         }
     }
 
-    /// The same from several fronts: most of the matrix is zero.
+    /// The same for several fronts: most of the matrix is zero.
     fn scatter(&self, layout: &Layout, matrix: &mut Matrix) {
         matrix.values.fill(0.0);
         let elimination = &layout.elimination;
@@ -229,14 +229,14 @@ impl Curvature {
         }
     }
 
-    /// A local parameter of a bin and a parameter of the bin's front.
+    /// The entry of a local parameter of a bin and a parameter of the bin's front.
     fn beside(&self, part: &Part, row: usize, bin: usize, local: usize, at: usize) -> f64 {
         let multiple = self.multiple[local] + self.v[bin] * self.slope[local];
         let own = self.own_row[local].map_or(0.0, |own| part.own_row(own)[at]);
         multiple * part.row(row)[at] + own
     }
 
-    /// Two local parameters of a bin.
+    /// The entry of two local parameters of a bin.
     fn of_locals(&self, layout: &Layout, bin: usize, one: usize, two: usize) -> f64 {
         let locals = &layout.elimination.local_of_bin[bin];
         let place = (one - locals.start) * locals.len() + two - locals.start;

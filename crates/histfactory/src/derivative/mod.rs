@@ -1,4 +1,4 @@
-//! Derivatives of the likelihood and of what is made of it, derived by hand.
+//! Derivatives of the likelihood and of quantities computed from it, derived by hand.
 
 mod hessian;
 mod partials;

@@ -1,9 +1,9 @@
 //! Derivatives of −log L in every number of the workspace, at fixed parameters.
 //!
-//! With w_b = ∂NLL/∂ν_b and F = P·G_b, for a block: in a nominal yield w F (1 − Σ_h y_h/8), where
-//! the sum is what the templates lose that do not move along; in a high or low template
-//! w F (±x/2 + y/16); in a normsys factor Σ_b w G T · ∂P. Constraints depend on yields and
-//! uncertainties through σ (staterror) and τ (shapesys), and on the auxiliary data.
+//! With w_b = ∂NLL/∂ν_b and F = P·G_b, for a block: in a nominal yield w F (1 − Σ_h y_h/8), where the sum
+//! covers the templates that do not move along; in a high or low template w F (±x/2 + y/16); in a normsys
+//! factor Σ_b w G T · ∂P. Constraints depend on yields and uncertainties through σ (staterror) and τ
+//! (shapesys), and on the auxiliary data.
 
 use super::real::Real;
 use crate::interpolation::{exponential, polynomial_at, polynomial_slopes};
@@ -11,18 +11,18 @@ use crate::model::layout::Block;
 use crate::model::{Constraint, Model};
 use crate::special::digamma;
 
-/// What else moves when a nominal yield does.
+/// The other numbers that change when a nominal yield changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Convention {
-    /// Nothing: the high and low templates of histosys stay as they are in the workspace, as when
-    /// one number of the JSON is changed.
+    /// None: the high and low templates of histosys stay as they are in the workspace, as when one number of
+    /// the JSON is edited.
     #[default]
     TemplatesFixed,
-    /// The templates ride along: their differences to the nominal yields stay.
+    /// The templates move along: their differences to the nominal yields stay the same.
     TemplatesRide,
 }
 
-/// Rates and what they are made of.
+/// Rates and the quantities they are computed from.
 pub(super) struct Forward<R> {
     pub(super) factor: Vec<R>,
     pub(super) product: Vec<R>,
@@ -221,7 +221,7 @@ impl<R: Real> Partials<R> {
         let entries = block.normsys.clone();
         let free = layout.free_factors[block.free_factors.clone()].iter();
         let free = free.fold(R::from(1.0), |product, &owner| product * theta[owner as usize]);
-        // Products of the factors before and after each: no quotient that could be 0/0.
+        // Products of the factors before and after each factor avoid a quotient that could be 0/0.
         let mut after = vec![R::from(1.0); block.normsys.len() + 1];
         for (at, entry) in entries.clone().enumerate().rev() {
             after[at] = after[at + 1] * forward.factor[entry];
@@ -275,11 +275,11 @@ impl<R: Real> Partials<R> {
     }
 }
 
-/// The derivative of −ln Pois(n|ν) in n: ψ(n+1) − ln ν, and zero where no rate is: nothing can be
-/// counted there.
+/// The derivative of −ln Pois(n|ν) in n: ψ(n+1) − ln ν, and zero if the rate is zero, because such a bin
+/// cannot have counts.
 fn in_count<R: Real>(n: R, rate: R) -> R {
     if rate.value() > 0.0 {
-        // ψ's own slope is never needed: data do not move along with a direction.
+        // The derivative of ψ is never needed: data do not change along a direction.
         n.map(digamma(n.value() + 1.0), 0.0) - rate.ln()
     } else {
         R::from(0.0)

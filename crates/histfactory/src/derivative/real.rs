@@ -1,4 +1,4 @@
-//! Numbers with or without a tangent: the derivatives below are written once for both.
+//! Numbers with or without a tangent, so that the derivatives are written once for both.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -14,7 +14,7 @@ pub(crate) trait Real:
 {
     fn value(self) -> f64;
     fn ln(self) -> Self;
-    /// A function of this number, of which the value and the slope are known here.
+    /// Applies a function with a known value and slope at this number.
     fn map(self, value: f64, slope: f64) -> Self;
 }
 

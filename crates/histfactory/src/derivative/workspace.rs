@@ -1,4 +1,4 @@
-//! Derivatives in the numbers of a workspace, by their names.
+//! Derivatives in the numbers of a workspace, addressed by name.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::model::{Constraint, Data, EvaluationError, Model};
 
 /// How a quantity changes with every number of the workspace.
 ///
-/// Nominal yields, templates, normsys factors and absolute uncertainties are varied one at a time,
-/// all other numbers of the workspace staying as they are except as [`Convention`] defines; widths
-/// of constraints follow. Whether the data follow is said by what returns the gradient.
+/// Nominal yields, templates, normsys factors and absolute uncertainties are varied one at a time. All other
+/// numbers of the workspace stay the same, except as [`Convention`] defines; widths of constraints follow.
+/// The function that returns the gradient documents whether the data follow.
 #[derive(Debug, Clone)]
 pub struct WorkspaceGradient {
     layout: Arc<Layout>,
@@ -25,17 +25,17 @@ pub struct WorkspaceGradient {
     data: Vec<f64>,
 }
 
-/// Which data follow the numbers of the workspace.
+/// The data that follow the numbers of the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Following {
     /// None: they were measured.
     #[default]
     Nothing,
-    /// The auxiliary counts of shapesys, which a workspace states through its uncertainties.
+    /// The auxiliary counts of shapesys, which a workspace defines through its uncertainties.
     Auxiliary,
 }
 
-/// Derivatives at the level of a model's constraints, to be carried to its yields.
+/// Derivatives in a model's constraints, before they are propagated to the yields.
 pub(crate) struct Loose<R> {
     partials: Partials<R>,
     convention: Convention,
@@ -46,7 +46,7 @@ impl<R: Real> Loose<R> {
         Self { partials: Partials::of_nll(model, theta, data, convention), convention }
     }
 
-    /// With the auxiliary counts that follow τ: each changes by `share` of τ's change.
+    /// Adds the auxiliary counts that follow τ: each changes by `share` of τ's change.
     pub(crate) fn following(mut self, model: &Model, share: impl Fn(usize) -> f64) -> Self {
         let layout = &*model.layout;
         for (index, bin) in layout.shapesys.iter().enumerate() {
@@ -60,7 +60,7 @@ impl<R: Real> Loose<R> {
         self
     }
 
-    /// Carries σ and τ to yields and uncertainties.
+    /// Propagates σ and τ to yields and uncertainties.
     pub(crate) fn settle(mut self, model: &Model, pick: impl Fn(R) -> f64) -> WorkspaceGradient {
         let (layout, numbers) = (&*model.layout, &model.numbers);
         let mut uncertainty = vec![R::from(0.0); numbers.uncertainty.len()];
@@ -116,8 +116,8 @@ impl<R: Real> Loose<R> {
         }
     }
 
-    /// Twice the difference of two, plus Σ_b u_b ∂ν_b at a point: what a test statistic on data
-    /// that are themselves expected rates is made of.
+    /// Twice the difference of two gradients, plus Σ_b u_b ∂ν_b at a point. A test statistic on expected data
+    /// has a gradient of this form.
     pub(crate) fn twice_minus(mut self, other: &Self) -> Self {
         let pairs = [
             (&mut self.partials.nominal, &other.partials.nominal),
@@ -137,7 +137,7 @@ impl<R: Real> Loose<R> {
         self
     }
 
-    /// Adds Σ_b u_b ∂ν_b with u the derivative in the counts: the counts are the rates at `theta`.
+    /// Adds Σ_b u_b ∂ν_b, where u is the derivative in the counts: the counts are the rates at `theta`.
     pub(crate) fn with_expected_counts(mut self, model: &Model, theta: &[R]) -> Self {
         let forward = Forward::new(model, theta);
         let weights: Vec<R> = self.partials.data[..model.layout.bins].to_vec();
@@ -146,7 +146,7 @@ impl<R: Real> Loose<R> {
     }
 }
 
-/// The share of τ's change that an observed auxiliary count takes part in.
+/// The share of τ's change by which an observed auxiliary count changes.
 pub(crate) fn observed_share(model: &Model) -> impl Fn(usize) -> f64 + '_ {
     |index| if model.layout.shapesys[index].auxiliary_given { 0.0 } else { 1.0 }
 }
@@ -248,12 +248,12 @@ impl WorkspaceGradient {
             .collect()
     }
 
-    /// In the counts, then the auxiliary data, as if nothing followed anything.
+    /// In the counts, then the auxiliary data, as if these followed nothing.
     pub fn data(&self) -> &[f64] {
         &self.data
     }
 
-    /// Whether all of it is finite.
+    /// Whether all components are finite.
     pub fn is_finite(&self) -> bool {
         self.parts().iter().all(|part| part.iter().all(|value| value.is_finite()))
     }

@@ -1,4 +1,4 @@
-//! The gradient in all nominal yields beside that in the parameters, in one evaluation.
+//! The gradient in all nominal yields and that in the parameters, in one evaluation.
 
 use super::Convention;
 use crate::likelihood::Evaluator;

@@ -1,11 +1,11 @@
-//! Minima at the border of positive rates.
+//! Minima at the boundary of positive rates.
 //!
-//! Where no count was seen −log L falls with the rate, and the minimum can lie where the rate is zero.
-//! Steps across that border have no value, so that a fit only creeps towards it. Such a fit is repeated
-//! with a small count κ in every empty bin: −κ ln ν is a barrier that keeps rates positive. At its
-//! minimum the slope in the rate is λ = κ/ν, the multiplier of the condition ν ≥ 0, and −log L lies κ
-//! above that of the border. A step with the same Hessian and a smaller κ follows the minimum exactly
-//! in a linear rate, so that a few values of κ are enough.
+//! In a bin without counts −log L falls with the rate, and the minimum can lie where the rate is zero. −log L
+//! has no value beyond that boundary, so a fit approaches it only slowly. Such a fit is repeated with a small
+//! count κ in every empty bin: −κ ln ν is a barrier that keeps rates positive. At its minimum the slope in
+//! the rate is λ = κ/ν, the multiplier of the condition ν ≥ 0, and −log L lies κ above its value at the
+//! boundary. For rates that are linear, a step with the same Hessian and a smaller κ follows the minimum
+//! exactly, so a few values of κ are enough.
 
 use super::Fitter;
 use super::options::{FitOptions, Search};
@@ -13,17 +13,17 @@ use super::pace::Pace;
 use super::result::Fit;
 use crate::kernel::Information;
 
-/// Below the last one rounding of the rates would show in the gradient.
+/// With a smaller last value, rounding of the rates would show in the gradient.
 const BARRIERS: [f64; 4] = [1e-1, 1e-3, 1e-5, 1e-6];
-/// A rate with a multiplier above this is at the border.
+/// A rate with a multiplier above this is at the boundary.
 const ACTIVE: f64 = 1e-3;
-/// The part of the last step that is taken: to a rate of 1e-4 κ, where −log L still has a value.
+/// The fraction of the last step that is taken: to a rate of 1e-4 κ, where −log L still has a value.
 const ALMOST: f64 = 0.9999;
-/// A rate below this in an empty bin is near the border.
+/// A rate below this in an empty bin is near the boundary.
 const NEAR: f64 = 1e-2;
 
 impl Fitter<'_> {
-    /// Whether the latest rates have come near zero where no count was seen.
+    /// Whether the latest rate of an empty bin is near zero.
     pub(super) fn is_near_border(&self) -> bool {
         let bins = self.evaluator.model.layout.bins;
         let counts = &self.evaluator.data.values[..bins];
@@ -32,7 +32,7 @@ impl Fitter<'_> {
             && counts.iter().zip(rates).any(|(n, rate)| *n == 0.0 && !(*rate > NEAR))
     }
 
-    /// The minimum with all rates of empty bins positive or zero, from where another fit failed.
+    /// The minimum with all rates of empty bins positive or zero, starting where another fit failed.
     pub(super) fn along_border(&mut self, failed: &Fit, options: &FitOptions) -> Option<Fit> {
         let found = self.follow_barrier(failed, options);
         self.evaluator.softened = None;
@@ -40,7 +40,7 @@ impl Fitter<'_> {
         if !found.at_border.is_empty() {
             return Some(found);
         }
-        // The minimum lies inside after all.
+        // The minimum is not at the boundary.
         let options = options.clone().from(&found.theta).searching(Search::Descent);
         let state = self.begin(&options).ok()?;
         let pace = Pace::new(self.evaluator.model, true);
@@ -101,7 +101,7 @@ impl Fitter<'_> {
         barriers.filter_map(|bin| Some((bin, softened.get(bin)? / rates.get(bin)?)))
     }
 
-    /// Where the minimum lies with a lower barrier, or with none, to first order.
+    /// The minimum for a lower barrier, or for no barrier, to first order.
     fn with_lower_barrier(&mut self, fit: &Fit, barrier: Option<f64>) -> Option<Vec<f64>> {
         let layout = &self.evaluator.model.layout;
         let moving = fit.moving();

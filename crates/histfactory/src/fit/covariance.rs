@@ -1,7 +1,7 @@
 //! The inverse of the Hessian at a minimum.
 //!
-//! A fit keeps the factorised Hessian. The inverse is computed when it is first asked for, since that
-//! takes longer than the fit.
+//! A fit keeps the factorised Hessian. The inverse is computed on first access, since that takes longer than
+//! the fit.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -15,7 +15,7 @@ use crate::derivative::Matrix;
 use crate::kernel::{Aligned, Curvature, Information};
 use crate::model::layout::{LANES, Layout};
 
-/// Standard deviations between two points that have the same Hessian.
+/// The largest distance, in standard deviations, of two points with the same Hessian.
 const SAME_POINT: f64 = 1e-10;
 
 /// A point and its gradient.
@@ -25,8 +25,8 @@ pub(super) struct ExactPoint {
     pub(super) gradient: Vec<f64>,
 }
 
-/// Covariance of the parameters as the curvature at the minimum gives it. Parameters that are fixed
-/// or held by a bound or a kink have none: their rows are zero.
+/// Covariance of the parameters from the curvature at the minimum. Parameters that are fixed or held by a
+/// bound or a kink have zero rows.
 ///
 /// The matrix and the variances are computed on first access, from the factor that the fit left.
 #[derive(Debug, Clone)]
@@ -36,21 +36,21 @@ pub struct Covariance {
     variances: OnceLock<Vec<f64>>,
 }
 
-/// A Hessian that has been factorised.
+/// A factorised Hessian.
 #[derive(Debug)]
 pub(super) struct Factor {
     pub(super) layout: Arc<Layout>,
     pub(super) curvature: Curvature,
     pub(super) system: System,
-    /// Parameters that the fit was free to move, and those that nothing held at the minimum.
+    /// Parameters that the fit was free to move, and those not held at the minimum.
     pub(super) free: Vec<bool>,
     pub(super) moving: Vec<bool>,
-    /// Memory for the inverse, which the next fit uses again.
+    /// Memory for the inverse, reused by the next fit.
     pub(super) spare: Mutex<Aligned>,
 }
 
 impl Factor {
-    /// Calls back with what the whole inverse is made of, if there is one front.
+    /// Calls `read` with the parts of the whole inverse, if there is one front.
     fn with_inverse<'a, T>(&'a self, read: fn(&Inverse<'a>) -> T) -> Option<T> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let inverse = Inverse::new(self, std::mem::take(&mut spare))?;
@@ -59,8 +59,8 @@ impl Factor {
         Some(found)
     }
 
-    /// Columns of the inverse, as many at a time as a vector has lanes: the factor is read once for
-    /// all of them.
+    /// Columns of the inverse. As many as a vector has lanes are computed together, so the factor is read
+    /// once for all of them.
     pub(super) fn columns(&self, wanted: &[usize], mut found: impl FnMut(usize, usize, &Lanes)) {
         let Self { layout, curvature, system, moving, .. } = self;
         let mut units = Lanes::zeros(moving.len());
@@ -122,8 +122,8 @@ impl Covariance {
         })
     }
 
-    /// The standard deviation of a parameter: zero if it is fixed, NaN if it is free without a
-    /// curvature, because a bound or a kink holds it or because nothing depends on it.
+    /// The standard deviation of a parameter: zero if it is fixed. NaN if it is free but has no curvature,
+    /// because a bound or a kink holds it or because nothing depends on it.
     pub fn sigma(&self, parameter: usize) -> f64 {
         self.sigma_of(parameter, self.variances()[parameter])
     }
@@ -159,7 +159,8 @@ impl PartialEq for Covariance {
 }
 
 impl Fitter<'_> {
-    /// The covariance where the latest evaluation was, and a direction that nothing determines.
+    /// The covariance at the point of the latest evaluation, and a direction that the data and constraints do
+    /// not determine.
     pub(super) fn covariance(
         &mut self,
         state: &State,
@@ -188,7 +189,7 @@ impl Fitter<'_> {
         (covariance, flat)
     }
 
-    /// Whether the factor is that of the exact Hessian where the fit ended, but for a step so short that the
+    /// Whether the factor is that of the exact Hessian at the final point, or at a point so close that the
     /// Hessian has not changed.
     fn has_exact_factor(&self, state: &State) -> bool {
         let Some(exact) = &self.exact else { return false };
@@ -201,7 +202,7 @@ impl Fitter<'_> {
         self.factored == state.moving && square.abs() < SAME_POINT * SAME_POINT
     }
 
-    /// Memory for a factor, if a covariance has taken it: the same if nobody needs it any more.
+    /// New memory for a factor if a covariance still holds the old one.
     pub(super) fn renew(&mut self) {
         if !self.curvature.parts.is_empty() {
             return;

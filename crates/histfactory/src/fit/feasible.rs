@@ -1,8 +1,8 @@
 //! A start at which the likelihood is finite.
 //!
-//! Rates can be negative where a fit begins. Then the model's own initial values are tried, and
-//! then a walk that lifts the bad rates to a small positive value with the least change of the
-//! parameters in units of their constraints.
+//! Rates can be negative at the start of a fit. Then the model's own initial values are tried. If these fail
+//! too, a walk raises the bad rates to a small positive value with the least change of the parameters in
+//! units of their constraints.
 
 use super::Fitter;
 use super::result::FitError;
@@ -59,7 +59,7 @@ impl Fitter<'_> {
                 self.curvature.v[bin] = 0.0;
                 continue;
             }
-            // Weighted so that the constraints give way.
+            // Weighted so that constrained parameters move least.
             let v = 1e3 / (floor * floor);
             self.curvature.v[bin] = v;
             let pull = v * (rate - floor);

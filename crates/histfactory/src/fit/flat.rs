@@ -1,8 +1,8 @@
 //! Directions that neither the data nor a constraint determines.
 //!
-//! Two samples that are proportional in all bins, or a factor that nothing depends on, leave a combination
-//! of parameters along which −log L does not change. The Hessian is then singular up to rounding, and
-//! repeated solves with it, slightly damped, turn any vector into that combination.
+//! Two samples that are proportional in all bins, or a factor without effect, leave a combination of
+//! parameters along which −log L does not change. The Hessian is then singular up to rounding, and repeated
+//! solves with it, slightly damped, turn any vector into that combination.
 
 use super::state::State;
 use super::{Covariance, Fitter, FlatDirection};
@@ -12,7 +12,7 @@ use crate::model::Constraint;
 /// Damping that makes a singular Hessian solvable.
 const DAMPING: f64 = 1e-9;
 const SOLVES: usize = 6;
-/// Parameters that move less than this, relative to the first, are left out.
+/// Parameters that move less than this fraction of the first are left out.
 const LEAST: f64 = 1e-3;
 
 impl Fitter<'_> {

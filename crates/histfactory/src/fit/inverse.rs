@@ -1,4 +1,4 @@
-//! The whole inverse of a Hessian that is factorised in one front, by products of matrices.
+//! The whole inverse of a Hessian that was factorised in one front, by matrix products.
 //!
 //! With C the inverse of the dense part, B the block of a bin's local parameters and r their rows
 //! against the dense part, R = B⁻¹r: local parameters have −RC beside the dense ones, and B⁻¹ + RCRᵀ
@@ -24,7 +24,7 @@ pub(super) struct Inverse<'a> {
 }
 
 impl<'a> Inverse<'a> {
-    /// `None` if there are several fronts: they are solved column by column.
+    /// `None` if there are several fronts; then the inverse is computed column by column.
     pub(super) fn new(factor: &'a Factor, memory: Aligned) -> Option<Self> {
         let elimination = &factor.layout.elimination;
         let ([dense], [front], false) =
@@ -91,7 +91,7 @@ impl<'a> Inverse<'a> {
     pub(super) fn matrix(&self) -> Matrix {
         let count = self.columns.len();
         let mut matrix = Matrix::zero(count);
-        // In the order of their columns.
+        // Sorted by column.
         let mut runs: Vec<Range<usize>> =
             self.factor.layout.elimination.runs.iter().map(|run| run.parameters.clone()).collect();
         runs.sort_by_key(|run| self.columns[run.start]);
@@ -180,7 +180,7 @@ mod tests {
         let factor = &covariance.factor;
         let Some(inverse) = Inverse::new(factor, Aligned::default()) else { return 0 };
         let (matrix, variances) = (inverse.matrix(), inverse.variances());
-        // With a direction that is flat up to rounding every inverse is noise.
+        // With a direction that is flat up to rounding, every inverse is noise.
         if variances.iter().any(|variance| *variance > 1e6) {
             return 0;
         }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_inverse_is_what_solving_for_its_columns_gives() {
+    fn the_whole_inverse_equals_its_solved_columns() {
         let mut compared = 0;
         for twin in Twin::ALL {
             compared += compare(&twin.workspace(1), &format!("{twin:?}"));

@@ -1,24 +1,24 @@
 //! Minima where the slope jumps.
 //!
-//! With code0 and code1 −log L has a kink where a parameter is zero, and is smooth on either side. A
-//! step therefore stays on the side on which it begins: zero is a bound of it. At zero the slopes of
-//! both sides decide: where one leads downhill the fit goes on there; where zero lies between them it
-//! is the minimum in this parameter, which is then held as by a bound. Where neither has a slope, as
-//! on a model's own expected data, there is no kink to speak of and nothing is held.
+//! With code0 and code1, −log L has a kink where a parameter is zero, and is smooth on either side. A step
+//! therefore stays on its side: zero is a bound. At zero the slopes of both sides decide. If one leads
+//! downhill, the fit continues there. If both rise, zero is the minimum in this parameter, which is then held
+//! as by a bound. If neither side has a slope, as on a model's own expected data, there is effectively no
+//! kink and nothing is held.
 
 use super::Fitter;
 use super::state::State;
 use crate::model::Model;
 use crate::model::layout::Layout;
 
-/// Zero as the right side has it: derivatives at zero itself are those of the left.
+/// Zero seen from the right: derivatives at zero itself are those from the left.
 const RIGHT: f64 = f64::MIN_POSITIVE;
 
 /// A parameter whose slope may jump at zero.
 #[derive(Debug, Clone)]
 pub(super) struct Kink {
     pub(super) parameter: usize,
-    /// Its bounds; those of the fit's state are those of a side.
+    /// The parameter's own bounds; those of the fit's state cover one side.
     whole: [f64; 2],
     pub(super) holds: bool,
 }
@@ -28,7 +28,7 @@ impl Kink {
         state.theta[self.parameter].abs() <= RIGHT
     }
 
-    /// The side of zero on which a value does not lie.
+    /// The side of zero opposite to a value.
     pub(super) fn far_side(&self, value: f64) -> [f64; 2] {
         let [lower, upper] = self.whole;
         if value > 0.0 { [lower, 0.0] } else { [0.0, upper] }
@@ -40,7 +40,7 @@ impl Kink {
         state.theta[parameter] = state.theta[parameter].clamp(lower, upper);
     }
 
-    /// Goes where a slope leads downhill; otherwise zero holds the parameter, unless there is no
+    /// Chooses the side whose slope leads downhill; otherwise zero holds the parameter, unless there is no
     /// slope on either side.
     fn decide(&mut self, state: &mut State, [left, right]: [f64; 2], tolerance: f64) {
         let [lower, upper] = self.whole;
@@ -85,14 +85,14 @@ impl State {
             if self.free[parameter] && whole[0] < 0.0 && whole[1] > 0.0 {
                 self.kinks.push(Kink { parameter, whole, holds: false });
             } else if self.free[parameter] && whole[0] == 0.0 && whole[1] > 0.0 {
-                // A bound at the kink: the slope that counts is that of the inside.
+                // Zero is a bound here, so the slope that counts is that of the inside.
                 self.lower[parameter] = RIGHT;
                 self.theta[parameter] = self.theta[parameter].max(RIGHT);
             }
         }
     }
 
-    /// Bounds as they were given, and zero as zero; returns the parameters that kinks hold.
+    /// Restores the bounds and exact zeros; returns the parameters that kinks hold.
     pub(super) fn leave_kinks(&mut self) -> Vec<usize> {
         for value in self.theta.iter_mut().filter(|value| **value == RIGHT) {
             *value = 0.0;
@@ -108,7 +108,7 @@ impl State {
 }
 
 impl Fitter<'_> {
-    /// Gives each parameter with a kink the side on which the next step may take it.
+    /// Gives each parameter with a kink the side to which the next step is restricted.
     pub(super) fn choose_sides(&mut self, state: &mut State, tolerance: f64) {
         let mut kinks = std::mem::take(&mut state.kinks);
         let mut right = Vec::new();
@@ -135,7 +135,7 @@ impl Fitter<'_> {
         state.kinks = kinks;
     }
 
-    /// With all parameters that have reached their kinks at this zero.
+    /// Evaluates with all parameters that have reached their kinks at this zero.
     fn evaluate_at(&mut self, zero: f64, kinks: &[Kink], state: &mut State) {
         for kink in kinks {
             if kink.is_reached(state) {

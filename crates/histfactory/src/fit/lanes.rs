@@ -1,7 +1,7 @@
-//! Solves for several right-hand sides at once: toys in the lanes of vectors.
+//! Solves for several right-hand sides at once: one toy in each lane of a vector.
 //!
-//! A number of every toy lies where one toy has a single number, and each lane is computed with as if
-//! it were alone: what comes out of it does not depend on its neighbours.
+//! Each number of a single toy becomes a vector with that number of every toy. Each lane is computed
+//! independently, so a toy's result does not depend on its neighbours.
 
 use super::narrow::Narrow;
 use super::system::{Eliminated, System};
@@ -52,7 +52,7 @@ impl Lanes {
     }
 }
 
-/// Adds `scales` times the numbers of `row` to those of `target`: one sum for each number.
+/// Adds `scales` times the numbers of `row` to those of `target`, one sum for each number.
 #[inline(always)]
 pub(super) fn spread<S: Simd>(simd: S, target: &mut [f64], scales: &[f64], row: &[f64]) {
     let scales = vectors::<S>(scales);
@@ -333,7 +333,7 @@ mod tests {
     use crate::{Model, ModelOptions};
 
     #[test]
-    fn each_lane_gives_what_a_solve_by_itself_gives() {
+    fn each_lane_equals_a_single_solve() {
         for twin in Twin::ALL {
             let model = Model::new(&twin.workspace(3), &ModelOptions::default()).unwrap();
             let layout = &model.layout;

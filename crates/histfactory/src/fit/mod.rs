@@ -1,9 +1,9 @@
 //! Fits: a bounded Newton method with an active set.
 //!
-//! The first steps use the expected information, which cannot be indefinite, the others the exact
-//! Hessian, or the factor that is held and the secants of the steps since. Where an interpolation has a kink
-//! the fit also looks beyond it; where templates act in one way on both sides of zero it looks at the other
-//! side. A fit that did not converge reports the reason; its numbers are then the best ones seen.
+//! The first steps use the expected information, which cannot be indefinite. Later steps use the exact
+//! Hessian, or the held factor with the secants of the steps since. Where an interpolation has a kink, the
+//! fit also looks beyond it. Where templates have the same effect on both sides of zero, it looks at the
+//! other side. A fit that did not converge reports the reason; its numbers are then the best ones seen.
 
 mod border;
 mod covariance;

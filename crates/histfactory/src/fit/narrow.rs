@@ -1,4 +1,4 @@
-//! Solves with the expected information where a model has fewer bins than parameters.
+//! Solves with the expected information for models with fewer bins than parameters.
 //!
 //! The expected information is D + JᵀVJ with a diagonal D, the constraints. With X = V^½ J and
 //! S = 1 + X D⁻¹ Xᵀ, as large as there are bins, (D + XᵀX) p = r is solved by Woodbury's identity:
@@ -11,13 +11,13 @@ use crate::kernel::{Aligned, Curvature, Simd, WithSimd, dispatch_wide};
 use crate::linalg::{Symmetric, axpy, dot, product, solve};
 use crate::model::layout::Layout;
 
-/// A parameter belongs to the border if its constraint is below this part of the data's information: D⁻¹
-/// would cost as many digits.
+/// A parameter belongs to the border if its constraint is below this fraction of the data's information: D⁻¹
+/// would lose as many digits.
 const WEAK: f64 = 1e-6;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Narrow {
-    /// Where a row of the transposed Jacobian has each bin.
+    /// The position of each bin in a row of the transposed Jacobian.
     place_of_bin: Vec<usize>,
     /// V^½.
     roots: Vec<f64>,
@@ -181,7 +181,7 @@ impl Narrow {
             self.small.extend(row);
             self.small[i * count + i] += self.weak[i];
         }
-        // A parameter that the others imply leaves nothing but rounding on the diagonal.
+        // A parameter that is implied by the others leaves only rounding errors on the diagonal.
         let before: Vec<f64> = (0..count).map(|i| self.small[i * count + i]).collect();
         small_cholesky(&mut self.small, count)
             && (0..count).all(|i| self.small[i * count + i].powi(2) > 1e-13 * before[i])
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn solving_in_bins_gives_what_solving_in_parameters_gives() {
+    fn solving_in_bins_equals_solving_in_parameters() {
         for twin in [Twin::Combination, Twin::Search] {
             let model = Model::new(&twin.workspace(3), &ModelOptions::default()).unwrap();
             let layout = &model.layout;

@@ -1,9 +1,9 @@
 //! The iteration.
 //!
-//! Damping follows Levenberg and Marquardt, multiples of the diagonal; bounds are kept by an active
-//! set (a parameter at its bound whose gradient pushes it outwards is held) and, within a step, by
-//! solving again with the parameters that would leave their range held at its end. `Pace` decides
-//! whether a step takes a new matrix or the one that is held.
+//! Damping follows Levenberg and Marquardt, with multiples of the diagonal. An active set keeps the bounds: a
+//! parameter at its bound whose gradient pushes it outwards is held. Within a step, parameters that would
+//! leave their range are held at its end and the rest is solved again. `Pace` decides whether a step takes a
+//! new matrix or the one that is held.
 
 use std::sync::Arc;
 
@@ -20,29 +20,29 @@ use crate::linalg::product;
 use crate::model::{Data, EvaluationError, Model};
 
 const MOST_DAMPING: f64 = 1e10;
-/// Steps towards rates without a likelihood that a fit may try before it keeps off them otherwise.
+/// The number of steps that may end where −log L has no value before the fit shortens its steps in advance.
 const MOST_BLOCKED: usize = 8;
-/// A gradient above this is never treated as rounding before a fit has used its iterations.
+/// A larger gradient is never treated as rounding before the fit has used all its iterations.
 const AT_MOST_ROUNDING: f64 = 1.0;
 
-/// Fits of one model, with memory that is used again.
+/// Fits of one model, with reused memory.
 #[derive(Debug, Clone)]
 pub struct Fitter<'a> {
     pub(super) evaluator: Evaluator<'a>,
     pub(super) curvature: Curvature,
     pub(super) system: System,
     pub(super) secants: Secants,
-    /// The parameters that the factor is one of.
+    /// The parameters that the factor covers.
     pub(super) factored: Vec<bool>,
-    /// Where the exact Hessian was evaluated that the factor belongs to, if it is one without damping.
+    /// The point of the exact Hessian to which the factor belongs, if it has no damping.
     pub(super) exact: Option<ExactPoint>,
-    /// What the latest covariance has taken of this memory.
+    /// The part of this memory that the latest covariance uses.
     pub(super) lent: Option<Arc<Factor>>,
     /// Memory for the inverse of a covariance.
     pub(super) spare: Aligned,
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     Taken {
@@ -82,7 +82,7 @@ impl<'a> Fitter<'a> {
         self.evaluator.check(self.evaluator.model.init())
     }
 
-    /// The same memory for data that do not live as long, or live longer.
+    /// Reuses the memory for data with another lifetime.
     pub(crate) fn on<'b>(self, model: &'b Model, data: &'b Data) -> Fitter<'b> {
         let Self { evaluator: Evaluator { scratch, curvature: kept, .. }, .. } = self;
         let Self { curvature, system, secants, factored, lent, spare, .. } = self;
@@ -98,7 +98,7 @@ impl<'a> Fitter<'a> {
         Ok(self.minimise(state, pace, None, options))
     }
 
-    /// Goes on to the minimum, perhaps after a first step, and to a lower one that is known to be near.
+    /// Continues to the minimum, perhaps after a first step, and to a lower one known to be near.
     pub(super) fn minimise(
         &mut self,
         state: State,
@@ -110,11 +110,11 @@ impl<'a> Fitter<'a> {
         if !options.covariance {
             return self.find_minimum(state, pace, first, options);
         }
-        // Once, at the minimum that counts.
+        // Only once, at the final minimum.
         let without = FitOptions { covariance: false, ..options.clone() };
         let mut fit = self.find_minimum(state, pace, first, &without);
         if !fit.at_border.is_empty() {
-            // There the curvature is that of the barrier.
+            // At the boundary the curvature would be that of the barrier.
             return self.along_border(&fit, options).unwrap_or(fit);
         }
         let Ok(mut state) = self.begin(&without.from(&fit.theta)) else { return fit };
@@ -141,7 +141,7 @@ impl<'a> Fitter<'a> {
         self.search_minima(fit, options)
     }
 
-    /// Goes on to the next minimum.
+    /// Continues to the next minimum.
     pub(super) fn descend(
         &mut self,
         mut state: State,
@@ -165,7 +165,7 @@ impl<'a> Fitter<'a> {
             }
             if kkt < options.tolerance && factorised {
                 if pace.ends_exactly() {
-                    // Closer first, so that the last step does not leave the point of the Hessian.
+                    // A smaller tolerance first, so that the last step stays at the point of the Hessian.
                     self.held_step(&mut state, &mut damping, kkt);
                     self.collect(&state, Information::Exact);
                     factorised = self.step(&mut state, &mut damping, kkt).is_some();
@@ -173,7 +173,7 @@ impl<'a> Fitter<'a> {
                     continue;
                 }
                 if pace.polishes() {
-                    // A new matrix would have gone beyond the tolerance; a held one does so for less.
+                    // A new matrix would have reached beyond the tolerance; a held one gains less.
                     self.held_step(&mut state, &mut damping, kkt);
                     iterations += 1;
                     continue;
@@ -181,7 +181,7 @@ impl<'a> Fitter<'a> {
                 break Outcome::Converged;
             }
             if kkt >= options.tolerance && iterations >= options.max_iterations {
-                // Steps within rounding may go on for ever.
+                // Steps within rounding could go on for ever.
                 let limit = if factorised { self.rounding(&state) } else { 0.0 };
                 break if kkt.is_finite() && kkt <= limit {
                     Outcome::ConvergedToRounding { limit }
@@ -190,24 +190,24 @@ impl<'a> Fitter<'a> {
                 };
             }
             if kkt >= options.tolerance && factorised && kkt < AT_MOST_ROUNDING {
-                // It hardly changes from one step to the next.
+                // The rounding estimate hardly changes from one step to the next.
                 if !(kkt > 10.0 * rounding) {
                     rounding = self.rounding(&state);
                 }
                 let limit = rounding;
                 within += usize::from(kkt <= limit);
-                // One more step may still gain digits, more of them do not.
+                // One more step may still gain digits; further steps do not.
                 if within > 2 {
                     break Outcome::ConvergedToRounding { limit };
                 }
             }
             if kkt < options.tolerance {
-                // Already there: one factorisation, for the distance.
+                // Converged at the start: one factorisation is needed to estimate the distance.
                 self.collect(&state, Information::Exact);
                 factorised = self.factorise(&state, &mut damping);
                 break Outcome::Converged;
             }
-            // Beside kinks secants mean nothing, and where few iterations are allowed the best are due.
+            // Secants are meaningless at kinks. With few iterations allowed, exact steps are better.
             if !state.kinks.is_empty() || 2 * iterations > options.max_iterations {
                 pace.stumble();
             }
@@ -251,7 +251,7 @@ impl<'a> Fitter<'a> {
         self.finish(state, distance, outcome, iterations, options)
     }
 
-    /// Second derivatives at the point of the latest evaluation, in place of what was held.
+    /// Collects second derivatives at the latest evaluation, replacing the held ones.
     fn collect(&mut self, state: &State, information: Information) {
         self.secants.clear();
         self.exact = (information == Information::Exact)
@@ -259,14 +259,14 @@ impl<'a> Fitter<'a> {
         self.evaluator.collect(&mut self.curvature, information);
     }
 
-    /// Learns from the latest step what the factor does not know of the curvature.
+    /// Updates the secants with the curvature along the latest step.
     pub(super) fn learn(&mut self, state: &State) -> bool {
         let [theta, gradient] = &state.from;
         let ends = Ends { theta: [theta, &state.theta], gradient: [gradient, &state.gradient] };
         self.secants.add(&ends, &self.factored)
     }
 
-    /// Factorises, damping as much as is needed; false if nothing helps.
+    /// Factorises with as much damping as needed; false if no damping is enough.
     fn factorise(&mut self, state: &State, damping: &mut f64) -> bool {
         let layout = &self.evaluator.model.layout;
         while !self.system.factorise(layout, &self.curvature, &state.moving, *damping) {
@@ -284,7 +284,7 @@ impl<'a> Fitter<'a> {
         true
     }
 
-    /// A step with the matrix that is held and what was learnt since; `None` as in [`Self::step`].
+    /// A step with the held matrix and the secants; `None` as in [`Self::step`].
     fn held_step(&mut self, state: &mut State, damping: &mut f64, kkt: f64) -> Option<Step> {
         let direction = if let Some(direction) = self.secant_direction(state) {
             direction
@@ -313,7 +313,7 @@ impl<'a> Fitter<'a> {
         (0..p.len()).all(|i| !state.moving[i] || inside(i)).then_some(p)
     }
 
-    /// Solves for the moving parameters with the factor and what was learnt since; the others get zero.
+    /// Solves for the moving parameters with the factor and the secants; the others get zero.
     pub(super) fn solve(&mut self, moving: &[bool], vector: &mut [f64]) {
         let layout = &self.evaluator.model.layout;
         self.secants.before(vector);
@@ -328,7 +328,7 @@ impl<'a> Fitter<'a> {
             match self.search(state, &direction, kkt) {
                 taken @ Step::Taken { .. } => return Some(taken),
                 Step::Refused => {
-                    // What the search left in the evaluator belongs to another point.
+                    // The line search left the evaluator at another point.
                     self.evaluate(state);
                     state.activate();
                     *damping = (*damping * 10.0).max(1e-3);
@@ -389,7 +389,7 @@ impl<'a> Fitter<'a> {
         Some(p.collect())
     }
 
-    /// Goes along a direction as far as it lowers the likelihood.
+    /// Moves along a direction as far as that lowers the likelihood.
     pub(super) fn search(&mut self, state: &mut State, direction: &[f64], kkt: f64) -> Step {
         let slope = product(&state.gradient, direction);
         if !(slope < 0.0) {
@@ -398,7 +398,7 @@ impl<'a> Fitter<'a> {
         let nll = state.nll;
         state.from[0].copy_from_slice(&state.theta);
         state.from[1].copy_from_slice(&state.gradient);
-        // Differences below this are rounding: there the gradient decides.
+        // Differences below this are rounding, so the gradient decides.
         let noise = 1e-13 * (1.0 + nll.abs());
         let mut part = 1.0;
         for _ in 0..12 {
@@ -416,7 +416,7 @@ impl<'a> Fitter<'a> {
                 if flat {
                     break;
                 }
-                // The minimum of the parabola through what is known.
+                // The minimum of the parabola through the known values.
                 let curve = state.nll - nll - part * slope;
                 let best = -0.5 * slope * part * part / curve;
                 part = best.clamp(0.1 * part, 0.5 * part);
@@ -435,7 +435,7 @@ impl<'a> Fitter<'a> {
     fn rounding(&self, state: &State) -> f64 {
         let layout = &self.evaluator.model.layout;
         let weights = &self.evaluator.scratch.weight;
-        // What the sums of the gradient are made of, for each parameter.
+        // The terms that the gradient sums up, for each parameter.
         let mut parts = vec![0.0_f64; state.theta.len()];
         for (bin, front, row) in self.curvature.rows(layout) {
             let size = 2.0 + weights[bin].abs();

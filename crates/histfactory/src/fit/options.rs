@@ -1,4 +1,4 @@
-//! What a fit is asked to do.
+//! Options of a fit.
 
 /// Settings of a fit; the defaults are those of the model.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,7 @@ pub struct FitOptions {
     pub max_iterations: usize,
     /// Whether to invert the Hessian at the minimum.
     pub covariance: bool,
-    /// How to look for lower minima than the nearest one.
+    /// The search for minima below the nearest one.
     pub search: Search,
 }
 
@@ -22,13 +22,13 @@ pub struct FitOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Search {
-    /// It takes the minimum that its start leads to.
+    /// Takes the minimum that its start leads to.
     Descent,
-    /// It repeats from the mirror images of parameters that may have a minimum on both sides of zero.
-    /// One more evaluation where there are none.
+    /// Repeats the fit from the mirror images of parameters that may have a minimum on both sides of zero.
+    /// Costs one more evaluation if there are none.
     #[default]
     Mirrored,
-    /// The same with every parameter that is pulled, and from so many random starts.
+    /// The same with every parameter that is pulled, and from this many random starts.
     Global { starts: usize, seed: u64 },
 }
 
@@ -52,35 +52,35 @@ impl Default for FitOptions {
 }
 
 impl FitOptions {
-    /// With a parameter held at a value.
+    /// Holds a parameter at a value.
     #[must_use]
     pub fn fixing(mut self, parameter: usize, value: f64) -> Self {
         self.fixed.push((parameter, value));
         self
     }
 
-    /// With another start.
+    /// Sets another start.
     #[must_use]
     pub fn from(mut self, start: &[f64]) -> Self {
         self.start = Some(start.to_vec());
         self
     }
 
-    /// With other bounds of a parameter.
+    /// Sets other bounds of a parameter.
     #[must_use]
     pub fn bounding(mut self, parameter: usize, bounds: [f64; 2]) -> Self {
         self.bounds.push((parameter, bounds));
         self
     }
 
-    /// With a covariance matrix.
+    /// Requests a covariance matrix.
     #[must_use]
     pub fn with_covariance(mut self) -> Self {
         self.covariance = true;
         self
     }
 
-    /// With another search for lower minima.
+    /// Sets another search for lower minima.
     #[must_use]
     pub fn searching(mut self, search: Search) -> Self {
         self.search = search;

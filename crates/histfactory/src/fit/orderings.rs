@@ -1,4 +1,4 @@
-//! Factorisations in many fronts beside the dense one.
+//! Tests factorisations in many fronts against the dense one.
 
 use super::lanes::Lanes;
 use super::{Fit, FitOptions, Fitter, System};
@@ -7,7 +7,7 @@ use crate::model::Ordering;
 use crate::synthetic::{Limits, Twin, any, combination_of_analyses};
 use crate::{Model, ModelOptions, Workspace};
 
-/// Arbitrary models, some of them with odd numbers, and combinations.
+/// Arbitrary models, some of them with extreme numbers, and combinations.
 fn workspaces() -> Vec<Workspace> {
     let limits = |odd: bool| Limits { channels: 6, bins: 4, samples: 4, modifiers: 8, odd };
     let mut all: Vec<Workspace> = (0..60).map(|seed| any(seed, limits(seed % 3 == 0))).collect();
@@ -27,7 +27,7 @@ fn close(one: &[f64], two: &[f64], tolerance: f64) -> bool {
     one.iter().zip(two).all(|(one, two)| (one - two).abs() <= tolerance * size)
 }
 
-/// A solution, by one right side and by lanes, if there is a factor.
+/// A solution for one right-hand side and for lanes, if there is a factor.
 fn solution(
     model: &Model,
     curvature: &Curvature,
@@ -50,7 +50,7 @@ fn solution(
 }
 
 #[test]
-fn many_fronts_solve_what_one_front_solves() {
+fn many_fronts_solve_like_one_front() {
     let mut solved = 0;
     for (number, workspace) in workspaces().iter().enumerate() {
         let models = both(workspace);
@@ -87,11 +87,11 @@ fn many_fronts_solve_what_one_front_solves() {
                 };
                 let place = format!("{number} {information:?} {damping}");
                 if !well_determined {
-                    // Nearly singular: no two ways to compute a solution agree.
+                    // Nearly singular: two ways to compute a solution may differ.
                     continue;
                 }
-                // Odd models have coefficients of very different sizes, and a damped matrix may be
-                // one that barely has a factor.
+                // Extreme models have coefficients of very different sizes, and a damped matrix may barely
+                // have a factor.
                 let is_odd = number < 60 && number % 3 == 0;
                 let tolerance = if is_odd || damping > 0.0 { 1e-8 } else { 1e-10 };
                 assert!(close(&many[0], &one[0], tolerance), "{place}");
@@ -105,7 +105,7 @@ fn many_fronts_solve_what_one_front_solves() {
 }
 
 #[test]
-fn many_fronts_have_the_hessian_of_one() {
+fn many_fronts_have_the_hessian_of_one_front() {
     for (number, workspace) in workspaces().iter().enumerate() {
         let models = both(workspace);
         let theta: Vec<f64> = models[0].init().iter().map(|value| value + 0.01).collect();
@@ -120,7 +120,7 @@ fn many_fronts_have_the_hessian_of_one() {
 }
 
 #[test]
-fn many_fronts_fit_what_one_front_fits() {
+fn many_fronts_fit_like_one_front() {
     let mut compared = 0;
     for (number, workspace) in workspaces().iter().enumerate() {
         let found = both(workspace).map(|model| -> Option<Fit> {

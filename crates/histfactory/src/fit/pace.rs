@@ -1,18 +1,18 @@
-//! Which matrix a step is taken with: a new one, or the one that is held.
+//! Decides whether a step uses a new matrix or the held one.
 //!
-//! A step with a held factor and the secants of the steps since costs little more than a gradient. It
-//! pays as long as what is left to gain needs fewer such steps than a new matrix is worth.
+//! A step with a held factor and the secants of the steps since costs little more than a gradient. Such steps
+//! pay off as long as the remaining gain needs fewer of them than a new matrix is worth.
 
 use crate::kernel::{Information, is_narrow};
 use crate::model::Model;
 
 /// Steps with the expected information before the exact Hessian takes over.
 const FISHER_STEPS: usize = 2;
-/// A gradient from which on the expected information is not worth its while.
+/// With a smaller gradient, the expected information is not worth its cost.
 const NEAR: f64 = 1e-3;
-/// Steps with a held expected information in all.
+/// The largest total number of steps with a held expected information.
 const MOST_ROUGH: f64 = 30.0;
-/// Parameters of the dense part below which the exact Hessian is the cheaper way.
+/// With fewer parameters in the dense part, the exact Hessian is cheaper.
 const FEW: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,10 +21,10 @@ pub(super) enum Matrix {
     Held,
 }
 
-/// Where a fit takes its last new matrix, an exact Hessian.
+/// The point of a fit's last new matrix, an exact Hessian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExactHessian {
-    /// Nowhere, unless steps with the expected information go badly.
+    /// Nowhere, unless steps with the expected information fail.
     Unneeded,
     /// Close to the minimum, which is then reached with its factor.
     NearMinimum,
@@ -34,17 +34,17 @@ enum ExactHessian {
 
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
-    /// New matrices of the expected information still to come.
+    /// The remaining new matrices of the expected information.
     fisher: usize,
-    /// Whether the expected information is solved in bins, many parameters at little cost …
+    /// Whether the expected information is solved in bins, so that many parameters cost little …
     rough: bool,
     /// … and where a fit needs an exact Hessian.
     exact: ExactHessian,
-    /// How many steps a new exact matrix is worth.
+    /// The number of steps that a new exact matrix is worth.
     worth: f64,
-    /// What is held, unless the latest step did not go well.
+    /// The held matrix, unless the latest step failed.
     held: Option<Information>,
-    /// The gradient where the held matrix was made, after its own step, and steps since.
+    /// The gradient after the step for which the held matrix was computed, and the steps since.
     at: f64,
     first: f64,
     steps: usize,
@@ -65,12 +65,12 @@ impl Pace {
         }
     }
 
-    /// For a fit with a covariance: the exact Hessian at its end serves both.
+    /// For a fit with a covariance: the exact Hessian at the end serves both.
     pub(super) fn with_covariance(self) -> Self {
         Self { exact: ExactHessian::AtMinimum, ..self }
     }
 
-    /// Whether a fit that is within its tolerance takes an exact Hessian, once.
+    /// Whether a fit within its tolerance takes an exact Hessian, once.
     pub(super) fn ends_exactly(&mut self) -> bool {
         let ends = self.exact == ExactHessian::AtMinimum && self.held == Some(Information::Fisher);
         if ends {
@@ -86,7 +86,7 @@ impl Pace {
         Self { exact: ExactHessian::Unneeded, fisher, ..ordinary }
     }
 
-    /// Whether a fit that is within its tolerance after steps with a held matrix takes one more.
+    /// Whether a fit within its tolerance takes one more step after steps with a held matrix.
     pub(super) fn polishes(&mut self) -> bool {
         let polishes =
             self.held.is_some() && self.steps > 0 && self.exact != ExactHessian::Unneeded;
@@ -118,7 +118,7 @@ impl Pace {
         Matrix::New(information)
     }
 
-    /// The latest step did not go well: the next one needs a new matrix.
+    /// Records that the latest step failed, so the next one needs a new matrix.
     pub(super) fn stumble(&mut self) {
         self.held = None;
     }
@@ -135,7 +135,7 @@ impl Pace {
             {
                 false
             }
-            // The gradient's largest component goes up and down a little.
+            // The gradient's largest component fluctuates a little.
             Some(Information::Fisher) if self.steps < 4 => kkt < 4.0 * self.at,
             Some(Information::Fisher) => {
                 let rate = (kkt / self.first).powf(1.0 / steps);
@@ -143,7 +143,7 @@ impl Pace {
             }
             Some(Information::Exact) => {
                 let rate = match self.steps {
-                    // As good as the matrix was where it was made, half as good after its step.
+                    // Full quality at the point where the matrix was computed, half after its step.
                     0 => 2.0 * kkt / self.at,
                     _ => (kkt / self.first).powf(1.0 / steps),
                 };

@@ -1,14 +1,14 @@
-//! Lower minima in which another parameter takes the place of one that went far.
+//! Finds lower minima in which another parameter replaces one that moved far.
 //!
-//! Rates are products: a signal that was not seen can vanish because one factor goes to zero or because
-//! several templates take from it, and of two samples with a free normalisation either one can fill a bin.
+//! Rates are products. A signal that was not seen can vanish because one factor goes to zero or because
+//! several templates subtract from it; of two samples with a free normalisation, either one can fill a bin.
 //! In each of these minima some parameter lies at an end of its range or is pulled by several standard
-//! deviations. The fit puts each such parameter back to its initial value, lets the others follow and
-//! releases it. The lowest minimum counts.
+//! deviations. The fit resets each such parameter to its initial value, lets the others follow and releases
+//! it. The lowest minimum is the result.
 //!
-//! A parameter at an end of its range is common where there is one minimum: a signal that was not seen. The
-//! fit therefore first moves it with the factor of the minimum, two steps that cost little more than a
-//! gradient each. If the slope there leads back as steeply as a convex function would, nothing is repeated.
+//! A parameter at an end of its range is also common with a single minimum: a signal that was not seen. The
+//! fit therefore first moves it with the factor of the minimum, in two steps that cost little more than a
+//! gradient each. If the slope there leads back as steeply as for a convex function, nothing is repeated.
 
 use super::Fitter;
 use super::newton::Step;
@@ -20,14 +20,14 @@ use crate::model::Constraint;
 const FAR: f64 = 2.5;
 /// Parameters that are reset, those with the largest pull first.
 const MOST_RESETS: usize = 6;
-/// A reset is given up if −log L with the parameter at its initial value is this much above the minimum.
+/// A reset is abandoned if −log L with the parameter at its initial value is this much above the minimum.
 const MOST_ABOVE: f64 = 100.0;
-/// Steps with which the others follow a parameter that is moved.
+/// The number of steps in which the others follow a parameter that is moved.
 const FOLLOWING_STEPS: usize = 2;
 /// The share of the mean slope to a point that the slope there must have. It is at least one if −log L is
 /// convex on the way, and two if it is a parabola from its minimum.
 const LEADS_BACK: f64 = 0.99;
-/// The share of the rise that may be left between the point that the steps reach and its minimum.
+/// The fraction of the rise that may remain between the point that the steps reach and its minimum.
 const MOST_LEFT: f64 = 0.15;
 
 impl Fitter<'_> {
@@ -60,8 +60,9 @@ impl Fitter<'_> {
         best
     }
 
-    /// Whether −log L falls back to this minimum from where the parameter has another value, the other
-    /// parameters following approximately. False if that is not known, as without the factor of the minimum.
+    /// Whether −log L falls back to this minimum from another value of the parameter, with the other
+    /// parameters following approximately. False if that is unknown, for example without the factor of the
+    /// minimum.
     pub(crate) fn leads_back(
         &mut self,
         best: &mut Fit,
@@ -76,7 +77,7 @@ impl Fitter<'_> {
             return false;
         }
         let way = to - best.theta[parameter];
-        // How the others follow, for one unit of the parameter.
+        // The change of the others for one unit of the parameter.
         let mut tangent = vec![0.0; moving.len()];
         tangent[parameter] = 1.0;
         if moving[parameter] {

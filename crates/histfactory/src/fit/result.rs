@@ -1,4 +1,4 @@
-//! What came of a fit.
+//! The result of a fit.
 
 use super::Covariance;
 use super::ridges::DIFFERENT;
@@ -11,7 +11,7 @@ pub struct Fit {
     pub nll: f64,
     /// The gradient of −log L there, in all parameters; at a kink that from the left.
     pub gradient: Vec<f64>,
-    /// The largest component of the gradient that a permitted move could follow downhill.
+    /// The largest component of the gradient along which a permitted move leads downhill.
     pub kkt: f64,
     /// The estimated vertical distance to the minimum, ½ gᵀH⁻¹g, with the latest factor and the secants of
     /// the steps since. For a toy it may be a factor of the expected information.
@@ -23,29 +23,29 @@ pub struct Fit {
     pub free: Vec<bool>,
     /// Free parameters that ended at a bound that holds them.
     pub at_bound: Vec<(usize, Side)>,
-    /// Free parameters that ended at zero because −log L has a kink there, as code0 and code1 give
-    /// it, and rises on both sides. Like those at a bound they have no curvature and no variance.
+    /// Free parameters that ended at zero because −log L has a kink there (code0, code1) and rises on both
+    /// sides. Like those at a bound they have no curvature and no variance.
     pub at_kink: Vec<usize>,
-    /// Bins without a count whose rate is zero at the minimum: −log L would fall further if the rate could.
-    /// The gradient is then that with the condition that rates are not negative.
+    /// Bins without a count whose rate is zero at the minimum: −log L would fall further if the rate could
+    /// become negative. The gradient then includes the condition that rates are not negative.
     pub at_border: Vec<usize>,
-    /// −log L of other minima that the fit came upon, in ascending order.
+    /// −log L of other minima found by the fit, in ascending order.
     pub other_minima: Vec<f64>,
-    /// A combination of parameters that the data and the constraints do not determine. Looked for where
-    /// the covariance is asked for.
+    /// A combination of parameters that the data and the constraints do not determine. Computed with the
+    /// covariance.
     pub flat: Option<FlatDirection>,
     /// Whether a parameter may have a minimum on both sides of zero.
     pub(crate) two_sided: bool,
-    /// If asked for and there is one.
+    /// Present if requested and defined.
     pub covariance: Option<Covariance>,
 }
 
 /// A direction along which −log L hardly changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlatDirection {
-    /// The parameters that move along it and how far each, the largest by one.
+    /// The parameters that move along it with the distance of each; the largest distance is one.
     pub parameters: Vec<(usize, f64)>,
-    /// How far −log L takes to rise by one half, as the curvature gives it.
+    /// The distance over which −log L rises by one half, according to the curvature.
     pub sigma: f64,
 }
 
@@ -62,7 +62,7 @@ pub enum Side {
 pub enum Outcome {
     /// The projected gradient is below the tolerance.
     Converged,
-    /// The projected gradient is as small as rounding lets it be, which is above the tolerance.
+    /// The projected gradient is as small as rounding allows, which is above the tolerance.
     ConvergedToRounding {
         limit: f64,
     },
@@ -76,7 +76,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Why a fit did not converge, if it did not.
+    /// The reason why a fit did not converge, if it did not.
     pub fn complaint(&self) -> Option<String> {
         match self {
             Self::Converged | Self::ConvergedToRounding { .. } => None,
@@ -105,7 +105,7 @@ impl Fit {
         moving
     }
 
-    /// The lower one of two fits, which knows of the other minimum and what both took.
+    /// The fit with the lower minimum; it lists the minima and counts of both.
     pub(crate) fn or_lower(self, other: Self) -> Self {
         let iterations = self.iterations + other.iterations;
         let evaluations = self.evaluations + other.evaluations;
@@ -138,7 +138,7 @@ impl Fit {
     }
 }
 
-/// Why there is no fit.
+/// The reason for a missing fit.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {

@@ -1,14 +1,14 @@
 //! Minima on the other side of a kink.
 //!
-//! A kink can point upwards: with code0 a histosys whose templates both lie below the nominal one takes
-//! from a bin whichever way it goes. Then −log L falls from zero on both sides, and a fit that went down
-//! one of them knows nothing of the other.
+//! A kink can point upwards: with code0, a histosys whose templates both lie below the nominal one lowers the
+//! rate of a bin in both directions. Then −log L falls from zero on both sides, and a fit that follows one
+//! side does not see the other.
 //!
 //! With h the curvature in the parameter α, the others following, −log L rises by ½hα̂² from its minimum to
 //! the kink, where the slope drops by J from h|α̂|; on the far side the minimum is lower if J > 2h|α̂|. One
 //! evaluation with the slopes of the far sides gives J of all parameters, since the slope at the minimum is
-//! zero; the constraint alone is a lower limit of h. What is near enough to this is fitted again on the
-//! far side, and the lowest minimum counts.
+//! zero; the constraint alone is a lower limit of h. Parameters near this condition are fitted again on the
+//! far side, and the lowest minimum is the result.
 
 use super::Fitter;
 use super::kinks::Kink;
@@ -17,13 +17,14 @@ use super::pace::Pace;
 use super::result::Fit;
 use crate::model::Constraint;
 
-/// Minima that are further apart are different ones.
+/// Minima that differ by more than this are distinct.
 pub(crate) const DIFFERENT: f64 = 1e-9;
-/// What J must be of h|α̂|: less than 2, since the rates and the curvature are not the same on both sides.
+/// The ratio of J to h|α̂| that is tried: less than 2, since the rates and the curvature differ between the
+/// sides.
 const ENOUGH: f64 = 1.8;
 
 impl Fitter<'_> {
-    /// The lowest one of a minimum and those that kinks part it from.
+    /// The lowest of a minimum and those beyond its kinks.
     pub(super) fn cross(&mut self, found: Fit, kinks: &[Kink], options: &FitOptions) -> Fit {
         let mut best = found;
         for _ in kinks {

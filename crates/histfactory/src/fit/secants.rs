@@ -6,7 +6,7 @@
 
 use crate::linalg::{add_multiple, product};
 
-/// Pairs that are kept; more did not save a step.
+/// The number of pairs kept; more did not save a step.
 const MOST: usize = 10;
 
 #[derive(Debug, Clone, Default)]
@@ -14,7 +14,7 @@ pub(super) struct Secants {
     /// Steps and changes in a ring, one after the other.
     steps: Vec<f64>,
     changes: Vec<f64>,
-    /// sᵀy of each, and what the first loop leaves for the second.
+    /// sᵀy of each pair, and the values that the first loop leaves for the second.
     products: [f64; MOST],
     parts: [f64; MOST],
     length: usize,
@@ -22,7 +22,7 @@ pub(super) struct Secants {
     next: usize,
 }
 
-/// Two ends of a step.
+/// Both ends of a step.
 pub(super) struct Ends<'a> {
     pub(super) theta: [&'a [f64]; 2],
     pub(super) gradient: [&'a [f64]; 2],
@@ -62,7 +62,7 @@ impl Secants {
         (1..=count).map(move |back| (next + MOST - back) % MOST)
     }
 
-    /// Before a solve with the factor.
+    /// The first loop, before a solve with the factor.
     pub(super) fn before(&mut self, vector: &mut [f64]) {
         let length = self.length;
         for at in Self::latest(self.count, self.next) {
@@ -73,7 +73,7 @@ impl Secants {
         }
     }
 
-    /// After it.
+    /// The second loop, after the solve.
     pub(super) fn after(&self, vector: &mut [f64]) {
         let length = self.length;
         for at in Self::latest(self.count, self.next).rev() {
@@ -88,7 +88,7 @@ impl Secants {
 mod tests {
     use super::*;
 
-    /// On a quadratic function with exact steps the inverse is exact along what was walked.
+    /// On a quadratic function with exact steps, the inverse is exact along the past steps.
     #[test]
     fn the_inverse_takes_each_change_back_to_its_step() {
         let hessian = [[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]];

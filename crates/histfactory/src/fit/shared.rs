@@ -1,8 +1,8 @@
 //! The first step of many fits that start at the same point, as those of toys do.
 //!
-//! There the rates, their derivatives and the expected information are the same for all of them, and
-//! only the data differ. With w = 1 − n/ν the gradient is Jᵀw and the constraints' part, and the
-//! step is a solve with a factor that is made once: both for several toys at a time, one in each lane
+//! At a common start the rates, their derivatives and the expected information are the same for all fits, and
+//! only the data differ. With w = 1 − n/ν the gradient is Jᵀw and the constraints' part, and the step is a
+//! solve with a factor that is computed once. Both are computed for several toys at a time, one in each lane
 //! of a vector.
 
 use std::sync::OnceLock;
@@ -21,7 +21,7 @@ use crate::model::layout::{Front, LANES};
 use crate::model::{Data, Model};
 use crate::special::poisson_deviance;
 
-/// Parameters that bounds may hold in a step that is shared.
+/// The largest number of parameters that bounds may hold in a shared step.
 const MOST_HELD: usize = 16;
 
 /// What the fits share.
@@ -32,11 +32,11 @@ pub(crate) struct Shared<'a> {
     rate: Vec<f64>,
     curvature: Curvature,
     system: System,
-    /// Columns of the inverse, made when a bound first asks for one.
+    /// Columns of the inverse, computed when a bound first needs one.
     columns: Vec<OnceLock<Vec<f64>>>,
 }
 
-/// Where the fit to a toy starts, and where its first step leads.
+/// The start of the fit to a toy, and the point after its first step.
 #[derive(Debug, Clone)]
 pub(crate) struct First {
     nll: f64,
@@ -45,8 +45,8 @@ pub(crate) struct First {
 }
 
 impl<'a> Shared<'a> {
-    /// Nothing where a step for all cannot be had: −log L of the expected data has no value at the
-    /// start or a kink there, or the information is singular.
+    /// `None` if a shared step is impossible: −log L of the expected data has no value or a kink at the
+    /// start, or the information is singular.
     pub(crate) fn new(model: &'a Model, expected: &Data, options: &FitOptions) -> Option<Self> {
         let mut fitter = Fitter::new(model, expected).ok()?;
         let state = fitter.begin(options).ok()?;
@@ -95,8 +95,8 @@ impl<'a> Shared<'a> {
     /// The step within the bounds: with parameters that a bound holds, or that would leave their range,
     /// at its end, as long as these are few.
     ///
-    /// With C the inverse and a step p without bounds, p − C_A C_AA⁻¹ (p_A − c) is the step that has c
-    /// in the parameters A.
+    /// With C the inverse and a step p without bounds, p − C_A C_AA⁻¹ (p_A − c) is the step that equals c in
+    /// the parameters A.
     fn bounded(&self, state: &State, step: Vec<f64>) -> Option<Vec<f64>> {
         let free = (0..step.len()).filter(|&i| state.free[i]);
         let mut held: Vec<(usize, f64)> =
@@ -191,7 +191,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Adds the parameters that a step takes out of their range, with what leads to its end.
+/// Adds the parameters that a step takes out of their range, with the distance to its end.
 fn leaves(state: &State, step: &[f64], held: &mut Vec<(usize, f64)>) -> bool {
     let count = held.len();
     for (i, p) in step.iter().enumerate() {
@@ -242,14 +242,14 @@ impl WithSimd for Slopes<'_> {
 }
 
 impl Fitter<'_> {
-    /// One of many fits: it may end on the expected information.
+    /// Fits one of many data sets: it may end on the expected information.
     pub(crate) fn fit_toy(&mut self, options: &FitOptions) -> Result<Fit, FitError> {
         let state = self.begin(options)?;
         let pace = Pace::of_toy(self.evaluator.model, false);
         Ok(self.minimise(state, pace, None, options))
     }
 
-    /// The same, begun with the step that it shares with others.
+    /// The same, starting with the step shared with other fits.
     pub(crate) fn fit_along(
         &mut self,
         shared: &Shared<'_>,
@@ -283,7 +283,7 @@ mod tests {
     use crate::synthetic::Twin;
 
     #[test]
-    fn values_and_gradients_at_the_start_are_those_of_single_evaluations() {
+    fn values_and_gradients_at_the_start_equal_single_evaluations() {
         for twin in Twin::ALL {
             let model = Model::new(&twin.workspace(2), &ModelOptions::default()).unwrap();
             let theta: Vec<f64> = model.init().iter().map(|value| value + 0.01).collect();

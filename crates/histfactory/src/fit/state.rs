@@ -1,4 +1,4 @@
-//! A fit under way: where it is, and what it may move.
+//! The state of a running fit: its point, and the parameters that may move.
 
 use super::Fitter;
 use super::kinks::Kink;
@@ -6,7 +6,7 @@ use super::options::FitOptions;
 use super::result::{FitError, Side};
 use crate::model::EvaluationError;
 
-/// A fit under way.
+/// The state of a running fit.
 #[derive(Debug, Clone)]
 pub(super) struct State {
     pub(super) theta: Vec<f64>,
@@ -21,12 +21,12 @@ pub(super) struct State {
     pub(super) moving: Vec<bool>,
     pub(super) kinks: Vec<Kink>,
     pub(super) evaluations: usize,
-    /// Steps that had to be shortened because −log L has no value at their end.
+    /// Steps that were shortened because −log L has no value at their end.
     pub(super) blocked: usize,
 }
 
 impl State {
-    /// Finds out which parameters a bound holds; returns the largest other gradient.
+    /// Updates the parameters that bounds hold; returns the largest remaining gradient.
     pub(super) fn activate(&mut self) -> f64 {
         let mut kkt = 0.0_f64;
         let mut is_number = true;
@@ -34,8 +34,8 @@ impl State {
         let bounds = self.lower.iter().zip(&self.upper);
         let flags = self.free.iter().zip(&mut self.moving);
         for (((value, slope), (lower, upper)), (free, moving)) in values.zip(bounds).zip(flags) {
-            // Without a slope nothing leads away from a bound: two factors of a product that are
-            // both zero stay there.
+            // A parameter without a slope stays at its bound: two factors of a product that are both zero
+            // stay there.
             let held = (value <= lower && *slope >= 0.0) || (value >= upper && *slope <= 0.0);
             *moving = *free && !held;
             let size = if *moving { slope.abs() } else { 0.0 };
@@ -59,7 +59,7 @@ impl State {
 }
 
 impl Fitter<'_> {
-    /// The start, with everything that holds it.
+    /// The start, with everything that holds its parameters.
     pub(super) fn begin(&mut self, options: &FitOptions) -> Result<State, FitError> {
         self.renew();
         let model = self.evaluator.model;

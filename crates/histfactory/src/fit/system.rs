@@ -1,9 +1,9 @@
-//! Solves with the Hessian of a model: local parameters are eliminated in their bins, the rest in the
-//! fronts that the model has for them.
+//! Solves with the Hessian of a model: local parameters are eliminated in their bins, the rest in the model's
+//! fronts.
 //!
-//! A front is a dense matrix of the parameters that it eliminates and of those they are coupled to.
-//! What their elimination leaves is added to the parent's front. A model with a single front is
-//! factorised densely.
+//! A front is a dense matrix of the parameters that it eliminates and of those they are coupled to. The
+//! remainder after the elimination is added to the parent's front. A model with a single front is factorised
+//! densely.
 //!
 //! A local parameter γ of bin b has a row r against the global parameters and a diagonal h, and
 //! eliminating it takes r rᵀ/h from the dense part. Where γ multiplies the whole bin r = κ ∂ν_b, so
@@ -20,7 +20,7 @@ use crate::model::layout::{Front, Layout};
 pub(crate) struct System {
     /// Of each front.
     pub(super) factors: Vec<Symmetric>,
-    /// The rows that a front's bins multiply, and with what.
+    /// The rows that a front's bins multiply, and the factors.
     left: Aligned,
     right: Aligned,
     pub(super) bins: Vec<Eliminated>,
@@ -31,19 +31,19 @@ pub(crate) struct System {
     of_front: Vec<f64>,
     diagonal: Vec<f64>,
     pub(super) used: Vec<bool>,
-    /// In place of all this, where the latest factor is one of the expected information.
+    /// Replaces all this if the latest factor is one of the expected information.
     pub(super) narrow: Narrow,
     pub(super) is_narrow: bool,
 }
 
-/// What was done in a bin.
+/// The elimination in a bin.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Eliminated {
     #[default]
     Nothing,
     /// One parameter, whose row is a multiple of the bin's gradient.
     One { local: usize, diagonal: f64, multiple: f64 },
-    /// Several, or with rows of their own: a small Cholesky factor (lower), rows from `first`.
+    /// Several parameters, or some with separate rows: a small Cholesky factor (lower), rows from `first`.
     Several { locals: Vec<usize>, factor: Vec<f64>, first: usize },
 }
 
@@ -110,7 +110,7 @@ impl System {
         true
     }
 
-    /// What a front's bins give to it, its locals eliminated.
+    /// Adds the terms of a front's bins, with their local parameters eliminated.
     fn assemble(
         &mut self,
         layout: &Layout,
@@ -167,8 +167,8 @@ impl System {
         for (factor, front) in self.factors.iter_mut().zip(&layout.elimination.fronts) {
             for at in 0..front.own {
                 let place = front.first() + at;
-                // The factors of a product have a diagonal that vanishes with them, beside a number
-                // that does not: multiples of the diagonal alone would never be enough.
+                // The diagonal of a product's factors vanishes with them while an off-diagonal number does
+                // not: multiples of the diagonal alone would never be enough.
                 let size = diagonal[place].abs().max(1e-6 * beside[place]) + squares[place];
                 let raise = damping * size.max(1e-10);
                 factor.row_mut(at)[at] += raise;
@@ -240,7 +240,7 @@ impl System {
                 }
             }
         }
-        // L⁻¹ times the rows: what the elimination takes is their product with themselves.
+        // L⁻¹ times the rows; the elimination subtracts their product with themselves.
         let start = self.left.len();
         self.left.extend(self.rows[first..].iter().copied());
         for i in 0..count {
@@ -262,8 +262,8 @@ impl System {
         true
     }
 
-    /// Solves for the free parameters; the others get zero. `vector` has one value for each
-    /// parameter, the right side first and the solution afterwards.
+    /// Solves for the free parameters; the others get zero. `vector` has one value for each parameter: the
+    /// right-hand side before, the solution afterwards.
     pub(crate) fn solve(
         &mut self,
         layout: &Layout,
@@ -380,7 +380,7 @@ fn gather(of_front: &mut [f64], dense: &[f64], front: &Front) {
     }
 }
 
-/// Takes the parameters that are not used out of a front that eliminates them.
+/// Removes unused parameters from a front that eliminates them.
 fn mask(factor: &mut Symmetric, used: &[bool]) {
     for (at, _) in used.iter().enumerate().filter(|(_, used)| !**used) {
         factor.row_mut(at).fill(0.0);
@@ -391,7 +391,7 @@ fn mask(factor: &mut Symmetric, used: &[bool]) {
     }
 }
 
-/// Adds what is left of a front to its parent.
+/// Adds the remainder of a front to its parent.
 fn add_rest(factor: &Symmetric, front: &Front, parent: &mut Symmetric) {
     let rest = front.own..front.len();
     for (at, &place) in rest.clone().zip(&front.in_parent) {
@@ -403,10 +403,10 @@ fn add_rest(factor: &Symmetric, front: &Front, parent: &mut Symmetric) {
     }
 }
 
-/// The Cholesky factor of a small matrix, its diagonal raised if need be by the first part of what
-/// stands in its rows that will do. Factors of one product have a singular block, near zero even one
-/// like (0 w; w 0), of which multiples of the diagonal would never be enough; and no other parameter
-/// has to be damped for it.
+/// The Cholesky factor of a small matrix. If necessary its diagonal is raised by the smallest sufficient
+/// fraction of the largest number in its rows. Factors of one product have a singular block, near zero even
+/// one like (0 w; w 0), for which multiples of the diagonal would never be enough. No other parameter has to
+/// be damped for it.
 fn raised_cholesky(matrix: &mut [f64], n: usize, parts: &[f64]) -> bool {
     let given = matrix.to_vec();
     for part in parts {

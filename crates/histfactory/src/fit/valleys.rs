@@ -1,15 +1,15 @@
-//! Lower minima on the other side of zero, where interpolations are smooth.
+//! Finds lower minima on the other side of zero, where interpolations are smooth.
 //!
-//! Templates that both lie below the nominal one take from a bin whichever way their parameter α goes.
-//! Where a bin has too many events expected, as with a large signal that was not seen, −log L then falls
-//! from α = 0 on both sides, and a fit goes down one of them. With several such parameters there are
-//! minima for many combinations of signs.
+//! Templates that both lie below the nominal one lower the rate of a bin on both sides of α = 0. If too many
+//! events are expected in a bin, for example with a large signal that was not seen, −log L falls from α = 0
+//! on both sides, and a fit follows one of them. With several such parameters there are minima for many
+//! combinations of signs.
 //!
-//! One evaluation finds the parameters that matter. The gradient with the slopes that the
-//! interpolations have at −α, at unchanged rates, splits the push on α into a part that is the same on
-//! both sides of zero and a part that changes its sign there; only the second one makes a second
-//! minimum. A parameter for which that part is a good share of the constraint's pull is mirrored; where
-//! −log L rises little by that, the fit is repeated from there, and the lowest minimum counts.
+//! One evaluation finds the relevant parameters. The gradient with the slopes that the interpolations have at
+//! −α, at unchanged rates, splits the push on α into a part that is the same on both sides of zero and a part
+//! that changes its sign there. Only the second part creates a second minimum. A parameter for which that
+//! part is a large fraction of the constraint's pull is mirrored. If −log L rises little, the fit is repeated
+//! from there, and the lowest minimum is the result.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -21,25 +21,25 @@ use super::pace::Pace;
 use super::result::Fit;
 use crate::model::Constraint;
 
-/// Pulls below this have no minimum of their own on the other side.
+/// Smaller pulls have no separate minimum on the other side.
 const LEAST_PULL: f64 = 0.15;
-/// The share of the constraint's pull that the symmetric push must have.
+/// The fraction of the constraint's pull that the symmetric push must have.
 const SHARE: f64 = 0.25;
-/// −log L may rise by this much from a minimum to its mirror image.
+/// The largest rise of −log L from a minimum to its mirror image.
 const MOST_RISE: f64 = 1.0;
-/// The same where the search is global.
+/// The same for a global search.
 const MOST_RISE_GLOBAL: f64 = 10.0;
-/// Fits from mirror images of one minimum that may fail to go lower.
+/// The number of fits from mirror images of one minimum that may fail to find a lower one.
 const MOST_FITS: usize = 12;
-/// Mirror images at which −log L is evaluated.
+/// The number of mirror images at which −log L is evaluated.
 const MOST_EVALUATED: usize = 64;
-/// Steps that decide whether a mirror image has a minimum of its own.
+/// Steps that decide whether a mirror image has a separate minimum.
 const TRIAL_STEPS: usize = 4;
-/// Times that a lower minimum may be found.
+/// The number of times that a lower minimum may be found.
 const MOST_ROUNDS: usize = 40;
 
 impl Fitter<'_> {
-    /// The lowest minimum that the search of the options finds from here.
+    /// The lowest minimum that the configured search finds from here.
     pub(super) fn search_minima(&mut self, found: Fit, options: &FitOptions) -> Fit {
         let mut best = found;
         match options.search {
@@ -96,9 +96,9 @@ impl Fitter<'_> {
         best
     }
 
-    /// Where a few steps lead from a mirror image; nothing if they lead back across zero. The steps are
-    /// taken with the factor of the minimum, so each costs little more than a gradient. At a minimum
-    /// that has no counterpart the first of them goes back.
+    /// Follows a mirror image for a few steps; `None` if they lead back across zero. The steps use the factor
+    /// of the minimum, so each costs little more than a gradient. From a minimum without a counterpart the
+    /// first step leads back.
     fn stays(
         &mut self,
         best: &mut Fit,
@@ -148,7 +148,7 @@ impl Fitter<'_> {
                 pushed.push((push / pull, parameter));
             }
         }
-        // An evaluation for each: few of many, the number of which grows with the model.
+        // Each one costs an evaluation, so only few are tried; their number grows with the model.
         pushed.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         pushed.truncate(MOST_EVALUATED);
         let mut promising: Vec<(f64, usize)> = Vec::new();

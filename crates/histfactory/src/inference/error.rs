@@ -1,4 +1,4 @@
-//! Why there is no answer.
+//! Reasons for a missing result.
 
 use crate::fit::FitError;
 use crate::model::EvaluationError;

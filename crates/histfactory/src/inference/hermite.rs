@@ -1,6 +1,6 @@
-//! Interpolation by the polynomial that has given values and slopes.
+//! Interpolation by the polynomial with given values and slopes.
 
-/// A place, the value there and the slope there.
+/// A point, with the value and the slope there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
     pub(super) x: f64,
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_polynomial_of_fitting_degree_comes_back() {
+    fn a_polynomial_of_fitting_degree_is_reproduced() {
         let cubic = |x: f64| 1.0 + x * (2.0 - x * (0.5 - 0.3 * x));
         let slope = |x: f64| 2.0 - x + 0.9 * x * x;
         let node = |x: f64| Node { x, y: cubic(x), slope: slope(x) };

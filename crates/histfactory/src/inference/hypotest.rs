@@ -1,9 +1,9 @@
 //! Asymptotic p-values and CLs.
 //!
-//! With q of the data and q_A of the Asimov data set of the other hypothesis, T = √q − √q_A (for q̃
-//! beyond √q_A: (q − q_A)/2√q_A); CL_{s+b} = Φ(−(T + √q_A)), CL_b = Φ(−T). The bands are those of
-//! T = 2, 1, 0, −1, −2. The Asimov data set's own best fit is the point it was made from, so four
-//! fits do, not five.
+//! With q of the data and q_A of the Asimov data set of the other hypothesis, T = √q − √q_A (for q̃ beyond
+//! √q_A: (q − q_A)/2√q_A); CL_{s+b} = Φ(−(T + √q_A)), CL_b = Φ(−T). The bands are those of T = 2, 1, 0, −1,
+//! −2. The best fit of the Asimov data set is the point that generated it, so four fits are enough instead of
+//! five.
 
 use super::InferenceError;
 use super::notes::{Fitted, Note, of_fit};
@@ -43,7 +43,7 @@ impl PValues {
         let cls = match kind {
             TestKind::Q0 => tested,
             TestKind::Q | TestKind::QTilde | TestKind::T if other > 0.0 => tested / other,
-            // Both tails are below the least number: they fall off together.
+            // Both tails are below the smallest number, where they decrease together.
             TestKind::Q | TestKind::QTilde | TestKind::T => 0.0,
         };
         Self { clsb: tested, clb: other, cls }
@@ -59,7 +59,7 @@ pub(super) fn position(kind: TestKind, q: f64, q_asimov: f64) -> f64 {
     }
 }
 
-/// The Asimov data set of the alternative to what is tested, with the point it was made from.
+/// The Asimov data set of the alternative hypothesis, with the point that generated it.
 pub(super) struct Alternative {
     pub(super) data: Data,
     pub(super) point: Fit,
@@ -67,8 +67,8 @@ pub(super) struct Alternative {
 }
 
 impl Alternative {
-    /// The best fit to the data, and the expected data of the alternative. Both fits know of each other:
-    /// where one value of the parameter of interest leads lower than all of them, all are fitted again.
+    /// The best fit to the data, and the expected data of the alternative. The two fits share their minima:
+    /// if one value of the parameter of interest leads below all of them, all are fitted again.
     pub(super) fn with_best_fit(
         model: &Model,
         profile: &mut Profile<'_>,
@@ -119,7 +119,7 @@ impl Model {
         self.hypotest_with(data, mu, kind, &TestOptions::default())
     }
 
-    /// The same with other settings of the fits.
+    /// The same with other fit settings.
     pub fn hypotest_with(
         &self,
         data: &Data,

@@ -1,4 +1,4 @@
-//! Intervals from the profile likelihood, as MINOS makes them.
+//! Intervals from the profile likelihood, as in MINOS.
 
 use super::InferenceError;
 use super::root::brent;
@@ -9,9 +9,9 @@ use crate::model::{Data, Model};
 /// An end of an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum End {
-    /// Where the profile likelihood has risen by half a unit times the square of the deviations.
+    /// The profile likelihood has risen by half a unit times the square of the deviations.
     Crossing(f64),
-    /// It does not rise that far before the parameter's bound.
+    /// The profile likelihood does not rise that far before the parameter's bound.
     Bound(f64),
 }
 
@@ -23,7 +23,7 @@ impl End {
     }
 }
 
-/// An estimate with an interval of its own shape.
+/// An estimate with an asymmetric interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     pub parameter: usize,
@@ -32,17 +32,17 @@ pub struct Interval {
     pub upper: End,
     /// From the curvature alone, for comparison.
     pub sigma: f64,
-    /// The number of standard deviations asked for.
+    /// The requested number of standard deviations.
     pub deviations: f64,
 }
 
-/// What a search ended with: what was sought, or parameters with a lower −log L than the best fit.
+/// The result of a search: the value, or parameters with a lower −log L than the best fit.
 enum Sought<T> {
     Found(T),
     Lower(Vec<f64>),
 }
 
-/// Times that a lower minimum may be found.
+/// The number of times that a lower minimum may be found.
 const MOST_ROUNDS: usize = 8;
 
 impl Model {
@@ -55,8 +55,8 @@ impl Model {
         deviations: f64,
     ) -> Result<Interval, InferenceError> {
         let mut start = None;
-        // An end of the interval may lead to a lower minimum: then the best fit is there, and both ends are
-        // sought again.
+        // An end of the interval may lead to a lower minimum. That point becomes the best fit, and both ends
+        // are computed again.
         for _ in 0..MOST_ROUNDS {
             match self.interval_from(data, parameter, deviations, start)? {
                 Sought::Found(interval) => return Ok(interval),
@@ -82,7 +82,7 @@ impl Model {
         };
         let mut sigma = covariance.ok_or_else(unknown)?.sigma(parameter);
         if !(sigma > 0.0) {
-            // Held by a bound: the curvature in the parameter alone sets the scale.
+            // A bound holds the parameter, so its own curvature sets the scale.
             let curvature = self.hessian(&fit.theta, data)?.get(parameter, parameter);
             sigma = 1.0 / curvature.max(1e-12).sqrt();
         }
@@ -115,7 +115,7 @@ impl Model {
         let mut profile = Profile::for_parameter(self, data, parameter)?;
         let mut nearest = fit.theta.clone();
         let mut lower = None;
-        // √t is nearly a straight line: its root is found in few fits.
+        // √t is nearly a straight line, so its root is found in few fits.
         let mut rise = |value: f64| -> Result<f64, InferenceError> {
             let found = profile.lowest_between(value, &nearest, &fit.theta)?;
             if found.nll < fit.nll - DIFFERENT {

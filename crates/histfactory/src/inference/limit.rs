@@ -1,11 +1,11 @@
 //! Upper limits: the value of the parameter of interest at which CLs crosses a level.
 //!
-//! A band of the expected limit lies where √q_A(μ) reaches a number that the level determines, so all
-//! bands are values of one inverse function. Each fit gives √q_A and, since −log L does not change
-//! with the other parameters at a minimum, its slope ∂q_A/∂μ = 2 ∂NLL/∂μ: the inverse function is
-//! interpolated by cubics between all fits so far. The observed limit is found by Newton's steps on
-//! ln CLs within a bracket. Fits start where the nearest one ended. At the answer they are repeated from
-//! the starts that [`Model::hypotest`] uses, and the lower minimum counts.
+//! A band of the expected limit lies where √q_A(μ) reaches a number that the level determines, so all bands
+//! are values of one inverse function. Each fit gives √q_A and, since −log L is stationary in the other
+//! parameters at a minimum, its slope ∂q_A/∂μ = 2 ∂NLL/∂μ: cubics between all fits so far interpolate the
+//! inverse function. Newton steps on ln CLs within a bracket find the observed limit. Fits start where the
+//! nearest one ended. At the answer they are repeated from the starts that [`Model::hypotest`] uses, and the
+//! lower minimum is used.
 
 mod curve;
 mod search;
@@ -19,19 +19,19 @@ use crate::model::{Data, Model};
 use curve::{Curve, Target};
 use search::{CLOSE, Limits};
 
-/// How a limit is found.
+/// Options of a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LimitOptions {
     pub kind: TestKind,
     /// One minus the confidence level.
     pub level: f64,
-    /// Relative, of the limit.
+    /// The tolerance, relative to the limit.
     pub tolerance: f64,
-    /// The search ends here.
+    /// The largest value that is tested.
     pub highest: f64,
-    /// How fits look for the lowest of several minima.
+    /// The search for the lowest of several minima.
     pub search: Search,
-    /// Whether to raise the upper bound of the parameter of interest where the best fit is at it.
+    /// Whether to raise the upper bound of the parameter of interest if the best fit is at it.
     pub extend_bound: bool,
 }
 
@@ -53,14 +53,14 @@ impl Default for LimitOptions {
 pub struct UpperLimit {
     /// Infinite where CLs stays above the level, NaN where a fit failed: see `missing`.
     pub observed: f64,
-    /// At T = 2, 1, 0, −1, −2: ascending, the median in the middle; like `observed` where there is none.
+    /// At T = 2, 1, 0, −1, −2: ascending, the median in the middle; infinite or NaN as in `observed`.
     pub expected: [f64; 5],
     pub level: f64,
     /// Every tested value with its observed and expected CLs, in ascending order.
     pub tested: Vec<Tested>,
     /// The limits that are not finite, with the reason of each.
     pub missing: Vec<MissingLimit>,
-    /// Fits that were made.
+    /// The number of fits.
     pub fits: usize,
     pub notes: Vec<Note>,
 }
@@ -69,15 +69,15 @@ pub struct UpperLimit {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tested {
     pub mu: f64,
-    /// Nothing where only the expected data were fitted.
+    /// `None` if only the expected data were fitted.
     pub cls: Option<f64>,
     pub expected: [f64; 5],
 }
 
-/// A limit that there is none of.
+/// A limit without a finite value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MissingLimit {
-    /// The band in standard deviations, −2 to 2; nothing for the observed limit.
+    /// The band in standard deviations, −2 to 2; `None` for the observed limit.
     pub band: Option<f64>,
     pub why: WhyNoLimit,
 }
@@ -85,7 +85,7 @@ pub struct MissingLimit {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WhyNoLimit {
-    /// CLs levels off above the level.
+    /// CLs approaches a value above the level.
     #[error("CLs of {data} stays above the level: it is {cls:.3} at {mu}")]
     LevelsOff { mu: f64, data: Fitted, cls: f64 },
     /// A fit failed.

@@ -1,4 +1,4 @@
-//! What a result depends on that its number does not show.
+//! Circumstances that affect a result but do not show in its number.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use super::InferenceError;
 use crate::fit::{DIFFERENT, Fit, Side};
 use crate::model::Model;
 
-/// The data that a fit was made to.
+/// The fitted data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fitted {
-    /// The data that were given.
+    /// The given data.
     Observed,
-    /// The data that are expected of the alternative hypothesis.
+    /// The expected data of the alternative hypothesis.
     Expected,
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// What a fit has to report; `poi` is the parameter of interest, if it was free.
+/// Notes about a fit; `poi` is the parameter of interest, if it was free.
 pub(crate) fn of_fit(fit: &Fit, data: Fitted, mu: Option<f64>, poi: usize) -> Vec<Note> {
     let mut notes = Vec::new();
     let higher = fit.other_minima.iter().copied().filter(|other| *other > fit.nll + DIFFERENT);
@@ -116,7 +116,7 @@ pub(crate) fn of_fit(fit: &Fit, data: Fitted, mu: Option<f64>, poi: usize) -> Ve
     notes
 }
 
-/// Bins that would have a negative rate without the signal.
+/// Bins whose rate would be negative without the signal.
 pub(crate) fn negative_background(
     model: &Model,
     free: &Fit,
@@ -130,8 +130,9 @@ pub(crate) fn negative_background(
 }
 
 impl Model {
-    /// What a reader of a fit should know: other minima, the parameter of interest at its upper bound, empty
-    /// bins at a rate of zero, a negative background, a combination of parameters that is not determined.
+    /// Circumstances of a fit that its reader should know: other minima, the parameter of interest at its
+    /// upper bound, empty bins at a rate of zero, a negative background, an undetermined combination of
+    /// parameters.
     pub fn notes_of_fit(&self, fit: &Fit) -> Result<Vec<Note>, InferenceError> {
         let free_poi = self.poi().filter(|poi| fit.free[*poi]);
         let fixed = self.poi().filter(|poi| !fit.free[*poi]).map(|poi| fit.theta[poi]);

@@ -1,4 +1,4 @@
-//! Pulls of the constrained parameters, and what each does to the parameter of interest.
+//! Pulls of the constrained parameters, and their impacts on the parameter of interest.
 
 use rayon::prelude::*;
 
@@ -6,7 +6,7 @@ use super::InferenceError;
 use crate::fit::{Fit, FitOptions, Fitter};
 use crate::model::{Constraint, Data, Model};
 
-/// How a fit moved a constrained parameter.
+/// The change of a constrained parameter in a fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pull {
     pub parameter: usize,
@@ -16,28 +16,28 @@ pub struct Pull {
     pub constraint: f64,
 }
 
-/// What a parameter does to the parameter of interest when it is moved by a width and the others
-/// are fitted again. A parameter without a constraint has a width after the fit only: its pull and its
-/// impact before are NaN.
+/// The change of the parameter of interest when a parameter is moved by its width and the others are fitted
+/// again. A parameter without a constraint only has a width after the fit: its pull and its impact before are
+/// NaN.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Impact {
     pub parameter: usize,
     pub pull: Pull,
     /// Changes of μ̂ as the parameter goes down and up by its width before the fit …
     pub before: [f64; 2],
-    /// … and by that after the fit.
+    /// … and by its width after the fit.
     pub after: [f64; 2],
 }
 
 impl Impact {
-    /// The larger change after the fit: what a ranking goes by.
+    /// The larger change after the fit, by which parameters are ranked.
     pub fn size(&self) -> f64 {
         self.after[0].abs().max(self.after[1].abs())
     }
 }
 
 impl Model {
-    /// Where a constraint has its centre and its width; `None` for a parameter without one.
+    /// The centre and the width of a constraint; `None` for a parameter without one.
     pub fn constraint_of(&self, data: &Data, parameter: usize) -> Option<(f64, f64)> {
         match *self.numbers.constraints.get(parameter)? {
             Constraint::Free => None,
@@ -73,7 +73,7 @@ impl Model {
         self.ranking_with(data, &|| {})
     }
 
-    /// The same; `done` is called after each parameter.
+    /// The same, with a callback after each parameter.
     pub fn ranking_with(
         &self,
         data: &Data,
@@ -82,7 +82,7 @@ impl Model {
         let poi = self.needed_poi()?;
         let fit = self.fit(data, &FitOptions::default().with_covariance())?.require()?;
         let mut pulls = self.pulls(data, &fit)?;
-        // Factors without a constraint have no pull, but they move the parameter of interest too.
+        // Factors without a constraint have no pull, but also have an impact on the parameter of interest.
         let sigma =
             |parameter: usize| fit.covariance.as_ref().map_or(f64::NAN, |c| c.sigma(parameter));
         let free = (0..self.parameter_count()).filter(|&parameter| {
@@ -116,7 +116,7 @@ impl Model {
     ) -> Result<Impact, InferenceError> {
         let parameter = pull.parameter;
         let width = self.constraint_of(data, parameter).map(|(_, width)| width);
-        // Where a bound or a kink holds it there is no width to move it by.
+        // A parameter held by a bound or a kink has no width.
         let sigma = fit.covariance.as_ref().map_or(0.0, |covariance| covariance.sigma(parameter));
         let narrowed = if sigma > 0.0 { sigma } else { 0.0 };
         let mut fitter = Fitter::new(self, data)?;

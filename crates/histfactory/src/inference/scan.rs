@@ -14,7 +14,7 @@ pub struct ScanPoint {
     pub t: f64,
     /// All parameters there.
     pub theta: Vec<f64>,
-    /// Where the fit did not converge its numbers are those of the best point it saw.
+    /// If the fit did not converge, its numbers are those of the best point seen.
     pub converged: bool,
 }
 
@@ -70,7 +70,7 @@ impl Model {
             };
             if fit.converged() {
                 nearest[side].clone_from(&fit.theta);
-                // The best fit knows of every point of the scan.
+                // The best fit includes every point of the scan.
                 free = profile.lowered(free, &fit)?;
             }
             fits.push((index, fit));

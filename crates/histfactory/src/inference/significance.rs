@@ -1,13 +1,13 @@
-//! Discovery significance, and how it changes with every yield.
+//! Discovery significance, and its derivatives in every yield.
 //!
-//! q₀ = 2[NLL(θ̂̂₀) − NLL(θ̂)]. At a minimum the parameters' own change does not matter to first
-//! order, also where bounds hold them, so dq₀/dy = 2[∂_y NLL(θ̂̂₀) − ∂_y NLL(θ̂)]. On Asimov data
-//! the counts are themselves the rates at θ_A, which is the best fit: their change adds
-//! 2[ln n − ln ν(θ̂̂₀)]·∂n/∂y and one fit is enough. Where θ_A was profiled to observed data its
-//! own change dθ_A/dy = −H⁻¹ ∂²NLL/∂θ∂y comes in through one solve with H.
+//! q₀ = 2[NLL(θ̂̂₀) − NLL(θ̂)]. At a minimum the change of the parameters has no effect to first order, also
+//! if bounds hold them, so dq₀/dy = 2[∂_y NLL(θ̂̂₀) − ∂_y NLL(θ̂)]. On Asimov data the counts are themselves
+//! the rates at θ_A, which is the best fit: their change adds 2[ln n − ln ν(θ̂̂₀)]·∂n/∂y and one fit is
+//! enough. If θ_A was profiled to observed data, its own change dθ_A/dy = −H⁻¹ ∂²NLL/∂θ∂y is added through
+//! one solve with H.
 //!
-//! Fits leave a residual gradient g; the parameters are off by H⁻¹g and the gradient by its rate of
-//! change along that, which is what the error bound is made of.
+//! Fits leave a residual gradient g; the parameters are off by H⁻¹g and the gradient by its rate of change
+//! along that. The error bound is computed from these.
 
 use super::InferenceError;
 use super::hypotest::Alternative;
@@ -19,16 +19,16 @@ use crate::kernel::{Curvature, Information};
 use crate::model::{Constraint, Data, Model};
 use crate::special::normal_tail;
 
-/// The data that a significance is computed on.
+/// The data for a significance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Dataset {
     /// The observed data of the model.
     Observed,
-    /// What the model expects at its initial values with the parameter of interest at `mu`: no
-    /// look at the data.
+    /// The expected data at the initial values with the parameter of interest at `mu`, without using the
+    /// observed data.
     Asimov { mu: f64 },
-    /// What it expects after a fit to the observed data with the parameter of interest at `mu`.
+    /// The expected data after a fit to the observed data with the parameter of interest at `mu`.
     ProfiledAsimov { mu: f64 },
 }
 
@@ -62,7 +62,7 @@ pub struct Significance {
 #[derive(Debug, Clone)]
 pub struct SignificanceGradient {
     pub q0: WorkspaceGradient,
-    /// No component is off by more than this because the fits stopped early, to first order.
+    /// An upper limit, to first order, on the error of any component because the fits stopped early.
     pub error: f64,
 }
 
@@ -94,7 +94,7 @@ impl Model {
         self.discovery(dataset, None, &TestOptions::default())
     }
 
-    /// The same with other settings of the fits.
+    /// The same with other fit settings.
     pub fn significance_with(
         &self,
         dataset: Dataset,
@@ -165,7 +165,7 @@ impl Model {
         })
     }
 
-    /// On the data that are expected at `theta`; also the fit at μ = 0.
+    /// Computes on the data expected at `theta`; also returns the fit at μ = 0.
     fn on_asimov(
         &self,
         dataset: Dataset,
@@ -242,7 +242,7 @@ impl Model {
         Ok(found)
     }
 
-    /// How q₀ on the data expected at `theta` changes with `theta`.
+    /// The derivative of q₀ on the data expected at `theta`, with respect to `theta`.
     fn asimov_pull(
         &self,
         theta: &[f64],
@@ -307,7 +307,7 @@ impl Model {
         Ok(solution)
     }
 
-    /// What the residual gradients of fits can have done to the derivatives of q₀.
+    /// The error that the residual gradients of fits can cause in the derivatives of q₀.
     fn gradient_error(
         &self,
         data: &Data,
@@ -327,7 +327,7 @@ impl Model {
             )?;
             error += 2.0 * along.largest();
         }
-        // Twice, for what is left of higher order; and the rounding of the derivatives themselves.
+        // Doubled for terms of higher order, plus the rounding of the derivatives themselves.
         Ok(2.0 * error + 64.0 * f64::EPSILON * size)
     }
 }

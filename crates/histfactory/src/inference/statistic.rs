@@ -5,13 +5,13 @@ use super::notes::{Fitted, Note, negative_background, of_fit};
 use crate::fit::{DIFFERENT, Fit, FitError, FitOptions, Fitter, Search, Side};
 use crate::model::{Data, Model};
 
-/// Which test statistic.
+/// The kind of test statistic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum TestKind {
     /// q_μ within the model's own bounds of the parameter of interest, for upper limits.
     Q,
-    /// q̃_μ: the same with the parameter of interest not below zero.
+    /// q̃_μ: the same with the parameter of interest at least zero.
     #[default]
     QTilde,
     /// t_μ, two-sided.
@@ -27,7 +27,7 @@ pub struct TestStatistic {
     /// The tested value of the parameter of interest.
     pub mu: f64,
     pub value: f64,
-    /// 2[NLL(μ) − NLL(μ̂)] before one-sidedness sets it to zero.
+    /// 2[NLL(μ) − NLL(μ̂)], before a one-sided statistic sets it to zero.
     pub t: f64,
     pub mu_hat: f64,
     pub free: Fit,
@@ -35,12 +35,12 @@ pub struct TestStatistic {
     pub notes: Vec<Note>,
 }
 
-/// Settings of the fits of a test.
+/// Options of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TestOptions {
-    /// How fits look for the lowest of several minima.
+    /// The search for the lowest of several minima.
     pub search: Search,
-    /// Whether to raise the upper bound of the parameter of interest where the best fit is at it.
+    /// Whether to raise the upper bound of the parameter of interest if the best fit is at it.
     pub extend_bound: bool,
 }
 
@@ -55,11 +55,11 @@ pub struct Profile<'a> {
     extend_bound: bool,
     notes: Vec<Note>,
     pub(super) latest: Option<Vec<f64>>,
-    /// Fits that were made.
+    /// The number of fits.
     pub(super) fits: usize,
 }
 
-/// A bound is not raised beyond this many times itself.
+/// The largest factor by which a bound is raised.
 const MOST_EXTENDED: f64 = 1e6;
 
 impl<'a> Profile<'a> {
@@ -88,7 +88,7 @@ impl<'a> Profile<'a> {
         })
     }
 
-    /// With the parameter not below zero.
+    /// Restricts the parameter to values of at least zero.
     #[must_use]
     pub fn not_negative(mut self) -> Self {
         let [low, high] = self.model.bounds()[self.poi];
@@ -102,7 +102,7 @@ impl<'a> Profile<'a> {
         self
     }
 
-    /// With fits that start here.
+    /// Starts fits here.
     pub(crate) fn near(mut self, theta: &[f64]) -> Self {
         self.latest = Some(theta.to_vec());
         self
@@ -130,7 +130,7 @@ impl<'a> Profile<'a> {
         self.inside_bound(fit)
     }
 
-    /// The best fit, given a fit with a fixed value. If that one is lower, the best fit is repeated from
+    /// The best fit, given a fit with a fixed value. If the latter is lower, the best fit is repeated from
     /// there.
     pub(crate) fn lowered(&mut self, free: Fit, conditional: &Fit) -> Result<Fit, InferenceError> {
         if conditional.nll < free.nll - DIFFERENT {
@@ -140,7 +140,7 @@ impl<'a> Profile<'a> {
         Ok(free)
     }
 
-    /// Raises the bound that holds the parameter, if that is asked for.
+    /// Raises the bound that holds the parameter, if requested.
     fn inside_bound(&mut self, mut fit: Fit) -> Result<Fit, InferenceError> {
         let [low, from] = self.model.bounds()[self.poi];
         let low = if self.options.bounds.is_empty() { low } else { low.max(0.0) };
@@ -160,7 +160,7 @@ impl<'a> Profile<'a> {
         Ok(fit)
     }
 
-    /// What happened on the way.
+    /// The notes collected so far.
     pub(super) fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
     }
@@ -179,15 +179,14 @@ impl<'a> Profile<'a> {
         Ok(fit)
     }
 
-    /// What a fit from a start came to, even if it did not converge.
+    /// The fit from a start, even if it did not converge.
     pub(super) fn unconverged(&mut self, value: f64, start: &[f64]) -> Result<Fit, InferenceError> {
         let options = self.options.clone().fixing(self.poi, value).from(start);
         Ok(self.fit(&options)?)
     }
 
-    /// The fit that stands for a hypothesis: from where the latest fit ended and from the model's own
-    /// start, and the lower one of the two. Where −log L has several minima, also along a path of values
-    /// from that of the latest fit.
+    /// The fit of a hypothesis: the lower one of the fits from the end of the latest fit and from the model's
+    /// own start. If −log L has several minima, it also follows a path of values from the latest fit.
     pub(crate) fn lowest_at(&mut self, value: f64) -> Result<Fit, InferenceError> {
         let Some(anchor) = self.latest.clone() else {
             let fit = self.at(value)?;
@@ -200,7 +199,7 @@ impl<'a> Profile<'a> {
         self.lowest_between(value, &anchor.clone(), &anchor)
     }
 
-    /// The same with a start that is not where the path begins.
+    /// The same with a start that differs from the beginning of the path.
     pub(crate) fn lowest_between(
         &mut self,
         value: f64,
@@ -219,8 +218,8 @@ impl<'a> Profile<'a> {
         Ok(self.follow(value, anchor, fit))
     }
 
-    /// The same without the model's own start where there is one minimum: the data are expected ones, and
-    /// the anchor is where they come from.
+    /// The same without the model's own start if there is one minimum: the data are expected ones, generated
+    /// at the anchor.
     pub(crate) fn lowest_from(
         &mut self,
         value: f64,
@@ -238,7 +237,7 @@ impl<'a> Profile<'a> {
         Ok(self.follow(value, anchor, fit))
     }
 
-    /// The lower one of a fit and of what a path of values leads to, if there are several minima.
+    /// The lower one of a fit and the end of a path of values, if there are several minima.
     fn follow(&mut self, value: f64, anchor: &[f64], found: Fit) -> Fit {
         let mut best = found;
         if best.may_have_others() {
@@ -262,7 +261,7 @@ impl<'a> Profile<'a> {
     }
 }
 
-/// The values of a path, in parts of the whole way: there, beyond and back. The flag repeats the search
+/// The values of a path, as fractions of the distance: there, beyond and back. The flag repeats the search
 /// for other minima.
 const PATH: [(f64, bool); 11] = [
     (0.0625, false),
@@ -279,12 +278,12 @@ const PATH: [(f64, bool); 11] = [
 ];
 
 impl TestKind {
-    /// The value of the parameter of interest that is tested: discovery tests zero whatever is asked.
+    /// The tested value of the parameter of interest; discovery always tests zero.
     pub(crate) fn tested(self, mu: f64) -> f64 {
         if self == Self::Q0 { 0.0 } else { mu }
     }
 
-    /// The value that is the alternative to it.
+    /// The value of the alternative hypothesis.
     pub(crate) fn alternative(self) -> f64 {
         if self == Self::Q0 { 1.0 } else { 0.0 }
     }
@@ -321,7 +320,7 @@ impl TestStatistic {
         free: Fit,
     ) -> Result<Self, InferenceError> {
         let conditional = profile.lowest_at(mu)?;
-        // Where the tested value led to a lower minimum the best fit is there too.
+        // If the tested value led to a lower minimum, the best fit is there too.
         let free = profile.lowered(free, &conditional)?;
         let mut notes = profile.take_notes();
         notes.extend(of_fit(&free, Fitted::Observed, None, profile.poi));
@@ -345,7 +344,7 @@ impl Model {
         self.test_statistic_with(data, kind, mu, &TestOptions::default())
     }
 
-    /// The same with other settings of the fits.
+    /// The same with other fit settings.
     pub fn test_statistic_with(
         &self,
         data: &Data,

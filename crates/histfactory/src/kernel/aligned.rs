@@ -1,7 +1,7 @@
-//! Numbers that begin where a line of the cache does, so that no vector of them lies on two.
+//! Numbers aligned to cache lines, so that no vector lies on two lines.
 //!
-//! Nothing depends on it but speed: where a clone or a growing vector loses its place, the next
-//! [`Aligned::clear`] finds one again.
+//! Alignment only affects speed: after a clone or a reallocation, the next [`Aligned::clear`] aligns the
+//! numbers again.
 
 use std::ops::{Deref, DerefMut};
 
@@ -10,7 +10,7 @@ const LINE: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Aligned {
     values: Vec<f64>,
-    /// Numbers before the first that counts.
+    /// Unused numbers before the first one.
     skipped: usize,
 }
 
@@ -22,9 +22,9 @@ impl Aligned {
         zeros
     }
 
-    /// So many zeros.
+    /// Sets the length and fills with zeros.
     pub(crate) fn reset(&mut self, length: usize) {
-        // More than is needed: then the place of the first is known before the memory moves.
+        // Allocates more than needed, so that the first place is known before the memory moves.
         self.values.reserve((length + LINE).saturating_sub(self.values.len()));
         self.clear();
         self.values.resize(self.skipped + length, 0.0);
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_begin_with_a_line_of_the_cache() {
+    fn numbers_are_aligned_to_cache_lines() {
         for length in [0, 1, 7, 8, 1000] {
             let mut numbers = Aligned::zeros(length);
             assert_eq!(numbers.len(), length);

@@ -1,5 +1,5 @@
-//! Rates and gradient of some neighbouring bins of a channel, so few that their sums stay in
-//! registers while all samples go by.
+//! Rates and gradient of a few neighbouring bins of a channel, so that their sums stay in registers for all
+//! samples.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use crate::model::layout::{ChannelLayout, LANES, Layout, Outline, Piece, WIDE};
 use crate::model::numbers::Numbers;
 use crate::special::poisson_deviance;
 
-/// Bins of a channel that the stream has in one piece.
+/// Bins of a channel that are contiguous in the stream.
 #[derive(Debug, Clone)]
 pub(super) struct Bins {
     /// The channel's samples.
     blocks: Range<usize>,
-    /// In the model.
+    /// The bins' range in the model.
     range: Range<usize>,
     piece: Piece,
 }
@@ -62,7 +62,7 @@ pub(super) fn forward<S: Simd>(
     }
 }
 
-/// The same for bins that are WHOLE quads in the stream, and ALL with what is left.
+/// The same for bins that fill WHOLE quads in the stream, ALL with the rest.
 #[inline(always)]
 fn rates<S: Simd, const WHOLE: usize, const ALL: usize>(
     simd: S,
@@ -106,7 +106,7 @@ fn shapes<S: Simd, const WHOLE: usize, const ALL: usize>(
 ) -> [Quad<S>; ALL] {
     let (nominal, templates) = stream.split_at(ALL);
     let zero = Quad::splat(simd, 0.0);
-    // Two histosys at a time and S apart from A: sums that do not wait for each other.
+    // Two histosys at a time, with S separate from A, so that the sums do not wait for each other.
     let (mut sums, mut also) = ([[zero; ALL], [zero; ALL]], [[zero; ALL], [zero; ALL]]);
     for at in 0..ALL {
         sums[0][at] = Quad::load(simd, &nominal[at]);
@@ -151,7 +151,7 @@ fn add<S: Simd, const WHOLE: usize, const ALL: usize>(
     [odd, even]
 }
 
-/// Π of per-bin factors from bin `first` of the channel on, but for one of them.
+/// The product of per-bin factors from bin `first` of the channel on, except one of them.
 #[inline(always)]
 fn neighbours<S: Simd, const ALL: usize>(
     simd: S,
@@ -185,7 +185,7 @@ pub(super) fn deviance(data: &[f64], channel: &ChannelLayout, scratch: &mut Scra
     nll
 }
 
-/// Adds the gradient in the per-bin factors, and Σ w G T of each block to its pull; that of
+/// Adds the gradient in the per-bin factors, adds Σ w G T of each block to its pull, and adds that of
 /// histosys parameters to the sums of [`Scratch`].
 #[inline(always)]
 pub(super) fn backward<S: Simd>(
@@ -215,7 +215,7 @@ fn gradient<S: Simd, const WHOLE: usize, const ALL: usize>(
     let first = bins.piece.first;
     let Scratch { theta, basis_slope, product, pull, shape, gamma, weight, gradient, sums, .. } =
         scratch;
-    // Weights are zero beyond the bins, so whatever the others are there counts for nothing.
+    // Weights are zero beyond the bins, so the other values there have no effect.
     let mut padded = [0.0; WIDE];
     padded[..bins.range.len()].copy_from_slice(&weight[bins.range.clone()]);
     let mut weights = [Quad::splat(simd, 0.0); ALL];
@@ -223,7 +223,7 @@ fn gradient<S: Simd, const WHOLE: usize, const ALL: usize>(
         weights[at] = Quad::load(simd, &quads(&padded)[at]);
     }
     let blocks = product[bins.blocks.clone()].iter().zip(&mut pull[bins.blocks.clone()]);
-    // The latest first: the nearest cache has their templates.
+    // In reverse order: the first-level cache still has their templates.
     for (outline, (product, pull)) in layout.outlines[bins.blocks.clone()].iter().zip(blocks).rev()
     {
         let start = outline.shapes as usize + first;

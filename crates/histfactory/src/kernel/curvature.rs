@@ -1,4 +1,4 @@
-//! Second derivatives of the likelihood, kept in the structure that the model gives them.
+//! Second derivatives of the likelihood, stored in the structure of the model.
 //!
 //! H = Σ_b v_b ∂ν_b ∂ν_bᵀ + Σ_b w_b ∂²ν_b + constraints, with v = n/ν² and w = 1 − n/ν (exactly),
 //! or v = 1/ν and w = 0 (Fisher). Parameters of one bin ("local") have no second derivatives with
@@ -22,10 +22,10 @@ use crate::linalg::Symmetric;
 use crate::model::layout::{Block, Front, Layout, Place, padded};
 use crate::model::numbers::Numbers;
 
-/// Which second derivatives.
+/// The kind of second derivatives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Information {
-    /// Those of the likelihood on these data.
+    /// Those of the likelihood on the given data.
     Exact,
     /// Their expectation, without curvature of the rates: never indefinite.
     Fisher,
@@ -35,8 +35,8 @@ pub(crate) enum Information {
 pub(crate) struct Curvature {
     /// Of the global parameters, front by front.
     pub(crate) parts: Vec<Part>,
-    /// The expected information of a model with far fewer bins than parameters: nothing but
-    /// `constraint` stands beside Σ v ∂ν ∂νᵀ, and bins are what to solve in.
+    /// The expected information of a model with far fewer bins than parameters. It only has `constraint`
+    /// beside Σ v ∂ν ∂νᵀ and is solved in bins.
     pub(crate) narrow: bool,
     /// Second derivatives of the constraints of the global parameters.
     pub(crate) constraint: Vec<f64>,
@@ -45,20 +45,20 @@ pub(crate) struct Curvature {
     pub(crate) slope: Vec<f64>,
     /// Rows of the local parameters: a multiple of the bin's gradient …
     pub(crate) multiple: Vec<f64>,
-    /// … or, where that does not do, `Some` row of its front.
+    /// … or, if that is not sufficient, `Some` row of its front.
     pub(crate) own_row: Vec<Option<usize>>,
     /// Local times local, without v·slope·slope: for each bin, a full square.
     pub(crate) blocks: Vec<f64>,
     pub(crate) block_of_bin: Vec<usize>,
     /// Memory for products.
     pub(crate) scaled: Aligned,
-    /// Of the normsys factors η: η″/η − (η′/η)².
+    /// For the normsys factors η: η″/η − (η′/η)².
     bend: Aligned,
     members: Members,
     pairs: Pairs,
 }
 
-/// What the channels of a front give to its parameters.
+/// The terms of a front's channels for its parameters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Part {
     /// Everything but Σ v ∂ν ∂νᵀ and the constraints, upper triangle; not filled in if the curvature is
@@ -66,7 +66,7 @@ pub(crate) struct Part {
     pub(crate) dense: Symmetric,
     /// ∂ν_b, rows of the dense part's stride.
     pub(crate) jacobian: Aligned,
-    /// The same by parameter, its bins where each channel begins with a whole vector.
+    /// The same by parameter; each channel's bins begin with a whole vector.
     pub(crate) transposed: Aligned,
     /// Rows of the local parameters that are no multiple of a bin's gradient.
     pub(crate) rows: Vec<f64>,
@@ -89,14 +89,14 @@ impl Part {
         &self.jacobian[row * self.dense.stride..(row + 1) * self.dense.stride]
     }
 
-    /// A local parameter's own row.
+    /// The separate row of a local parameter.
     #[inline(always)]
     pub(crate) fn own_row(&self, row: usize) -> &[f64] {
         &self.rows[row * self.dense.stride..(row + 1) * self.dense.stride]
     }
 }
 
-/// A block's members: see the top of the file.
+/// A block's members, as defined at the top of the file.
 #[derive(Debug, Clone, Default)]
 struct Members {
     a: Vec<f64>,
@@ -224,7 +224,7 @@ impl Curvature {
         })
     }
 
-    /// Of a factor that covers its bin: w ∂²ν/∂γ∂θ = (w/γ) ∂ν/∂θ.
+    /// A factor that covers its bin: w ∂²ν/∂γ∂θ = (w/γ) ∂ν/∂θ.
     fn scale_multiples(&mut self, layout: &Layout, scratch: &Scratch) {
         for (bin, locals) in layout.elimination.local_of_bin.iter().enumerate() {
             for local in locals.clone() {
@@ -274,7 +274,7 @@ impl Curvature {
     }
 }
 
-/// Whether solving in bins, with a border for what is not constrained, is the smaller problem.
+/// Whether solving in bins, with a border for unconstrained parameters, is the smaller problem.
 pub(crate) fn is_narrow(layout: &Layout, numbers: &Numbers) -> bool {
     let constrained = numbers.normal.len() + numbers.poisson.len();
     let border = layout.names.len().saturating_sub(constrained);

@@ -2,9 +2,9 @@
 
 pub(crate) use pulp::{Simd, WithSimd};
 
-/// Runs a kernel whose vectors have at most four numbers, the unit that the layout of a model is
-/// padded to. `with_simd` and all functions it calls must be `#[inline(always)]`; otherwise they are
-/// compiled for the baseline processor.
+/// Runs a kernel whose vectors have at most four numbers, the unit to which the layout of a model is padded.
+/// `with_simd` and all functions it calls must be `#[inline(always)]`; otherwise they are compiled for the
+/// baseline processor.
 #[inline]
 pub(crate) fn dispatch<K: WithSimd>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
@@ -16,7 +16,7 @@ pub(crate) fn dispatch<K: WithSimd>(kernel: K) -> K::Output {
     pulp::Arch::new().dispatch(kernel)
 }
 
-/// Runs a kernel with the longest vectors that the processor has, of eight numbers with AVX-512.
+/// Runs a kernel with the longest vectors of the processor, eight numbers with AVX-512.
 #[inline]
 pub(crate) fn dispatch_wide<K: WithSimd>(kernel: K) -> K::Output {
     pulp::Arch::new().dispatch(kernel)

@@ -1,10 +1,9 @@
 //! The likelihood and its gradient, in one pass over the model.
 //!
-//! For a block (sample s of a channel) ν_sb = P·G_b·T_b with P the product of the scalar factors,
-//! G_b that of the per-bin factors and T_b = ν⁰_b + Σ_h (x_h S_hb + y_h A_hb). With
-//! w_b = 1 − n_b/ν_b the gradient is w_b ∂ν_b, and everything it needs of a block is
-//! Σ_b w_b G_b T_b and Σ_b w_b G_b (x′_h S_hb + y′_h A_hb). No quotient ν/θ appears where it could
-//! be 0/0: a product that vanishes is taken apart factor by factor.
+//! For a block (sample s of a channel) ν_sb = P·G_b·T_b with P the product of the scalar factors, G_b that of
+//! the per-bin factors and T_b = ν⁰_b + Σ_h (x_h S_hb + y_h A_hb). With w_b = 1 − n_b/ν_b the gradient is w_b
+//! ∂ν_b, and from a block it only needs Σ_b w_b G_b T_b and Σ_b w_b G_b (x′_h S_hb + y′_h A_hb). A quotient
+//! ν/θ is not used if it could be 0/0: a product that vanishes is expanded factor by factor.
 
 use super::bins::{Bins, backward, deviance, forward};
 use super::dispatch::{Simd, WithSimd, dispatch};
@@ -24,14 +23,14 @@ struct Evaluate<'a, const GRADIENT: bool> {
     slopes: Slopes,
 }
 
-/// On which side of their kinks interpolations have their slopes.
+/// The side of a kink from which interpolations take their slopes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Slopes {
-    /// Where the parameter is.
+    /// The side of the parameter.
     Near,
-    /// Beyond zero: what the gradient would be there if nothing else changed.
+    /// Beyond zero: the gradient there if nothing else changed.
     Far,
-    /// At −α where |α| is at least so much, of interpolations without a kink too.
+    /// At −α if |α| is at least `least`, also for interpolations without a kink.
     Mirrored { least: f64 },
 }
 
@@ -106,7 +105,7 @@ impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
         }
         let mut nll = numbers.normal_constant;
         for channel in &layout.channels {
-            // Channel by channel: its templates may still be in the nearest cache on the way back.
+            // Channel by channel, because the first-level cache may still have its templates on the way back.
             for bins in Bins::split(channel) {
                 forward(simd, layout, numbers, &bins, scratch);
             }
@@ -127,7 +126,7 @@ impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
     }
 }
 
-/// Bases and factors of all parameters; slopes of the factors only for a gradient.
+/// Bases and factors of all parameters, with the factors' slopes only for a gradient.
 #[inline(always)]
 fn parameters<S: Simd, const GRADIENT: bool>(
     simd: S,
@@ -148,7 +147,7 @@ fn parameters<S: Simd, const GRADIENT: bool>(
     products(simd, layout, scratch);
 }
 
-/// Gives the interpolations that have a kink at zero the slopes of its other side.
+/// Uses the slopes of the other side for interpolations with a kink at zero.
 #[inline(never)]
 fn turn(layout: &Layout, numbers: &Numbers, scratch: &mut Scratch) {
     let interpolation = layout.options.interpolation;
@@ -169,7 +168,7 @@ fn turn(layout: &Layout, numbers: &Numbers, scratch: &mut Scratch) {
     }
 }
 
-/// Gives interpolations the slopes that they have at −α.
+/// Uses the slopes at −α for interpolations.
 #[inline(never)]
 fn mirror(layout: &Layout, numbers: &Numbers, least: f64, scratch: &mut Scratch) {
     let interpolation = layout.options.interpolation;
@@ -205,7 +204,7 @@ fn constraints<const GRADIENT: bool>(
     scratch: &mut Scratch,
 ) -> f64 {
     let auxiliary = &data[layout.bins..];
-    // Sums that do not wait for each other.
+    // Independent sums, which do not wait for each other.
     let mut squares = [0.0; LANES];
     for terms in numbers.normal.chunks(LANES) {
         for (square, term) in squares.iter_mut().zip(terms) {
@@ -236,24 +235,25 @@ mod tests {
     use crate::{Model, ModelOptions};
 
     #[test]
-    fn processors_with_shorter_vectors_or_none_find_the_same() {
+    fn processors_with_shorter_or_no_vectors_compute_the_same() {
         for seed in 0..40 {
             let limits = Limits { channels: 3, bins: 12, samples: 5, modifiers: 8, odd: false };
             let workspace = any(seed, limits);
-            let model = Model::new(&workspace, &ModelOptions::default()).expect("it is a model");
+            let model =
+                Model::new(&workspace, &ModelOptions::default()).expect("the workspace is valid");
             check(pulp::Scalar, &model, seed);
             check(pulp::Scalar128b, &model, seed);
         }
     }
 
     #[test]
-    fn far_slopes_at_a_kink_are_those_of_its_other_side() {
+    fn far_slopes_at_a_kink_are_those_of_the_other_side() {
         let options =
             ModelOptions { interpolation: crate::Interpolation::PIECEWISE, ..Default::default() };
         let mut jumps = 0;
         for seed in 0..40 {
             let limits = Limits { odd: false, ..Limits::default() };
-            let model = Model::new(&any(seed, limits), &options).expect("it is a model");
+            let model = Model::new(&any(seed, limits), &options).expect("the workspace is valid");
             let (layout, numbers, data) = (&*model.layout, &model.numbers, &model.observed.values);
             let beside = |step: f64| -> Vec<f64> {
                 let values = model.init().iter().zip(model.bounds());

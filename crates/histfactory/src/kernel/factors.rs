@@ -1,4 +1,4 @@
-//! The normsys factors η, their relative slopes η′/η, and what they add to the gradient.
+//! The normsys factors η, their relative slopes η′/η, and their part of the gradient.
 
 use super::dispatch::{Simd, vectors, vectors_mut};
 use super::quad::{Quad, quads, quads_mut};
@@ -61,7 +61,7 @@ pub(super) fn factors<S: Simd, const GRADIENT: bool>(
     }
 }
 
-/// Π of each block's scalar factors.
+/// The product of each block's scalar factors.
 #[inline(always)]
 pub(super) fn products<S: Simd>(simd: S, layout: &Layout, scratch: &mut Scratch) {
     let Scratch { theta, factor, product, .. } = scratch;
@@ -79,8 +79,8 @@ pub(super) fn products<S: Simd>(simd: S, layout: &Layout, scratch: &mut Scratch)
     }
 }
 
-/// Adds the gradient in normsys to the sums of [`Scratch`], that in the other scalar factors to
-/// itself, from what the blocks left in `scratch.pull`.
+/// Adds the normsys part of the gradient to the sums of [`Scratch`] and that of the other scalar factors to
+/// the gradient itself, from the values that the blocks left in `scratch.pull`.
 #[inline(always)]
 pub(super) fn gradient<S: Simd>(
     simd: S,
@@ -114,15 +114,15 @@ pub(super) fn gradient<S: Simd>(
         for &block in layout.free_of.entries(parameter) {
             sum += pulls[block as usize];
         }
-        // Where the parameter is zero all its blocks have vanished, see above.
+        // If the parameter is zero, all its blocks have vanished (see above).
         if sum != 0.0 {
             scratch.gradient[parameter] += sum / scratch.theta[parameter];
         }
     }
 }
 
-/// A block's product that vanishes or leaves the range of numbers: its part of the gradient, and
-/// nothing left of it for [`gradient`].
+/// Handles a block's product that vanishes or overflows: adds its part of the gradient and leaves nothing for
+/// [`gradient`].
 #[inline(never)]
 fn vanishing(layout: &Layout, numbers: &Numbers, block: &Block, pull: f64, scratch: &mut Scratch) {
     let factors = scalar_factors(layout, numbers, block, scratch);
@@ -144,7 +144,7 @@ pub(super) struct ScalarFactor {
     pub(super) curvature: f64,
 }
 
-/// All of a block: those of normfactor and lumi, then those of normsys.
+/// All factors of a block: those of normfactor and lumi, then those of normsys.
 pub(super) fn scalar_factors(
     layout: &Layout,
     numbers: &Numbers,

@@ -1,4 +1,4 @@
-//! The inner loops: everything here works on flat arrays and knows no names.
+//! The inner loops, which work on flat arrays without names.
 
 mod aligned;
 mod bins;

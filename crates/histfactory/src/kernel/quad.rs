@@ -1,11 +1,11 @@
-//! Four numbers, in as many vectors as the processor needs for them.
+//! Four numbers, in as many vectors as the processor needs.
 //!
-//! Not in closures: what is called in one is compiled for the least processor.
+//! Not used in closures: functions called from a closure are compiled for the baseline processor.
 
 use super::dispatch::{Simd, vectors, vectors_mut};
 use crate::model::layout::LANES;
 
-/// Only as many vectors are used as four numbers take.
+/// Only as many vectors are used as four numbers need.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quad<S: Simd>([S::f64s; LANES]);
 
@@ -54,7 +54,7 @@ impl<S: Simd> Quad<S> {
         self
     }
 
-    /// The two halves added, in both halves.
+    /// The sum of the two halves, in both halves.
     #[inline(always)]
     pub(super) fn fold(self, simd: S) -> Self {
         let mut values = [0.0; LANES];
@@ -73,7 +73,7 @@ impl<S: Simd> Quad<S> {
     }
 }
 
-/// Quads that follow each other.
+/// Splits a slice into quads.
 #[inline(always)]
 pub(super) fn quads(values: &[f64]) -> &[[f64; LANES]] {
     values.as_chunks().0

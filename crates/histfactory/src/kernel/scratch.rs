@@ -1,4 +1,4 @@
-//! Memory that evaluations use again and again.
+//! Memory that evaluations reuse.
 
 use super::aligned::Aligned;
 use crate::model::layout::{LANES, Layout, WIDE, padded};
@@ -33,7 +33,7 @@ pub(crate) struct Scratch {
     pub(crate) sums: Vec<Lanes>,
 }
 
-/// A vector that does not lie on two lines of the cache.
+/// A vector within one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(32))]
 pub(crate) struct Lanes(pub(crate) [f64; LANES]);

@@ -1,4 +1,4 @@
-//! The inverse of a matrix that has been factorised, and what follows from it for eliminated parameters.
+//! The inverse of a factorised matrix, and of the eliminated parameters.
 //!
 //! With UᵀU = H the inverse is VᵀV, V = U⁻ᵀ. Further columns of W = U⁻ᵀ (1, X) give Xᵀ H⁻¹ X and
 //! H⁻¹ X with the same product, WᵀW. Both steps use the tiles of the factorisation.
@@ -8,14 +8,14 @@ use crate::kernel::{Aligned, Simd, WithSimd, dispatch_wide};
 
 /// U⁻ᵀ (1, X) of a factor U.
 pub(crate) struct Root {
-    /// Columns of the lower triangle U⁻ᵀ: where those of X begin.
+    /// The number of columns of the lower triangle U⁻ᵀ, after which those of X begin.
     pub(crate) triangle: usize,
     pub(crate) stride: usize,
     pub(crate) values: Aligned,
 }
 
 impl Root {
-    /// Of a matrix that was factorised as a whole; `columns` holds X column by column.
+    /// From a matrix that was factorised as a whole; `columns` holds X column by column.
     pub(crate) fn new(factor: &Symmetric, columns: &[&[f64]], memory: Aligned) -> Self {
         let triangle = factor.stride;
         let stride = triangle + stride_of(columns.len());
@@ -32,7 +32,7 @@ impl Root {
         root
     }
 
-    /// Calls back with each row of WᵀW, of which the part from the diagonal on counts.
+    /// Calls `found` with each row of WᵀW, which is valid from the diagonal on.
     pub(crate) fn square(&self, found: impl FnMut(usize, &[f64])) {
         dispatch_wide(Square { root: self, found });
     }
@@ -55,7 +55,7 @@ impl<F: FnMut(usize, &[f64])> WithSimd for Square<'_, F> {
         for first in (0..stride).step_by(ROWS) {
             let start = first / S::F64_LANES * S::F64_LANES;
             panel.fill(0.0);
-            // Columns of the triangle have nothing above the diagonal.
+            // Columns of the triangle are zero above the diagonal.
             if first < triangle {
                 let skip = |column: usize| column.max(first);
                 strip::<S, false>(simd, &mut panel, start..triangle, w, first, w, skip);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_with_shorter_vectors_or_none_find_the_same_inverse() {
+    fn processors_with_shorter_or_no_vectors_compute_the_same_inverse() {
         for n in [5, 12, 33] {
             let mut matrix = Symmetric::new(n);
             for i in 0..n {

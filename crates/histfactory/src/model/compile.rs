@@ -1,4 +1,4 @@
-//! A workspace and a measurement made into flat arrays.
+//! Compiles a workspace and a measurement into flat arrays.
 
 use std::collections::HashMap;
 
@@ -106,7 +106,7 @@ struct Builder<'a> {
     first: HashMap<&'a str, usize>,
     sets: &'a [Settled],
     set_of: HashMap<&'a str, usize>,
-    /// Where each (yield, staterror) pair has its uncertainty.
+    /// The index of the uncertainty of each (yield, staterror) pair.
     staterror_uncertainty: HashMap<(usize, &'a str), usize>,
 }
 
@@ -270,7 +270,7 @@ impl<'a> Builder<'a> {
                 Effect::Staterror(uncertainties) => {
                     gamma_count += 1;
                     for (bin, uncertainty) in uncertainties.iter().enumerate() {
-                        // Filled in once the order of the bins over all channels is known.
+                        // Filled in when the order of the bins over all channels is known.
                         layout.gamma_parameter.push(nowhere);
                         let key = (sample.yields + bin, modifier.name.as_str());
                         self.staterror_uncertainty.insert(key, numbers.uncertainty.len());
@@ -333,7 +333,7 @@ impl<'a> Builder<'a> {
                 });
             }
         }
-        // Uncertainties were numbered as the per-bin factors were laid out, shapefactors aside.
+        // Uncertainties have the order of the per-bin factors without shapefactors.
         let nowhere = self.layout.names.len() as u32;
         let mut order: Vec<(usize, u32)> = parameter_of.into_iter().collect();
         order.sort_unstable();
@@ -346,7 +346,7 @@ impl<'a> Builder<'a> {
         self.gamma_firsts();
     }
 
-    /// The parameters of a per-bin factor are neighbours, as its bins are.
+    /// The parameters of a per-bin factor are adjacent, like its bins.
     fn gamma_firsts(&mut self) {
         let layout = &mut self.layout;
         for block in &mut layout.blocks {

@@ -1,15 +1,14 @@
-//! A data set: the counts of all bins, then the auxiliary measurements, as pyhf lays them out.
+//! A data set: the counts of all bins, then the auxiliary measurements, in pyhf's order.
 
 use super::{Constraint, EvaluationError, Model};
 use crate::special::poisson_constant;
 
-/// What was measured, or might have been: counts, which need not be whole, and auxiliary
-/// measurements.
+/// Observed or hypothetical data: counts, which need not be integers, and auxiliary measurements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Data {
     pub(crate) values: Vec<f64>,
     pub(crate) bins: usize,
-    /// Σ −ln Pois(n|n): the part of the likelihood that no parameter changes.
+    /// Σ −ln Pois(n|n): the part of the likelihood that does not depend on parameters.
     pub(crate) constant: f64,
 }
 
@@ -36,7 +35,7 @@ impl Data {
         Ok(Self::trusted(model, values))
     }
 
-    /// For values that are known to be good.
+    /// For values that are known to be valid.
     pub(crate) fn trusted(model: &Model, values: Vec<f64>) -> Self {
         let bins = model.layout.bins;
         let main = values[..bins].iter().copied().map(poisson_constant).sum::<f64>();
@@ -56,15 +55,14 @@ impl Data {
         &self.values[self.bins..]
     }
 
-    /// Both, as pyhf lays them out.
+    /// Both, in pyhf's order.
     pub fn as_slice(&self) -> &[f64] {
         &self.values
     }
 }
 
 impl Model {
-    /// What the parameters lead to on average: the expected counts, then the expected auxiliary
-    /// measurements.
+    /// The expectation for these parameters: the expected counts, then the expected auxiliary measurements.
     pub fn expected_data(&self, theta: &[f64]) -> Result<Vec<f64>, EvaluationError> {
         let mut values = self.expected_main(theta)?;
         values.extend(self.expected_auxiliary(theta)?);
@@ -84,7 +82,7 @@ impl Model {
             .collect())
     }
 
-    /// The data set whose best fit is `theta`: the expected data, taken as measured.
+    /// The data set whose best fit is `theta`: the expected data, treated as observed.
     pub fn asimov(&self, theta: &[f64]) -> Result<Data, EvaluationError> {
         Data::new(self, self.expected_data(theta)?)
     }

@@ -1,13 +1,13 @@
-//! Which parameters a Hessian can eliminate in their bin, and where the others go.
+//! Chooses the parameters that a Hessian can eliminate in their bin, and the places of the others.
 
 use super::fronts::{Ordering, Plan, plan};
 use super::layout::{Elimination, Front, Layout, Place, Run, padded};
 
-/// Finds the parameters that touch one bin, and where the others go.
+/// Finds the parameters that affect one bin, and the places of the others.
 #[expect(clippy::cast_possible_truncation, reason = "indices of parameters fit in 32 bits")]
 pub(crate) fn eliminate(layout: &mut Layout, ordering: Ordering) {
     let parameters = layout.names.len();
-    // The only bin of a parameter, if it is a per-bin factor with one.
+    // The only bin of a parameter, if it is a per-bin factor with one bin.
     let mut bin_of: Vec<Option<Option<usize>>> = vec![None; parameters];
     let mut carried: Vec<usize> = vec![0; parameters];
     for block in &layout.blocks {
@@ -114,7 +114,7 @@ fn parameters_of(layout: &Layout, block: usize) -> impl Iterator<Item = usize> {
     lists.into_iter().flatten().map(|parameter| *parameter as usize)
 }
 
-/// A front with its places, and its channels' bins and blocks.
+/// A front with its places, and the bins and blocks of its channels.
 #[expect(clippy::cast_possible_truncation, reason = "indices of bins fit in 32 bits")]
 fn front(layout: &mut Layout, plan: &Plan, places: Vec<u32>, out: &mut Elimination) -> Front {
     let mut front = Front {
@@ -158,7 +158,7 @@ fn runs(places: &[Place]) -> Vec<Run> {
     runs
 }
 
-/// The distinct dense parameters of each block, and which of them each entry belongs to.
+/// The distinct dense parameters of each block, and the one of each entry.
 fn members(layout: &mut Layout, out: &mut Elimination) {
     let parameters = layout.names.len();
     out.member_of_free = vec![0; layout.free_factors.len()];
@@ -177,7 +177,7 @@ fn members(layout: &mut Layout, out: &mut Elimination) {
         for (range, parameter, _) in &entries {
             seen.extend(&parameter[range.clone()]);
         }
-        // In the order of the front, so that pairs fall in its upper triangle.
+        // In the order of the front, so that pairs lie in its upper triangle.
         seen.sort_unstable_by_key(|parameter| out.place[*parameter as usize]);
         seen.dedup();
         for (parameter, member) in seen.iter().zip(0_u32..) {

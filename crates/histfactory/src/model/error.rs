@@ -1,8 +1,8 @@
-//! Why a workspace is no model, and why a point or a data set does not fit one.
+//! Errors of workspaces that cannot become a model, and of points or data sets that do not fit one.
 
 use crate::workspace::WorkspaceError;
 
-/// A workspace that cannot be made into a model.
+/// An error in a workspace that cannot become a model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -22,7 +22,7 @@ pub enum ModelError {
     Channel { channel: String, what: String },
 }
 
-/// Parameters, data or yields that do not belong to the model, or at which it has no value.
+/// Parameters, data or yields that do not belong to the model, or for which it has no value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvaluationError {

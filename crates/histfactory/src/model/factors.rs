@@ -1,27 +1,27 @@
 //! The normsys factors in vectors of one parameter each.
 //!
-//! Blocks need the product of their factors, parameters the sum of what their factors do to the
-//! blocks. Factors are computed by parameter, where one value of it serves a whole vector, and
-//! then brought to slots where each block has a lane of its own, with the block's other factors.
+//! Blocks need the product of their factors; parameters need the sum of their effects on the blocks. Factors
+//! are computed by parameter, where one value serves a whole vector, and then moved to slots where each block
+//! has a lane of its own, with the block's other factors.
 
 use super::layout::{Block, LANES};
 
 #[derive(Debug, Default)]
 pub(crate) struct Factors {
-    /// The parameter of each vector. All come once before any comes again: sums by parameter then
-    /// do not wait for each other.
+    /// The parameter of each vector. Parameters take turns, so that sums by parameter do not wait for each
+    /// other.
     pub(crate) owner: Vec<u32>,
-    /// The block of each factor; that of padding does not exist.
+    /// The block of each factor; padding has a block that does not exist.
     pub(crate) block: Vec<[u32; LANES]>,
-    /// Where each entry has its factor.
+    /// The position of each entry's factor.
     pub(crate) place: Vec<u32>,
-    /// Where each factor goes; that of padding is the last.
+    /// The slot of each factor; padding uses the last one.
     pub(crate) slot: Vec<[u32; LANES]>,
-    /// Where the other factors go, and their parameters.
+    /// The slots of the other factors, and their parameters.
     pub(crate) free: Vec<[u32; 2]>,
-    /// For every four blocks: where their slots end.
+    /// For every four blocks: the end of their slots.
     pub(crate) ends: Vec<u32>,
-    /// With room for padding.
+    /// The number of slots, including padding.
     pub(crate) slots: usize,
 }
 
@@ -82,7 +82,7 @@ impl Factors {
         self.slot.push(lanes.map(|factor| factor.slot));
     }
 
-    /// How many there are, with padding.
+    /// The number of factors, including padding.
     pub(crate) fn count(&self) -> usize {
         self.owner.len() * LANES
     }

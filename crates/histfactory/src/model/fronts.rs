@@ -1,44 +1,43 @@
 //! The order in which a Hessian is factorised: small dense matrices ("fronts") in a tree.
 //!
-//! A bin depends only on its channel's parameters, so the second derivatives of a channel form a
-//! clique. Channels that share most of their parameters are merged step by step. A parameter is
-//! eliminated in the smallest merged set that has all of its channels; what couples it to others is
-//! in that set's front. Fronts are then joined where one larger front costs less than two (Duff and
-//! Reid, "The multifrontal solution of indefinite sparse symmetric linear equations", 1983). The
-//! parameters of one analysis end up in one front each, those that analyses share in the root. A
-//! model whose channels share everything has a single front, which is the dense factorisation.
+//! A bin depends only on its channel's parameters, so the second derivatives of a channel form a clique.
+//! Channels that share most of their parameters are merged step by step. A parameter is eliminated in the
+//! smallest merged set with all of its channels; that set's front has its couplings to other parameters.
+//! Fronts are then joined if one larger front costs less than two (Duff and Reid, "The multifrontal solution
+//! of indefinite sparse symmetric linear equations", 1983). The parameters of one analysis end up in one
+//! front each, those that analyses share in the root. A model whose channels share everything has a single
+//! front, which is the dense factorisation.
 
-/// Below this number of parameters one dense matrix is always used.
+/// With fewer parameters, one dense matrix is always used.
 const FEW: usize = 96;
-/// Joins of fronts may cost this much more than the fronts do apart.
+/// Fronts are joined if the result costs at most this many times the separate fronts.
 const SLACK: f64 = 1.1;
-/// Several fronts must cost less than this part of what one does: a single front can also be solved in
-/// bins.
+/// Several fronts must cost less than this fraction of a single front, which can also be solved in bins.
 const WORTHWHILE: f64 = 0.6;
-/// What clearing, copying and scattering cost for each number of a front, in multiply-adds.
+/// The cost of clearing, copying and scattering for each number of a front, in multiply-adds.
 const TRAFFIC: f64 = 6.0;
-/// What a front costs whatever its size.
+/// The fixed cost of a front.
 const OVERHEAD: f64 = 5e3;
 
-/// Which fronts a model gets.
+/// The choice of fronts for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ordering {
-    /// Those that cost least.
+    /// The fronts with the lowest cost.
     Cheapest,
-    /// One, whatever it costs: the dense factorisation.
+    /// One front, whatever its cost: the dense factorisation.
     #[cfg(test)]
     Single,
-    /// As many as there can be.
+    /// As many fronts as possible.
     #[cfg(test)]
     Most,
 }
 
-/// A front while only its sets are known.
+/// The sets of a front, before its layout is known.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// Parameters of the dense part that are eliminated here, in ascending order.
     pub(super) own: Vec<usize>,
-    /// Those that are coupled to them and eliminated later.
+    /// Parameters coupled to them and eliminated later.
     pub(super) boundary: Vec<usize>,
     pub(super) parent: Option<usize>,
     pub(super) channels: Vec<usize>,
@@ -61,7 +60,7 @@ impl Bits {
         self.0[at / 64] &= !(1 << (at % 64));
     }
 
-    /// Adds a set, and calls back with what was in both.
+    /// Adds a set, and calls `common` with the parameters in both.
     fn union(&mut self, other: &Self, common: impl FnMut(usize)) {
         let both = self.0.iter().zip(&other.0).map(|(one, two)| one & two).collect();
         Self(both).iter().for_each(common);
@@ -78,7 +77,7 @@ impl Bits {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// How much of two sets is common to both.
+    /// The fraction of two sets that is common to both.
     fn likeness(&self, other: &Self) -> f64 {
         let pairs = || self.0.iter().zip(&other.0);
         let common: u32 = pairs().map(|(one, two)| (one & two).count_ones()).sum();
@@ -92,7 +91,7 @@ impl Bits {
 struct Node {
     /// Parameters that are eliminated here.
     own: Vec<usize>,
-    /// Those that are still coupled to them.
+    /// Parameters that are still coupled to them.
     boundary: Bits,
     channels: Vec<usize>,
     bins: usize,
@@ -106,7 +105,7 @@ impl Node {
         Self { own, boundary, channels, bins: 0, children, joined: false }
     }
 
-    /// Makes the parameters its own that no other node has.
+    /// Eliminates the parameters that no other node has.
     fn eliminate(&mut self, holders: &[usize]) {
         self.own = self.boundary.iter().filter(|&at| holders[at] == 1).collect();
         for &at in &self.own {
@@ -114,7 +113,7 @@ impl Node {
         }
     }
 
-    /// Multiply-adds of its factorisation.
+    /// The number of multiply-adds of its factorisation.
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
     fn cost(own: usize, boundary: usize, bins: usize) -> f64 {
         let n = (own + boundary) as f64;
@@ -128,7 +127,7 @@ impl Node {
     }
 }
 
-/// The fronts of a model with so many parameters in its dense part, children before their parents.
+/// The fronts of a model with this many parameters in its dense part, children before their parents.
 /// `channels` has the parameters and the number of bins of each channel.
 pub(super) fn plan(
     parameters: usize,
@@ -162,10 +161,10 @@ pub(super) fn plan(
     collect(parameters, &nodes)
 }
 
-/// Merges channels that are alike until no two have a parameter in common.
+/// Merges similar channels until no two have a parameter in common.
 fn merge(parameters: usize, channels: &[(Vec<usize>, usize)]) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::with_capacity(2 * channels.len());
-    // How many of the nodes that are not yet merged have each parameter.
+    // The number of unmerged nodes that have each parameter.
     let mut holders = vec![0_usize; parameters];
     for (channel, (members, bins)) in channels.iter().enumerate() {
         let mut boundary = Bits::new(parameters);
@@ -216,7 +215,7 @@ fn merge(parameters: usize, channels: &[(Vec<usize>, usize)]) -> Vec<Node> {
     }
 }
 
-/// The later one of the nodes that is most like a node.
+/// The later node that is most similar to a node.
 fn closest_to(one: usize, nodes: &[Node], open: &[usize]) -> (f64, usize) {
     let mut closest = (0.0, usize::MAX);
     for &two in open.iter().filter(|&&two| two > one) {
@@ -231,7 +230,7 @@ fn closest_to(one: usize, nodes: &[Node], open: &[usize]) -> (f64, usize) {
 /// Joins children to their parents where that costs little or saves something.
 fn join(nodes: &mut [Node]) {
     for parent in 0..nodes.len() {
-        // Children of a joined child become the parent's, and may be joined in their turn.
+        // Children of a joined child become the parent's, and may then be joined too.
         let mut next = 0;
         while let Some(&child) = nodes[parent].children.get(next) {
             let (one, two) = (&nodes[child], &nodes[parent]);
@@ -255,13 +254,13 @@ fn join(nodes: &mut [Node]) {
     }
 }
 
-/// The fronts of the nodes that are left, each after its children.
+/// The fronts of the remaining nodes, each after its children.
 fn collect(parameters: usize, nodes: &[Node]) -> Vec<Plan> {
     let mut parent = vec![None; nodes.len()];
     for (at, node) in nodes.iter().enumerate().filter(|(_, node)| !node.joined) {
         node.children.iter().for_each(|&child| parent[child] = Some(at));
     }
-    // A parent is made after its children.
+    // A parent is created after its children.
     let order: Vec<usize> = (0..nodes.len()).filter(|&at| !nodes[at].joined).collect();
     let mut number = vec![0; nodes.len()];
     order.iter().enumerate().for_each(|(index, &at)| number[at] = index);
@@ -304,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn each_analysis_has_its_front_and_what_they_share_comes_last() {
+    fn each_analysis_has_a_front_and_the_shared_parameters_come_last() {
         let (parameters, channels) = analyses(6, 80, 20);
         let fronts = plan(parameters, &channels, Ordering::Cheapest);
         assert_eq!(fronts.len(), 6);
@@ -323,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_front_has_everything_that_its_parameters_are_coupled_to() {
+    fn a_front_has_every_parameter_coupled_to_its_own() {
         for (count, local, shared) in [(1, 200, 0), (3, 50, 40), (5, 120, 0), (9, 30, 200)] {
             let (parameters, channels) = analyses(count, local, shared);
             let parameters = parameters + 2;

@@ -1,21 +1,21 @@
-//! The structure of a compiled model: what never changes when its numbers do.
+//! The structure of a compiled model, which stays the same when its numbers change.
 //!
 //! A block is a sample in a channel. All blocks of a channel are adjacent, and so are a block's
 //! entries of each kind. Padding refers to a parameter that does not exist and is always zero.
 //!
-//! What the likelihood reads of a block's yields lies in one stream, in the order in which it is
-//! read: for every [`WIDE`] bins their nominal yields, then of each histosys S and A in these bins.
-//! All are vectors, padded with zeros, but where one or two bins are left their S and A share one.
+//! The numbers of a block's yields that the likelihood reads lie in one stream, in reading order: for every
+//! [`WIDE`] bins their nominal yields, then S and A of each histosys in these bins. All are vectors, padded
+//! with zeros. If only one or two bins are left, their S and A share a vector.
 
 use std::ops::Range;
 
 use super::ModelOptions;
 use super::factors::Factors;
 
-/// Vectors of numbers that a kernel treats at once.
+/// The length of a vector that a kernel processes at once.
 pub(crate) const LANES: usize = 4;
 
-/// Bins that are treated together at most: two vectors.
+/// The largest number of bins that are processed together: two vectors.
 pub(crate) const WIDE: usize = 2 * LANES;
 
 pub(crate) const fn padded(length: usize) -> usize {
@@ -35,7 +35,7 @@ pub(crate) struct Layout {
     pub(crate) poi: Option<usize>,
     pub(crate) bins: usize,
     pub(crate) yields: usize,
-    /// Yields where each block begins with a whole vector.
+    /// The length of the yields if each block begins with a whole vector.
     pub(crate) shapes: usize,
     pub(crate) auxiliary: usize,
     pub(crate) blocks: Vec<Block>,
@@ -49,7 +49,7 @@ pub(crate) struct Layout {
     pub(crate) normsys_parameter: Vec<u32>,
     /// The entries of each parameter in `normsys_parameter`.
     pub(crate) normsys_of: Grouped,
-    /// The same in the order in which they are computed.
+    /// The same in the order of computation.
     pub(crate) factors: Factors,
     pub(crate) histosys_parameter: Vec<u32>,
     /// Parameters with at least one histosys.
@@ -84,9 +84,9 @@ pub(crate) struct Block {
     pub(crate) sample: usize,
     /// Bins of the model.
     pub(crate) bins: Range<usize>,
-    /// Its first nominal yield.
+    /// The index of its first nominal yield.
     pub(crate) yields: usize,
-    /// The same where each block begins with a whole vector.
+    /// The same if each block begins with a whole vector.
     pub(crate) shapes: usize,
     pub(crate) free_factors: Range<usize>,
     pub(crate) normsys: Range<usize>,
@@ -94,9 +94,9 @@ pub(crate) struct Block {
     pub(crate) histosys: Range<usize>,
     pub(crate) histosys_used: usize,
     pub(crate) templates: usize,
-    /// Where its part of the stream begins.
+    /// The start of its part of the stream.
     pub(crate) stream: usize,
-    /// The front of its channel, and its first bin there, each channel beginning with a whole vector.
+    /// The front of its channel, and its first bin there; each channel begins with a whole vector.
     pub(crate) front: usize,
     pub(crate) padded_bins: usize,
     pub(crate) gammas: usize,
@@ -107,7 +107,7 @@ pub(crate) struct Block {
     pub(crate) members: Range<usize>,
 }
 
-/// What the likelihood reads of a block.
+/// The part of a block that the likelihood reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outline {
     pub(crate) stream: u32,
@@ -163,13 +163,13 @@ impl Block {
         })
     }
 
-    /// Where the stream has the nominal yield of a bin.
+    /// The position of a bin's nominal yield in the stream.
     pub(crate) fn nominal_in_stream(&self, bin: usize) -> usize {
         let piece = Piece::at(self.bin_count(), bin / WIDE * WIDE);
         self.stream + piece.start(self.histosys_used) + bin - piece.first
     }
 
-    /// Where the stream has S and A of each histosys in a bin.
+    /// The positions of S and A of each histosys in a bin in the stream.
     #[inline(always)]
     pub(crate) fn templates_in_stream(
         &self,
@@ -177,7 +177,7 @@ impl Block {
     ) -> impl Iterator<Item = [usize; 2]> + use<> {
         let piece = Piece::at(self.bin_count(), bin / WIDE * WIDE);
         let (place, whole) = (bin - piece.first, piece.whole * LANES);
-        // What is left has its A half a vector after its S.
+        // The remaining bins have A half a vector after S.
         let odd = if place < whole { place } else { place + whole };
         let even = if place < whole { odd + whole } else { odd + LANES / 2 };
         let start = self.stream + piece.start(self.histosys_used) + piece.all * LANES;
@@ -186,19 +186,19 @@ impl Block {
     }
 }
 
-/// Bins whose templates are side by side in the stream: [`WIDE`] of a channel, or the last ones.
+/// Bins whose templates are contiguous in the stream: [`WIDE`] of a channel, or the last ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece {
-    /// The first of them in the channel, and how many there are.
+    /// The first bin in the channel, and the number of bins.
     pub(crate) first: usize,
     pub(crate) count: usize,
-    /// How many vectors they are, and how many of these have S and A apart.
+    /// The number of vectors, and the number of those with S and A in separate vectors.
     pub(crate) all: usize,
     pub(crate) whole: usize,
 }
 
 impl Piece {
-    /// All pieces of so many bins.
+    /// All pieces of `bins` bins.
     #[inline(always)]
     pub(crate) fn split(bins: usize) -> impl Iterator<Item = Self> {
         (0..bins).step_by(WIDE).map(move |first| Self::at(bins, first))
@@ -210,7 +210,7 @@ impl Piece {
         Self { first, count, all: count.div_ceil(LANES), whole: (count + 1) / LANES }
     }
 
-    /// How many numbers a histosys has here.
+    /// The length of a histosys in this piece.
     #[inline(always)]
     pub(crate) fn width(&self) -> usize {
         (self.all + self.whole) * LANES
@@ -221,7 +221,7 @@ impl Piece {
         self.all * LANES + self.width() * histosys
     }
 
-    /// Where it begins in the stream of its block: all before it have [`WIDE`] bins.
+    /// The start of the piece in the stream of its block: all previous pieces have [`WIDE`] bins.
     #[inline(always)]
     pub(crate) fn start(&self, histosys: usize) -> usize {
         self.first * (1 + 2 * histosys)
@@ -262,12 +262,12 @@ impl Grouped {
     }
 }
 
-/// A staterror's factor in one bin: its width comes from the carriers' yields.
+/// A staterror's factor in one bin, whose width follows from the carriers' yields.
 #[derive(Debug)]
 pub(crate) struct StaterrorBin {
     pub(crate) parameter: usize,
     pub(crate) carriers: Range<usize>,
-    /// The measurement states the width: it does not follow the yields.
+    /// The measurement states the width, so it does not follow the yields.
     pub(crate) width_given: bool,
     pub(crate) fixed_given: bool,
 }
@@ -285,24 +285,24 @@ pub(crate) struct ShapesysBin {
     pub(crate) parameter: usize,
     pub(crate) yield_index: usize,
     pub(crate) uncertainty: usize,
-    /// The measurement states the auxiliary count, or the factor: it does not follow the yields.
+    /// The measurement states the auxiliary count, or the factor, so it does not follow the yields.
     pub(crate) auxiliary_given: bool,
     pub(crate) factor_given: bool,
     pub(crate) fixed_given: bool,
 }
 
-/// Which parameters touch a single bin and can be eliminated there, and where the others stand in
-/// the dense part of a Hessian.
+/// The parameters that affect a single bin and can be eliminated there, and the places of the others in the
+/// dense part of a Hessian.
 #[derive(Debug, Default)]
 pub(crate) struct Elimination {
     pub(crate) place: Vec<Place>,
-    /// All parameters, cut where one of the dense part stands beside one that is not.
+    /// All parameters, split where one of the dense part is next to one outside it.
     pub(crate) runs: Vec<Run>,
     /// Parameters of the dense part, in the order in which fronts eliminate them.
     pub(crate) global: Vec<u32>,
     /// Children before their parents.
     pub(crate) fronts: Vec<Front>,
-    /// The front of each bin, and its number there.
+    /// The front of each bin, and its number in that front.
     pub(crate) front_of_bin: Vec<u32>,
     pub(crate) row_of_bin: Vec<u32>,
     /// Parameters of one bin, sorted by bin.
@@ -321,18 +321,18 @@ pub(crate) struct Elimination {
 /// A small dense matrix of the Hessian's factorisation: see `fronts.rs`.
 #[derive(Debug, Default)]
 pub(crate) struct Front {
-    /// How many of its parameters are eliminated here, the first ones.
+    /// The number of parameters that are eliminated here, which come first.
     pub(crate) own: usize,
     /// Its parameters, and their places in the dense part in ascending order.
     pub(crate) parameters: Vec<u32>,
     pub(crate) places: Vec<u32>,
     pub(crate) parent: Option<usize>,
-    /// Where the parent has those that are not eliminated here.
+    /// The places in the parent of the parameters that are not eliminated here.
     pub(crate) in_parent: Vec<u32>,
-    /// What its channels have.
+    /// The bins of its channels.
     pub(crate) bins: Vec<u32>,
     pub(crate) blocks: Vec<u32>,
-    /// Its bins where each channel begins with a whole vector.
+    /// The number of its bins if each channel begins with a whole vector.
     pub(crate) padded_bins: usize,
 }
 
@@ -341,7 +341,7 @@ impl Front {
         self.places.len()
     }
 
-    /// The index of a place that it has.
+    /// The index of a place in this front.
     #[expect(clippy::cast_possible_truncation, reason = "indices of parameters fit in 32 bits")]
     pub(crate) fn index_of(&self, place: u32) -> u32 {
         self.places.partition_point(|known| *known < place) as u32
@@ -353,7 +353,7 @@ impl Front {
     }
 }
 
-/// Neighbours that are all in the dense part, where the first has its place, or all not.
+/// Adjacent parameters that are all in the dense part, where the first has its place, or all outside it.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) parameters: Range<usize>,

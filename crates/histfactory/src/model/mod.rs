@@ -24,19 +24,19 @@ use crate::workspace::Workspace;
 use layout::Layout;
 use numbers::Numbers;
 
-/// How a workspace is made into a model.
+/// Options for compiling a workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelOptions {
-    /// The measurement's name; the first one if there is none.
+    /// The measurement's name; the first measurement by default.
     pub measurement: Option<String>,
-    /// Another parameter of interest than the measurement's; empty for none.
+    /// Another parameter of interest than the measurement's; an empty string for none.
     pub poi: Option<String>,
     pub interpolation: Interpolation,
 }
 
-/// A statistical model: parameters, the rates they lead to, and the observed data.
+/// A statistical model: parameters, the rates as functions of them, and the observed data.
 ///
-/// Cheap to clone as far as its structure goes; the numbers are copied.
+/// A clone shares the structure and copies the numbers.
 #[derive(Debug, Clone)]
 pub struct Model {
     pub(crate) layout: Arc<Layout>,
@@ -66,7 +66,7 @@ pub struct Parameter<'a> {
     pub name: &'a str,
     pub init: f64,
     pub bounds: [f64; 2],
-    /// Fits leave it where it is.
+    /// Fits do not move it.
     pub fixed: bool,
     pub constraint: Constraint,
 }
@@ -78,7 +78,7 @@ impl Model {
     /// The same with other fronts.
     #[cfg(test)]
     pub(crate) fn ordered(mut self, ordering: Ordering) -> Self {
-        let layout = Arc::get_mut(&mut self.layout).expect("a new model has its layout for itself");
+        let layout = Arc::get_mut(&mut self.layout).expect("a new model does not share its layout");
         elimination::eliminate(layout, ordering);
         self
     }
@@ -128,7 +128,7 @@ impl Model {
         self.layout.sets.iter().map(|set| (set.name.as_str(), set.parameters.clone()))
     }
 
-    /// The index of a parameter, by its name or the name of a set of one.
+    /// The index of a parameter, by its name or by the name of a set with one parameter.
     pub fn index_of(&self, name: &str) -> Result<usize, EvaluationError> {
         let by_name = self.layout.names.iter().position(|known| known == name);
         let by_set = || {

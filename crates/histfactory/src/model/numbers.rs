@@ -1,4 +1,4 @@
-//! The numbers of a compiled model: those of the workspace, and what is derived from them.
+//! The numbers of a compiled model: those of the workspace, and numbers derived from them.
 
 use super::Constraint;
 use super::compile::shapesys_factor;
@@ -53,7 +53,7 @@ pub(crate) struct PoissonTerm {
 }
 
 impl Numbers {
-    /// Everything that follows from the numbers of the workspace.
+    /// Derives all numbers that follow from those of the workspace.
     pub(crate) fn derive(&mut self, layout: &Layout) {
         self.stream = Aligned::zeros(layout.blocks.iter().map(Block::stream_length).sum());
         for block in 0..layout.blocks.len() {
@@ -77,7 +77,7 @@ impl Numbers {
         }
     }
 
-    /// S and A of every template, where the workspace's own templates are.
+    /// S and A of every template, in the layout of the workspace's own templates.
     pub(crate) fn templates(&self, layout: &Layout) -> [Vec<f64>; 2] {
         let mut both = [vec![0.0; self.hi.len()], vec![0.0; self.hi.len()]];
         for block in &layout.blocks {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::error::ModelError;
 use crate::workspace::{Fixed, ModifierType, ParameterConfig};
 
-/// A parameter set before its measurement has spoken.
+/// A parameter set before the measurement's settings are applied.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Requirement {
     pub(super) kind: ModifierType,
@@ -24,7 +24,7 @@ pub(super) enum Density {
     Poisson { factors: Vec<f64>, auxiliary: Vec<f64> },
 }
 
-/// A parameter set as the model has it.
+/// A parameter set after the measurement's settings are applied.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each records whether one setting was given")]
 pub(super) struct Settled {
@@ -41,7 +41,7 @@ impl Requirement {
         self.fixed.len()
     }
 
-    /// What a modifier of this kind asks of its parameters, apart from numbers of the workspace.
+    /// The requirements of a kind of modifier on its parameters, apart from numbers of the workspace.
     pub(super) fn new(kind: ModifierType, bins: usize) -> Self {
         let scalar = |init, bounds, density| Self {
             kind,
@@ -56,7 +56,7 @@ impl Requirement {
                 let density = Density::Normal { auxiliary: vec![0.0], sigmas: None };
                 scalar(0.0, [-5.0, 5.0], density)
             }
-            // The measurement must give the rest.
+            // The measurement must give the other settings.
             ModifierType::Lumi => Self {
                 kind,
                 scalar: true,
@@ -94,8 +94,8 @@ impl Requirement {
     }
 }
 
-/// The parameter sets in the order of their types, then of their first appearance; a name that two
-/// types share is one set if they ask the same of it.
+/// The parameter sets in the order of their types, then of their first appearance. Two types that use one
+/// name share a set if their requirements are the same.
 pub(super) fn settle(
     required: Vec<(String, Requirement)>,
     configs: &[ParameterConfig],
@@ -209,7 +209,7 @@ fn configure(
     })
 }
 
-/// Everything there, finite and in its range.
+/// Checks that everything is present, finite and in its range.
 fn complete(name: &str, requirement: &Requirement) -> Result<(), ModelError> {
     let error = |what: String| Err(ModelError::Parameter { parameter: name.to_owned(), what });
     let count = requirement.count();

@@ -1,4 +1,4 @@
-//! A workspace in pyhf's order, its numbers checked once.
+//! A workspace in pyhf's order, with its numbers checked once.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Staterrors, which are shared by all their carriers, gathered before parameters are counted.
+//! Collects staterrors, which all their carriers share, before parameters are counted.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::error::ModelError;
 use super::sorted::Sorted;
 use crate::workspace::Effect;
 
-/// A staterror: for each of its bins, in the order of its channels, who carries it.
+/// A staterror: the samples that carry it, for each of its bins in the order of its channels.
 pub(super) struct Staterror<'a> {
     pub(super) name: &'a str,
     pub(super) bins: Vec<StaterrorSum>,
@@ -25,7 +25,7 @@ impl StaterrorSum {
     }
 }
 
-/// √Σ(δ/N)², zero where the carriers expect nothing: then there is nothing to constrain.
+/// √Σ(δ/N)², or zero if the carriers expect no events and there is nothing to constrain.
 pub(super) fn relative_width(nominal: f64, uncertainties: impl Iterator<Item = f64>) -> f64 {
     if nominal > 0.0 {
         uncertainties.map(|uncertainty| (uncertainty / nominal).powi(2)).sum::<f64>().sqrt()
@@ -39,7 +39,7 @@ pub(super) fn collect_staterrors<'a>(
 ) -> Result<Vec<Staterror<'a>>, ModelError> {
     let mut order: Vec<Staterror<'a>> = Vec::new();
     let mut by_name: HashMap<&str, usize> = HashMap::new();
-    // Who carries it where: pyhf wants the same channels of each carrier.
+    // The channels of each carrier: pyhf requires the same for all.
     let mut places: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
     for (index, channel) in sorted.channels.iter().enumerate() {
         let mut first: HashMap<&str, usize> = HashMap::new();

@@ -1,11 +1,11 @@
-//! The same model with other yields, templates or uncertainties: what a training step changes.
+//! The same model with other yields, templates or uncertainties, as changed by a training step.
 
 use std::sync::Arc;
 
 use super::layout::Layout;
 use super::{Data, EvaluationError, Model};
 
-/// New numbers of one sample in one channel; what is `None` stays.
+/// New numbers of one sample in one channel; `None` leaves the old ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct YieldChange {
     pub channel: String,
@@ -18,8 +18,8 @@ pub struct YieldChange {
 }
 
 impl Model {
-    /// This model with other numbers; widths of constraints and auxiliary data follow, as if the
-    /// workspace had been changed and compiled again.
+    /// This model with other numbers. Widths of constraints and auxiliary data follow, as if the workspace
+    /// had been changed and compiled again.
     pub fn with_yields(&self, changes: &[YieldChange]) -> Result<Self, EvaluationError> {
         let mut numbers = self.numbers.clone();
         for change in changes {
@@ -122,7 +122,7 @@ impl Layout {
             .ok_or_else(|| missing("sample", sample))
     }
 
-    /// Where a block has its histosys of this name, counted within the block.
+    /// The position of a histosys of this name within the block.
     pub(crate) fn histosys_entry(
         &self,
         block: usize,

@@ -6,7 +6,7 @@ use super::stage::Stage;
 use crate::inference::{Dataset, InferenceError};
 use crate::model::Model;
 
-/// q₀ with the fits that it is made of.
+/// q₀ with its two fits.
 pub(super) struct Discovery<'a> {
     stage: Stage<'a>,
     pub(super) q0: f64,
@@ -23,7 +23,7 @@ impl<'a> Discovery<'a> {
         Ok(Self { stage, q0, background })
     }
 
-    /// q₀ and its slopes; a deficit has none.
+    /// q₀ and its slopes; for a deficit these are zero.
     pub(super) fn slopes<R: Level>(
         &self,
         slots: &'a Slots,

@@ -1,4 +1,4 @@
-//! Minima that follow the inputs, and solves with the Hessian there (the implicit function theorem).
+//! Minima that follow the inputs, and solves with their Hessian (the implicit function theorem).
 //!
 //! At a minimum F_θ(θ, x) = 0 for all parameters that are not held, so dθ = −H⁻¹ F_θx dx. The same
 //! factor of H gives the solutions of linear systems, and their rates: H s = b gives
@@ -13,7 +13,7 @@ use crate::inference::InferenceError;
 use crate::kernel::{Curvature, Information};
 use crate::model::{Data, Model};
 
-/// A point at which a likelihood is least, with the factor of its Hessian once it is needed.
+/// A minimum of a likelihood, with the factor of its Hessian once it is needed.
 pub(super) struct Point {
     pub(super) theta: Vec<f64>,
     data: Data,
@@ -27,7 +27,7 @@ impl Point {
         Self { theta: fit.theta, data: data.clone(), moving, factor: RefCell::new(None) }
     }
 
-    /// The point whose expected data are `data`: their best fit without one.
+    /// The point whose expected data are `data`, which is their best fit.
     pub(super) fn expected(model: &Model, theta: Vec<f64>, data: &Data) -> Self {
         let moving = model.fixed().iter().map(|fixed| !fixed).collect();
         Self { theta, data: data.clone(), moving, factor: RefCell::new(None) }
@@ -37,7 +37,7 @@ impl Point {
         self.moving[parameter]
     }
 
-    /// H⁻¹ times a vector; zero for what does not move.
+    /// H⁻¹ times a vector; zero for parameters that do not move.
     pub(super) fn solve(&self, model: &Model, vector: &[f64]) -> Result<Vec<f64>, InferenceError> {
         let mut factor = self.factor.borrow_mut();
         let (curvature, system) = match &mut *factor {
@@ -62,9 +62,9 @@ impl Point {
     }
 }
 
-/// Numbers in which a gradient can be written: alone, or moving along a direction of the inputs.
+/// Numbers for which a gradient can be computed: plain, or moving along a direction of the inputs.
 pub(super) trait Level: Number {
-    /// The minimum as the inputs move; `held` gives the motion of a parameter that was held.
+    /// The minimum as the inputs change; `held` gives the motion of a held parameter.
     fn follow(
         surface: &Surface<'_, Self>,
         point: &Point,
@@ -79,7 +79,7 @@ pub(super) trait Level: Number {
         right: &[Self],
     ) -> Result<Vec<Self>, InferenceError>;
 
-    /// A value whose slopes are known.
+    /// A value with known slopes.
     fn combined(value: f64, slopes: &[Self], x: &[Self]) -> Self;
 }
 

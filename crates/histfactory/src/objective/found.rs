@@ -1,4 +1,4 @@
-//! A quantity at one point of the inputs: fits done, ready to be differentiated.
+//! A quantity at one point of the inputs, with its fits done, ready to be differentiated.
 
 use super::Quantity;
 use super::discovery::Discovery;
@@ -11,7 +11,7 @@ use super::width::Width;
 use crate::inference::InferenceError;
 use crate::model::Model;
 
-/// A quantity and what it was found from.
+/// A quantity and its fits.
 pub(super) enum Found<'a> {
     Nll { model: &'a Model, theta: Vec<f64>, value: f64 },
     Q0(Discovery<'a>),
@@ -76,7 +76,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Of everything but a limit, whose own motion has to be known first.
+    /// The slopes of every quantity except a limit, whose own motion must be known first.
     fn slopes<R: Level>(&self, slots: &'a Slots, x: &[R]) -> Result<Vec<R>, InferenceError> {
         match self {
             Self::Nll { model, theta, .. } => Ok(nll(model, theta, slots, x)),

@@ -1,4 +1,4 @@
-//! Which numbers an objective is a function of, and where they stand in a model.
+//! The inputs of an objective, and their places in a model.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -36,14 +36,14 @@ pub(super) enum Slot {
     Count(usize),
 }
 
-/// All numbers of an objective, in order, and what has to be derived again when they change.
+/// All inputs of an objective, in order, and the numbers derived from them.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_field_names, reason = "the slots are what it holds")]
 pub(super) struct Slots {
     pub(super) slots: Vec<Slot>,
     pub(super) ranges: Vec<Range<usize>>,
     blocks: Vec<usize>,
-    /// Templates that move along with a nominal yield, by its place in `slots`.
+    /// Templates that move with a nominal yield, by its place in `slots`.
     pub(super) riding: Vec<(usize, Slot)>,
     /// All templates of the nominal yields, by their places in `slots`.
     pub(super) templates: Vec<(usize, usize)>,
@@ -124,7 +124,7 @@ impl Slots {
         Ok(changed)
     }
 
-    /// Where the model has these numbers now.
+    /// The present values of these numbers in the model.
     pub(super) fn current(&self, model: &Model) -> Vec<f64> {
         let numbers = &model.numbers;
         let value = |slot: &Slot| match *slot {

@@ -1,8 +1,8 @@
 //! The upper limit on the parameter of interest, and its derivatives.
 //!
-//! The limit μ solves C(μ, x) = ln CLs = ln level, so dμ = −C_x dx / C_μ. On expected background the
-//! median limit has √q(μ) = Φ⁻¹(1 − level/2). On observed data C depends on q and on q_A of the
-//! background fitted to them, each a difference of two fits whose own motion does not count.
+//! The limit μ solves C(μ, x) = ln CLs = ln level, so dμ = −C_x dx / C_μ. On expected background the median
+//! limit has √q(μ) = Φ⁻¹(1 − level/2). On observed data C depends on q and on q_A of the background fitted to
+//! them. Each is a difference of two fits, to whose own motion it is stationary.
 
 use super::follow::{Level, Point};
 use super::input::Slots;
@@ -17,7 +17,7 @@ const MOST_STEPS: usize = 80;
 const HIGHEST: f64 = 1e9;
 
 pub(super) struct Limit<'a> {
-    /// What CLs depends on: q_A, and q where data were observed.
+    /// The data that CLs depends on: those of q_A, and those of q if data were observed.
     asimov: Stage<'a>,
     observed: Option<Stage<'a>>,
     points: Vec<Point>,
@@ -25,12 +25,12 @@ pub(super) struct Limit<'a> {
     pub(super) mu: f64,
 }
 
-/// A value that was tried.
+/// A tested value.
 struct Trial {
     mu: f64,
     fits: Vec<Fit>,
     q: Vec<f64>,
-    /// Grows with μ and is zero at the limit.
+    /// A function that grows with μ and is zero at the limit.
     excess: f64,
     slope: f64,
 }
@@ -106,7 +106,7 @@ impl<'a> Limit<'a> {
         Ok(Trial { mu, fits, q, excess, slope })
     }
 
-    /// Newton's steps inside a bracket that shrinks.
+    /// Newton steps inside a shrinking bracket.
     fn search(&mut self, level: f64) -> Result<Trial, InferenceError> {
         let (mut low, mut high) = (0.0, f64::INFINITY);
         let mut mu = self.first_guess(level);
@@ -127,7 +127,7 @@ impl<'a> Limit<'a> {
             let close = step.abs() <= 1e-11 * mu;
             mu = match (next > low && next < high, high.is_finite()) {
                 (true, _) => next.min(4.0 * mu),
-                // Rounding decides: the bracket has closed on the limit.
+                // The bracket has closed up to rounding.
                 (false, _) if close => return Ok(trial),
                 (false, true) => f64::midpoint(low, high),
                 (false, false) => 2.0 * mu,
@@ -140,7 +140,7 @@ impl<'a> Limit<'a> {
         Err(InferenceError::NoLimit { highest: HIGHEST, level })
     }
 
-    /// From the curvature at the background.
+    /// The first estimate, from the curvature at the background.
     fn first_guess(&self, level: f64) -> f64 {
         let (model, poi) = (self.asimov.model, self.asimov.poi);
         let point = Point::expected(model, self.asimov.best().to_vec(), &self.asimov.data);

@@ -1,11 +1,11 @@
-//! A number as a function of chosen numbers of a model: what a network is trained on.
+//! A quantity as a function of chosen numbers of a model, for training networks.
 //!
-//! Everything that has a name is looked up once, when the objective is made; what is evaluated
-//! again and again is a function of one flat vector. PyTorch and JAX both call this function.
+//! Names are looked up once, when the objective is created; repeated evaluations use a function of one flat
+//! vector. PyTorch and JAX both call this function.
 //!
-//! Gradients are written for numbers that may themselves move (`number.rs`), so that the same lines
-//! give first derivatives and, along a direction, second ones. Fits are made once, on plain numbers;
-//! how their results follow the inputs comes from the factor of the Hessian (`follow.rs`).
+//! Gradients are written for numbers that may themselves move (`number.rs`), so the same lines give first
+//! derivatives and, along a direction, second ones. Fits run once, on plain numbers; the factor of the
+//! Hessian determines how their results follow the inputs (`follow.rs`).
 
 mod discovery;
 mod follow;
@@ -28,7 +28,7 @@ use found::Found;
 use input::Slots;
 use number::Along;
 
-/// What is computed.
+/// The quantity to compute.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Quantity {
@@ -36,7 +36,7 @@ pub enum Quantity {
     Nll,
     /// q₀, profiled.
     Q0 { dataset: Dataset },
-    /// √(q₀ + `smooth`): without smoothing its slope has no bound where q₀ comes to zero.
+    /// √(q₀ + `smooth`): without smoothing its slope is unbounded as q₀ approaches zero.
     Significance { dataset: Dataset, smooth: f64 },
     /// The uncertainty of the parameter of interest, from the curvature.
     Width { dataset: Dataset },
@@ -68,8 +68,8 @@ pub struct Objective {
 }
 
 impl Objective {
-    /// Looks up the inputs. The convention defines what happens to templates that are not inputs when
-    /// their nominal yields change.
+    /// Looks up the inputs. The convention defines the change of templates that are not inputs when their
+    /// nominal yields change.
     pub fn new(
         model: &Model,
         quantity: Quantity,
@@ -96,12 +96,12 @@ impl Objective {
         self.slots.slots.is_empty()
     }
 
-    /// Where each input stands in the flat vector.
+    /// The range of each input in the flat vector.
     pub fn ranges(&self) -> &[Range<usize>] {
         &self.slots.ranges
     }
 
-    /// The inputs as the model has them.
+    /// The present values of the inputs in the model.
     pub fn current(&self) -> Vec<f64> {
         self.slots.current(&self.model)
     }
@@ -110,7 +110,7 @@ impl Objective {
         self.quantity
     }
 
-    /// The value and, if asked for, the derivatives in the inputs.
+    /// The value and, if requested, the derivatives in the inputs.
     pub fn evaluate(&self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64, InferenceError> {
         let model = self.slots.changed(&self.model, x)?;
         let found = Found::new(self.quantity, &model, &self.slots, x)?;
@@ -121,7 +121,7 @@ impl Objective {
         Ok(found.value())
     }
 
-    /// The value, the derivatives, and how the derivatives change along a direction of the inputs:
+    /// The value, the derivatives, and the rate of change of the derivatives along a direction of the inputs:
     /// the Hessian times the direction.
     pub fn evaluate_along(
         &self,
@@ -148,7 +148,7 @@ impl Objective {
         Ok(found.value())
     }
 
-    /// The value, the derivatives and all second derivatives, row by row; the fits are made once.
+    /// The value, the derivatives and all second derivatives, row by row, with one set of fits.
     pub fn evaluate_curvature(
         &self,
         x: &[f64],

@@ -1,7 +1,7 @@
-//! Numbers that move: with a rate of change along a direction, and with rates of their rates.
+//! Numbers with a rate of change along a direction, and with rates of their rates.
 //!
-//! What is computed with [`Number`] is written once. With `f64` it gives values, with
-//! `Along<f64>` their exact derivatives along a direction, with `Along<Along<f64>>` second ones.
+//! Code for [`Number`] is written once. With `f64` it computes values, with `Along<f64>` their exact
+//! derivatives along a direction, with `Along<Along<f64>>` second ones.
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
@@ -18,7 +18,7 @@ pub(super) trait Number:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// A number that does not move.
+    /// A number with a rate of zero.
     fn constant(value: f64) -> Self;
     fn value(self) -> f64;
     fn scaled(self, factor: f64) -> Self;
@@ -170,7 +170,7 @@ impl<T: Number> Neg for Along<T> {
 const BERNOULLI: [f64; 6] =
     [1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0];
 
-/// ψ⁽ᵏ⁾(x) for x > 0: recurrence up to where the asymptotic series holds, then the series.
+/// ψ⁽ᵏ⁾(x) for x > 0: recurrence up to the range of the asymptotic series, then the series.
 fn polygamma(order: u32, x: f64) -> f64 {
     if order == 0 {
         return digamma(x);
@@ -196,7 +196,7 @@ fn polygamma(order: u32, x: f64) -> f64 {
 /// φ(t)/Φ(−t).
 fn tail_hazard(t: f64) -> f64 {
     if t > 30.0 {
-        // Both have all but vanished; their ratio has an asymptotic series.
+        // Both values underflow there; their ratio has an asymptotic series.
         let r = 1.0 / (t * t);
         return t / (1.0 - r * (1.0 - r * (3.0 - 15.0 * r)));
     }

@@ -1,4 +1,4 @@
-//! The data that an objective is computed on, and the fits to them.
+//! The data of an objective, and the fits to them.
 
 use super::follow::{Level, Point};
 use super::input::Slots;
@@ -14,23 +14,23 @@ pub(super) struct Stage<'a> {
     pub(super) poi: usize,
     pub(super) data: Data,
     pub(super) ground: Ground,
-    /// −log L where it is least.
+    /// The lowest −log L.
     least: f64,
-    /// Whether the best fit is sought among signals that are not negative.
+    /// Whether the best fit only considers signals of at least zero.
     not_negative: bool,
 }
 
-/// Where the data come from.
+/// The origin of the data.
 pub(super) enum Ground {
-    /// They were measured; with the best fit to them.
+    /// Measured, with the best fit to them.
     Observed { free: Point },
-    /// They are expected at a point that does not move.
+    /// Expected at a fixed point.
     Asimov { theta: Vec<f64> },
-    /// They are expected at a fit to the observed data.
+    /// Expected at a fit to the observed data.
     Profiled { at: Point },
 }
 
-/// How 2[NLL(μ) − NLL(best)] changes with the inputs and with μ.
+/// The slopes of 2[NLL(μ) − NLL(best)] in the inputs and in μ.
 pub(super) struct TestSlopes<R> {
     pub(super) inputs: Vec<R>,
     pub(super) in_mu: R,
@@ -40,7 +40,7 @@ pub(super) struct TestSlopes<R> {
 pub(super) struct Scene<'a, R> {
     pub(super) surface: Surface<'a, R>,
     pub(super) best: Vec<R>,
-    /// Of the observed data, where the others follow from them.
+    /// The surface of the observed data, if the expected data follow from them.
     pub(super) observed: Option<Surface<'a, R>>,
 }
 
@@ -54,7 +54,7 @@ fn profile<'a>(
 }
 
 impl<'a> Stage<'a> {
-    /// `not_negative`: the best fit is sought among signals that are none.
+    /// `not_negative`: the best fit only considers signals of at least zero.
     pub(super) fn new(
         model: &'a Model,
         dataset: Dataset,
@@ -98,7 +98,7 @@ impl<'a> Stage<'a> {
         Ok(Self { model, poi, data, ground, least, not_negative: false })
     }
 
-    /// Where −log L is least.
+    /// The parameters with the lowest −log L.
     pub(super) fn best(&self) -> &[f64] {
         match &self.ground {
             Ground::Observed { free } => &free.theta,
@@ -107,8 +107,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The fit with the parameter of interest at a value, the lowest that a test of it finds. Where it is
-    /// below the best fit to observed data, that one is repeated.
+    /// The lowest fit that a test with this value of the parameter of interest finds. If it is below the best
+    /// fit to observed data, the best fit is repeated.
     pub(super) fn at(&mut self, mu: f64, start: Option<&[f64]>) -> Result<Fit, InferenceError> {
         let mut profile = Profile::new(self.model, &self.data)?;
         let best = self.best();
@@ -184,7 +184,7 @@ impl<'a> Stage<'a> {
         Ok(TestSlopes { inputs, in_mu: tested.theta[self.poi].scaled(2.0) })
     }
 
-    /// Adds what follows from slopes in the point of the expected data, if that was fitted.
+    /// Adds the effect of slopes in the point of the expected data, if that point was fitted.
     pub(super) fn add_pull<R: Level>(
         &self,
         scene: &Scene<'_, R>,
@@ -213,7 +213,7 @@ pub(super) fn along<R: Level>(surface: &Surface<'_, R>, theta: &[R], direction: 
     }
 }
 
-/// Twice so: second derivatives of all slopes along a direction.
+/// Applied twice: second derivatives of all slopes along a direction.
 pub(super) fn along_twice<R: Level>(
     surface: &Surface<'_, R>,
     theta: &[R],

@@ -1,9 +1,9 @@
 //! −log L as a function of parameters and inputs, with its slopes in both, for moving numbers.
 //!
 //! ν_b = Σ P·G_b·T_b over blocks: P the scalar factors, G the per-bin factors, T = ν⁰ + x·S + y·A.
-//! Constraints depend on the inputs through σ (staterror) and τ (shapesys), the data through τ
-//! again or, where they are expected data, through everything. Terms of the data alone are left
-//! out unless they are asked for: they cancel in every difference of two fits.
+//! Constraints depend on the inputs through σ (staterror) and τ (shapesys). Data depend on them through τ
+//! again or, if they are expected data, through everything. Terms that depend only on data are left out by
+//! default: they cancel in every difference of two fits.
 
 mod adjoint;
 mod forward;
@@ -26,7 +26,7 @@ pub(super) struct Surface<'a, R> {
     terms: Vec<Term<R>>,
     counts: Vec<R>,
     auxiliary: Vec<R>,
-    /// The point whose expected data these are.
+    /// The point that generated the expected data.
     expected: Option<Vec<R>>,
 }
 
@@ -50,7 +50,7 @@ enum Term<R> {
 pub(super) struct Slopes<R> {
     pub(super) theta: Vec<R>,
     pub(super) inputs: Vec<R>,
-    /// In the point whose expected data the data are.
+    /// In the point that generated the expected data.
     pub(super) source: Vec<R>,
 }
 
@@ -59,8 +59,8 @@ fn all<R: Number>(values: &[f64]) -> Vec<R> {
 }
 
 impl<'a, R: Number> Surface<'a, R> {
-    /// Of the model's observed data. The model has the inputs' values already; `x` says how they
-    /// move.
+    /// The surface of the model's observed data. The model already has the inputs' values; `x` has their
+    /// motion.
     pub(super) fn observed(model: &'a Model, slots: &'a Slots, x: &[R]) -> Self {
         let numbers = &model.numbers;
         let [odd, even] = numbers.templates(&model.layout);
@@ -82,9 +82,9 @@ impl<'a, R: Number> Surface<'a, R> {
         surface
     }
 
-    /// Puts the inputs where they belong.
+    /// Puts the inputs in their places.
     fn place(&mut self, x: &[R]) {
-        // What moves, without its value: templates are kept as sums and differences.
+        // Only the motion is set: templates are stored as sums and differences.
         let moved = |at: usize| x[at] - R::constant(x[at].value());
         for (at, slot) in self.slots.slots.iter().enumerate() {
             match *slot {
@@ -150,7 +150,7 @@ impl<'a, R: Number> Surface<'a, R> {
         terms
     }
 
-    /// Σν⁰ and Σδ² of a staterror's bin, if its width follows from them.
+    /// Σν⁰ and Σδ² of a staterror's bin, if its width follows from these.
     fn width(&self, index: usize) -> Option<[R; 2]> {
         let bin = &self.model.layout.staterrors[index];
         let carriers = &self.model.layout.carriers[bin.carriers.clone()];
@@ -174,7 +174,7 @@ impl<'a, R: Number> Surface<'a, R> {
         }
     }
 
-    /// The same with the data that are expected at a point.
+    /// The same with the data expected at a point.
     pub(super) fn expecting(mut self, theta: Vec<R>) -> Self {
         self.counts = Forward::new(&self, &theta).rate;
         for (parameter, term) in self.terms.iter().enumerate() {
@@ -190,7 +190,7 @@ impl<'a, R: Number> Surface<'a, R> {
         self
     }
 
-    /// The same in other numbers.
+    /// The same with another number type.
     pub(super) fn map<S: Number>(&self, convert: impl Fn(R) -> S) -> Surface<'a, S> {
         let map = |values: &[R]| values.iter().map(|value| convert(*value)).collect::<Vec<S>>();
         let term = |term: &Term<R>| match *term {
@@ -218,12 +218,12 @@ impl<'a, R: Number> Surface<'a, R> {
         self.slopes_with(theta, false)
     }
 
-    /// With the terms of the data alone.
+    /// Includes the terms that depend only on data.
     pub(super) fn slopes_with(&self, theta: &[R], constants: bool) -> Slopes<R> {
         let forward = Forward::new(self, theta);
         let one = R::constant(1.0);
         let pairs = || forward.rate.iter().zip(&self.counts);
-        // Where data are expected and nothing is, the data follow the rate: the bin contributes nothing.
+        // If the expected count is zero, the data follow the rate, and the bin contributes nothing.
         let nothing = if self.expected.is_some() { R::constant(0.0) } else { one };
         let weights: Vec<R> = pairs()
             .map(|(rate, n)| match n.value() {
@@ -274,7 +274,7 @@ impl<'a, R: Number> Surface<'a, R> {
         }
     }
 
-    /// Carries the slopes in the data to what the data depend on.
+    /// Propagates the slopes in the data to the quantities that the data depend on.
     fn carry_data(&self, adjoint: &mut Adjoint<R>) -> Vec<R> {
         let Some(at) = &self.expected else {
             for (parameter, term) in self.terms.iter().enumerate() {
@@ -304,7 +304,7 @@ impl<'a, R: Number> Surface<'a, R> {
         source
     }
 
-    /// Carries widths and factors to yields and uncertainties.
+    /// Propagates widths and factors to yields and uncertainties.
     fn settle(&self, adjoint: &mut Adjoint<R>) {
         let layout = &*self.model.layout;
         for (index, bin) in layout.staterrors.iter().enumerate() {
@@ -360,7 +360,7 @@ impl<'a, R: Number> Surface<'a, R> {
     }
 }
 
-/// A template, and what its change does to half the difference of the two.
+/// A template, and the effect of its change on half the difference of the two.
 fn side(slot: Slot) -> Option<(usize, f64)> {
     match slot {
         Slot::High(index) => Some((index, 0.5)),

@@ -1,7 +1,7 @@
 //! σ_μ, the uncertainty of the parameter of interest, and its derivatives.
 //!
-//! σ² = z_μ with H z = e_μ, so dσ² = −zᵀ(dH)z: H changes with the inputs and with the point at which
-//! it is taken.
+//! σ² = z_μ with H z = e_μ, so dσ² = −zᵀ(dH)z: H changes with the inputs and with the point of its
+//! evaluation.
 
 use super::follow::{Level, Point};
 use super::input::Slots;
@@ -11,7 +11,7 @@ use crate::model::Model;
 
 pub(super) struct Width<'a> {
     stage: Stage<'a>,
-    /// Of expected data, which need no fit.
+    /// The point of expected data, which need no fit.
     expected: Option<Point>,
     pub(super) sigma: f64,
 }

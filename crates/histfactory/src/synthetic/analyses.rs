@@ -1,8 +1,8 @@
 //! Combinations of many analyses, of any size.
 //!
-//! Each analysis has channels, samples and uncertainties of its own. All analyses share the
-//! luminosity, the signal strength and some of the systematic uncertainties. The number of shared
-//! uncertainties does not grow with the combination.
+//! Each analysis has separate channels, samples and uncertainties. All analyses share the luminosity, the
+//! signal strength and some of the systematic uncertainties. The number of shared uncertainties does not grow
+//! with the combination.
 
 use super::dice::{Dice, rounded};
 use super::systematics::{Kind, Systematic, lumi, normfactor, staterror};
@@ -10,12 +10,12 @@ use super::twin::{add, bounded, everyone_acts, luminosity, sample, workspace, yi
 use crate::Workspace;
 use crate::workspace::{Channel, Effect, Modifier};
 
-/// Parameters of an analysis, about.
+/// The approximate number of parameters of an analysis.
 const TYPICAL: usize = 210;
-/// Uncertainties that analyses share, and how likely an analysis is to have one of them.
+/// The number of shared uncertainties, and the probability that an analysis has one of them.
 const SHARED: usize = 40;
 const TAKES_PART: f64 = 0.6;
-/// Channels by their bins and whether they have the signal.
+/// Channels with their number of bins and whether they have the signal.
 const CHANNELS: [(&str, usize, bool); 7] = [
     ("SR_high", 6, true),
     ("SR_low", 5, true),
@@ -25,7 +25,7 @@ const CHANNELS: [(&str, usize, bool); 7] = [
     ("VR_high", 4, true),
     ("VR_low", 3, true),
 ];
-/// Samples by their typical yield, their free factor, and whether each bin has an uncertainty of its own.
+/// Samples with their typical yield, their free factor, and whether each bin has a separate uncertainty.
 const SAMPLES: [(&str, f64, Option<&str>, bool); 8] = [
     ("signal", 4.0, None, false),
     ("top", 60.0, Some("norm_top"), false),
@@ -37,7 +37,7 @@ const SAMPLES: [(&str, f64, Option<&str>, bool); 8] = [
     ("others", 9.0, None, false),
 ];
 
-/// A combination with exactly so many parameters, at least 181, for a seed.
+/// A combination with exactly this many parameters, at least 181, for a seed.
 ///
 /// ```
 /// use histfactory::synthetic::combination_of_analyses;
@@ -51,7 +51,7 @@ pub fn combination_of_analyses(parameters: usize, seed: u64) -> Workspace {
     let mut dice = Dice::new(seed);
     let count = ((parameters + TYPICAL / 2) / TYPICAL).max(1);
     let shared = numbered("shared", SHARED);
-    // The luminosity and the signal strength beside the shared uncertainties.
+    // The luminosity and the signal strength in addition to the shared uncertainties.
     let rest = parameters.saturating_sub(SHARED + 2);
     let mut channels = Vec::new();
     for index in 0..count {
@@ -83,7 +83,7 @@ fn numbered(name: &str, count: usize) -> Vec<Systematic> {
         .collect()
 }
 
-/// The channels of an analysis with so many parameters of its own.
+/// The channels of an analysis with this many separate parameters.
 fn analysis(
     index: usize,
     parameters: usize,
@@ -140,7 +140,7 @@ mod tests {
     use crate::{Model, ModelOptions};
 
     #[test]
-    fn a_combination_has_as_many_parameters_as_are_asked_for() {
+    fn a_combination_has_the_requested_number_of_parameters() {
         for parameters in [181, 611, 1060, 2098] {
             let workspace = combination_of_analyses(parameters, 3);
             workspace.validate().unwrap();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_the_same_combination_for_ever() {
+    fn a_seed_always_gives_the_same_combination() {
         let found = digest(&combination_of_analyses(400, 1).to_value(), Algorithm::Md5);
         assert_eq!(found, "f21daa316aac3926d7c8465d675cb391");
         let other = digest(&combination_of_analyses(400, 2).to_value(), Algorithm::Md5);

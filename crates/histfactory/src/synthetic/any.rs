@@ -1,4 +1,4 @@
-//! Arbitrary workspaces, within what the format allows.
+//! Arbitrary workspaces, within the limits of the format.
 
 use super::dice::{Dice, rounded};
 use crate::Workspace;
@@ -7,14 +7,14 @@ use crate::workspace::{
     Sample, VERSION,
 };
 
-/// How large an arbitrary workspace may get, and how odd.
+/// Limits on the size of an arbitrary workspace, and whether it has extreme values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     pub channels: usize,
     pub bins: usize,
     pub samples: usize,
     pub modifiers: usize,
-    /// Empty bins, zero uncertainties, templates that do nothing, extreme factors.
+    /// Empty bins, zero uncertainties, templates without effect, extreme factors.
     pub odd: bool,
 }
 
@@ -24,7 +24,7 @@ impl Default for Limits {
     }
 }
 
-/// A valid workspace with one measurement; all modifiers, sharing and settings as chance has it.
+/// A valid workspace with one measurement; modifiers, sharing and settings are random.
 ///
 /// ```
 /// use histfactory::synthetic::{Limits, any};
@@ -51,7 +51,7 @@ impl Maker {
     fn channels(&mut self) -> Vec<Channel> {
         let count = 1 + self.dice.below(self.limits.channels);
         let mut channels: Vec<Channel> = (0..count).map(|index| self.channel(index)).collect();
-        // Names do not come in order: the layout sorts them.
+        // Names are not in order, because the layout sorts them.
         if self.dice.chance(0.5) {
             channels.reverse();
         }
@@ -87,7 +87,7 @@ impl Maker {
         Sample { data, modifiers, name }
     }
 
-    /// A modifier under a name that nothing of another kind has.
+    /// A modifier with a name that no modifier of another kind uses.
     fn modifier(&mut self, channel: &str, sample: &str, data: &[f64]) -> Modifier {
         let bins = data.len();
         let number = self.dice.below(3);

@@ -1,10 +1,10 @@
-//! Random numbers that are the same everywhere.
+//! Random numbers that are the same on every platform.
 
 use rand::Rng;
 use rand_pcg::Pcg64;
 
-/// Throws of a seeded generator. No logarithm and no exponential: they differ between platforms in
-/// the last digit.
+/// Numbers from a seeded generator. Logarithms and exponentials are avoided, because their last digit differs
+/// between platforms.
 pub(super) struct Dice(Pcg64);
 
 impl Dice {
@@ -14,7 +14,7 @@ impl Dice {
 
     /// Uniform in [0, 1).
     pub(super) fn unit(&mut self) -> f64 {
-        let bits = u32::try_from(self.0.next_u64() >> 32).expect("32 bits are left");
+        let bits = u32::try_from(self.0.next_u64() >> 32).expect("32 bits remain");
         f64::from(bits) / 4_294_967_296.0
     }
 
@@ -22,9 +22,9 @@ impl Dice {
         low + (high - low) * self.unit()
     }
 
-    /// One of the numbers from zero up to, not including, the limit.
+    /// An integer from zero up to, but not including, the limit.
     pub(super) fn below(&mut self, limit: usize) -> usize {
-        let bits = usize::try_from(self.0.next_u64() >> 33).expect("31 bits are left");
+        let bits = usize::try_from(self.0.next_u64() >> 33).expect("31 bits remain");
         bits % limit.max(1)
     }
 
@@ -37,7 +37,7 @@ impl Dice {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }
 
-    /// A count about an expectation.
+    /// A count around an expectation.
     pub(super) fn count(&mut self, expected: f64) -> f64 {
         (expected + expected.max(0.0).sqrt() * self.normal()).round().max(0.0)
     }

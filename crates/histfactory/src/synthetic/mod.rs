@@ -1,7 +1,7 @@
-//! Workspaces made up from a seed: twins of published ones, and arbitrary ones for tests.
+//! Workspaces generated from a seed: twins of published ones, and arbitrary ones for tests.
 //!
-//! Only additions, multiplications, divisions and roots of counted random bits go into them, so a
-//! seed gives the same numbers on every platform.
+//! Generation only uses additions, multiplications, divisions and roots of random bits, so a seed gives the
+//! same numbers on every platform.
 
 mod analyses;
 mod any;

@@ -1,9 +1,9 @@
-//! The uncertainties of a twin: who has which, and how large.
+//! The uncertainties of a twin: the samples that have each one, and its size.
 
 use super::dice::{Dice, rounded};
 use crate::workspace::{Effect, Modifier};
 
-/// How a systematic uncertainty acts.
+/// The effect of a systematic uncertainty.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Norm,
@@ -17,7 +17,7 @@ pub(super) struct Systematic {
     pub(super) kind: Kind,
 }
 
-/// Sources numbered through, by kind.
+/// Numbered sources, by kind.
 pub(super) fn sources(both: usize, norm: usize, shape: usize) -> Vec<Systematic> {
     let kinds = [(Kind::Both, both), (Kind::Norm, norm), (Kind::Shape, shape)];
     let all = kinds.into_iter().flat_map(|(kind, count)| std::iter::repeat_n(kind, count));
@@ -33,12 +33,12 @@ pub(super) fn normsys(name: &str, dice: &mut Dice) -> Modifier {
     Modifier { name: name.to_owned(), effect: Effect::Normsys { lo, hi } }
 }
 
-/// Templates about the nominal: a tilt and some noise, on either side of its own size.
+/// Templates around the nominal: a tilt and noise, with a separate size for each side.
 pub(super) fn histosys(name: &str, nominal: &[f64], dice: &mut Dice) -> Modifier {
     let tilt = dice.between(-0.06, 0.06);
     let mut side = |sign: f64| -> Vec<f64> {
         let size = dice.between(0.6, 1.4);
-        let bins = f64::from(u32::try_from(nominal.len()).expect("bins fit"));
+        let bins = f64::from(u32::try_from(nominal.len()).expect("the number of bins fits"));
         let mut position = 0.5;
         let bin = |value: &f64| {
             let slope = (2.0 * position - bins) / bins.max(2.0);

@@ -1,4 +1,4 @@
-//! Twins: the structure of published workspaces with numbers of our own.
+//! Twins: generated workspaces with the structure of published ones.
 
 use super::dice::{Dice, rounded};
 use super::systematics::{
@@ -13,14 +13,14 @@ use crate::workspace::{
 /// A workspace with the structure of a published one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Twin {
-    /// Two channels of two bins, one of each modifier but shapesys: 8 parameters.
+    /// Two channels of two bins, one of each modifier except shapesys: 8 parameters.
     Small,
-    /// Many channels, samples and systematics, as a measurement of several regions at once has
-    /// them: 184 parameters, 41 bins.
+    /// Many channels, samples and systematics, like a measurement in several regions: 184 parameters, 41
+    /// bins.
     Combination,
     /// One channel of many bins with an uncorrelated uncertainty in each: 257 parameters.
     Shapes,
-    /// Nearly all systematics as templates, as a search has them: 66 parameters, 9 bins.
+    /// Nearly all systematics as templates, like a search: 66 parameters, 9 bins.
     Search,
 }
 
@@ -78,7 +78,7 @@ fn small(dice: &mut Dice) -> Workspace {
     workspace(channels, "mu", vec![luminosity(0.02, None)], 1.0, dice)
 }
 
-/// Channels by their number of bins and the samples they lack.
+/// Channels with their number of bins and the samples that they lack.
 const REGIONS: [(&str, usize, &[usize]); 11] = [
     ("SR2l_decay", 4, &[]),
     ("SR2l_production", 4, &[]),
@@ -93,7 +93,7 @@ const REGIONS: [(&str, usize, &[usize]); 11] = [
     ("CR3l_ttZ", 5, &[10]),
 ];
 
-/// Samples by their typical yield and their free factor.
+/// Samples with their typical yield and their free factor.
 const PROCESSES: [(&str, f64, Option<&str>); 12] = [
     ("signal_decay", 4.0, Some("mu")),
     ("signal_production", 2.0, Some("mu")),
@@ -195,7 +195,7 @@ fn search(dice: &mut Dice) -> Workspace {
     workspace(channels, "mu", vec![luminosity(0.017, None)], 1.0, dice)
 }
 
-/// Yields that fall, or not, from bin to bin.
+/// Yields that fall from bin to bin or stay level.
 pub(super) fn yields(bins: usize, first: f64, ratio: f64, dice: &mut Dice) -> Vec<f64> {
     let mut level = first;
     let bin = |_| {
@@ -210,7 +210,7 @@ pub(super) fn sample(name: &str, data: Vec<f64>, modifiers: Vec<Modifier>) -> Sa
     Sample { name: name.to_owned(), data, modifiers }
 }
 
-/// A systematic on a sample, in the ways that were drawn and that it has.
+/// Adds a systematic to a sample, in the drawn ways that it has.
 pub(super) fn add(
     source: &Systematic,
     (norm, shape): (bool, bool),
@@ -226,8 +226,8 @@ pub(super) fn add(
     }
 }
 
-/// A source that chance left out acts on one sample, so that the number of parameters is the same
-/// for every seed.
+/// A source that no sample drew acts on one sample, so that the number of parameters is the same for every
+/// seed.
 pub(super) fn everyone_acts(systematics: &[Systematic], channels: &mut [Channel], dice: &mut Dice) {
     for source in systematics {
         let all = channels.iter().flat_map(|channel| &channel.samples);
@@ -262,7 +262,7 @@ pub(super) fn bounded(name: &str, low: f64, high: f64) -> ParameterConfig {
     }
 }
 
-/// The workspace with counts about what is expected with some of the signal.
+/// The workspace with counts around the expectation with some of the signal.
 pub(super) fn workspace(
     channels: Vec<Channel>,
     poi: &str,
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn twins_have_the_structure_of_what_they_stand_for_whatever_the_seed() {
+    fn twins_have_the_published_structure_for_every_seed() {
         for seed in 0..5 {
             for (twin, expected, bins) in [
                 (Twin::Small, 8, 4),
@@ -329,9 +329,9 @@ mod tests {
         }
     }
 
-    /// The goldens belong to these very numbers, on every platform.
+    /// The goldens depend on exactly these numbers, on every platform.
     #[test]
-    fn a_seed_gives_the_same_workspace_for_ever() {
+    fn a_seed_always_gives_the_same_workspace() {
         let digests = Twin::ALL.map(|twin| digest(&twin.workspace(1).to_value(), Algorithm::Md5));
         let expected = [
             "02d5c38aba50760c0387ba1e37cfe380",

@@ -1,7 +1,7 @@
-//! The likelihood of many points and data sets: blocks of them beside each other on threads, one
-//! after the other within a block.
+//! The likelihood of many points and data sets: blocks of them run in parallel on threads, and sequentially
+//! within a block.
 //!
-//! A point fills the vectors of a processor by itself, see `docs/design/why-fits-are-newton.md`.
+//! A single point fills the vectors of a processor, see `docs/design/why-fits-are-newton.md`.
 
 use rayon::prelude::*;
 
@@ -9,7 +9,8 @@ use crate::kernel::Scratch;
 use crate::likelihood::Evaluator;
 use crate::model::{Data, EvaluationError, Model};
 
-/// Points that one thread evaluates in a row; fewer are not worth waking another.
+/// The number of points that one thread evaluates in a row; a smaller number is not worth waking another
+/// thread.
 const BLOCK: usize = 64;
 
 /// Evaluates a model at many points.
@@ -24,8 +25,8 @@ impl<'a> BatchEvaluator<'a> {
         Self { model, scratch: Scratch::new(&model.layout) }
     }
 
-    /// −log L of each data set at the point of the same number; `points` holds the points one
-    /// after the other. Each is what [`Model::nll`] gives, to the last bit. NaN never comes out: a
+    /// −log L of each data set at the point with the same index; `points` holds the points one after the
+    /// other. Each value equals that of [`Model::nll`], to the last bit. The result never contains NaN: a
     /// point without a value is an error; of several, the first is reported.
     pub fn nll(&mut self, points: &[f64], data: &[Data]) -> Result<Vec<f64>, EvaluationError> {
         let blocks = self.each(points, data, |evaluator, point, nlls: &mut Vec<f64>| {
@@ -35,8 +36,8 @@ impl<'a> BatchEvaluator<'a> {
         Ok(blocks.concat())
     }
 
-    /// The same with the gradients in the parameters, one after the other as the points are. A point
-    /// where −log L is infinite is an error too.
+    /// The same with the gradients in the parameters, in the order of the points. A point where −log L is
+    /// infinite is an error too.
     pub fn nll_and_gradient(
         &mut self,
         points: &[f64],
@@ -53,7 +54,7 @@ impl<'a> BatchEvaluator<'a> {
         Ok((nlls.concat(), gradients.concat()))
     }
 
-    /// What is found at the points of each block.
+    /// The results of the points of each block.
     fn each<T: Default + Send>(
         &mut self,
         points: &[f64],
@@ -83,7 +84,7 @@ impl<'a> BatchEvaluator<'a> {
             let blocks = points.chunks(count * BLOCK).zip(data.chunks(BLOCK));
             return blocks.map(|of| block(&mut self.scratch, of)).collect();
         }
-        // All of them before an error is looked for, or it might not be the first one's.
+        // All blocks are computed before an error is searched, so that the first one is reported.
         let blocks: Vec<Result<T, EvaluationError>> = points
             .par_chunks(count * BLOCK)
             .zip(data.par_chunks(BLOCK))

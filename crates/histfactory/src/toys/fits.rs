@@ -1,6 +1,6 @@
 //! Fits to many toys, in parallel, with the same result for any number of threads.
 //!
-//! All start at the same point: their first step is taken together, toys in the lanes of vectors.
+//! All start at the same point, so their first step is computed together, one toy in each lane of a vector.
 
 use rayon::prelude::*;
 
@@ -8,10 +8,10 @@ use super::Shard;
 use crate::fit::{Fit, FitError, FitOptions, Fitter, Shared};
 use crate::model::{Data, Model};
 
-/// Toys that one thread takes at a time.
+/// The number of toys that one thread processes at a time.
 const BLOCK: u64 = 16;
 
-/// Which toys: `count` of them, from number `first` on.
+/// The toys to fit: `count` of them, from number `first` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToyOptions {
     pub first: u64,
@@ -47,8 +47,8 @@ pub struct ToyFit {
 }
 
 impl Model {
-    /// Draws toys at `theta` and fits each, started where it was drawn. A toy's fit does not depend on the
-    /// others, to the last bit.
+    /// Draws toys at `theta` and fits each, starting at `theta`. A toy's fit does not depend on the others,
+    /// to the last bit.
     pub fn toy_fits(
         &self,
         theta: &[f64],
@@ -58,7 +58,7 @@ impl Model {
         self.toy_fits_with(theta, toys, options, &|_| {})
     }
 
-    /// The same; `done` is called with the number of toys each time some are finished.
+    /// The same; `done` is called with the number of finished toys.
     pub fn toy_fits_with(
         &self,
         theta: &[f64],
@@ -74,9 +74,9 @@ impl Model {
         self.for_toys(theta, toys, &options, done, each)
     }
 
-    /// Fits each toy and does something with the fit; results in the order of the toys.
+    /// Fits each toy and processes the fit; results are in the order of the toys.
     ///
-    /// The first step of all toys has the same matrix, and is taken for several at a time.
+    /// The first step of all toys has the same matrix, and is computed for several at a time.
     pub(super) fn for_toys<T: Send>(
         &self,
         theta: &[f64],

@@ -1,4 +1,4 @@
-//! Pseudo-experiments: data drawn from a model, and what fits to them give.
+//! Pseudo-experiments: data drawn from a model, and fits to them.
 
 mod batch;
 mod fits;
@@ -16,9 +16,9 @@ use crate::model::{Constraint, Data, EvaluationError, Model};
 use random::Stream;
 
 impl Model {
-    /// The toy of this number: counts and auxiliary measurements drawn at `theta`.
+    /// The toy with this number: counts and auxiliary measurements drawn at `theta`.
     ///
-    /// A toy depends on the seed and its number alone.
+    /// A toy depends only on the seed and its number.
     ///
     /// ```
     /// # let workspace = histfactory::Workspace::from_slice(include_bytes!("../../tests/data/two_bins.json"))?;

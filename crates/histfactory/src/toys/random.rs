@@ -1,7 +1,7 @@
-//! Random numbers by counting: Philox 4×32 with ten rounds (Salmon et al., SC11).
+//! Counter-based random numbers: Philox 4×32 with ten rounds (Salmon et al., SC11).
 //!
-//! A number is a function of the seed, the toy, the place in the data and the draw. Who computes it,
-//! and in which order, does not matter.
+//! A number is a function of the seed, the toy, the place in the data and the draw. It does not depend on the
+//! thread or the order of computation.
 
 /// Draws for one datum of one toy.
 #[derive(Debug, Clone)]
@@ -108,7 +108,7 @@ fn wide(a: u32, b: u32) -> [u32; 2] {
 mod tests {
     use super::*;
 
-    /// The known answers that come with the reference implementation.
+    /// The known answers of the reference implementation.
     #[test]
     fn philox_gives_the_known_answers() {
         let zeros = philox([0; 4], [0; 2]);

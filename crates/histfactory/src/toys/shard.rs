@@ -1,6 +1,6 @@
 //! One of several equal parts of a set of toys.
 //!
-//! A toy depends on the seed and its number alone, so any split gives the same toys.
+//! A toy depends only on the seed and its number, so any split gives the same toys.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,7 +17,7 @@ impl Shard {
     /// All toys in one piece.
     pub const WHOLE: Self = Self { index: 1, count: 1 };
 
-    /// None if there is no such shard.
+    /// `None` if there is no such shard.
     pub const fn new(index: u32, count: u32) -> Option<Self> {
         if index >= 1 && index <= count { Some(Self { index, count }) } else { None }
     }

@@ -1,18 +1,19 @@
 //! Further starts for the fits of toys to models whose −log L may have several minima.
 //!
-//! A large signal can take the place of a background whose normalisation is free, and a weak one can be best
-//! at either end of its range. The minima are then far apart, and no start near the toy's own point leads from
-//! one to the other. Whether a model needs more starts is decided once for all toys of a call, from the data
-//! expected where the toys are drawn and from the fits to the observed data.
+//! A large signal can replace a background whose normalisation is free, and a weak one can be best at either
+//! end of its range. The minima are then far apart, and no start near the toy's own point leads from one to
+//! the other. The expected data at the toys' point and the fits to the observed data decide, once for all
+//! toys of a call, whether a model needs more starts.
 
 use crate::fit::{Fit, FitOptions, Fitter, Search};
 use crate::inference::{InferenceError, TestKind};
 use crate::model::{Constraint, Data, Model};
 
-/// Toys may prefer an end of a parameter's range if −log L of the expected data rises by less than this to
-/// it, four standard deviations.
+/// Toys may prefer an end of a parameter's range if −log L of the expected data at that end is less than this
+/// above the minimum: four standard deviations.
 const MOST_RISE: f64 = 8.0;
-/// Parameters without a constraint whose ranges are looked at, beside the parameter of interest.
+/// The number of parameters without a constraint whose ranges are examined, besides the parameter of
+/// interest.
 const MOST_LOOSE: usize = 8;
 /// A fit at such an end is continued if its −log L is at most this much above the best fit's.
 const MOST_ABOVE: f64 = 4.0;
@@ -21,7 +22,7 @@ pub(super) struct Starts {
     /// Options of the fits with the parameter of interest free.
     pub(super) free: FitOptions,
     fixed: FitOptions,
-    /// Starts of the fits with the tested value; none if there is one minimum.
+    /// Starts of the fits with the tested value; empty if there is one minimum.
     pub(super) points: Vec<Vec<f64>>,
     /// Parameters and ends of their ranges from which the free fit is repeated.
     pub(super) ends: Vec<(usize, f64)>,
@@ -102,7 +103,7 @@ impl Starts {
     }
 }
 
-/// The parameter of interest and others that no measurement constrains, unless they are many.
+/// The parameter of interest and others that no measurement constrains, unless there are many.
 fn loose(model: &Model, poi: usize) -> Vec<usize> {
     let is_loose = |at: &usize| {
         *at != poi

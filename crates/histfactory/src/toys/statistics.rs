@@ -6,11 +6,11 @@ use crate::fit::{DIFFERENT, Fit, FitError, FitOptions, Fitter, Search};
 use crate::inference::{InferenceError, TestKind, TestOptions};
 use crate::model::{Data, Model};
 
-/// A test of a hypothesis with distributions of toys.
+/// A test of a hypothesis with distributions from toys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToyTest {
     pub observed: f64,
-    /// Of toys with the tested value, and with that of the alternative.
+    /// Of toys with the tested value, and with the value of the alternative.
     pub tested: Vec<f64>,
     pub alternative: Vec<f64>,
     /// Toys whose fits did not converge; they are in neither list.
@@ -128,7 +128,7 @@ impl Model {
         let fixed = FitOptions::default().searching(search).fixing(poi, mu);
         let each = |fitter: &mut Fitter<'_>, _: u64, best: Result<Fit, FitError>| {
             let mut best = best.ok()?.require().ok()?;
-            // Before the other fit, while the factor is that of the best one.
+            // Computed before the other fit, while the factor is that of the best one.
             for &end in &starts.ends {
                 let other = starts.fit_from_end(fitter, &mut best, end);
                 best = other.into_iter().fold(best, Fit::or_lower);
@@ -137,7 +137,7 @@ impl Model {
                 fitter.fit_toy(&fixed.clone().from(&best.theta)).ok()?.require().ok()?;
             let several = conditional.may_have_others() || best.may_have_others();
             if several || !starts.points.is_empty() {
-                // As in a test of observed data: other starts, and each fit knows of the other.
+                // As in a test of observed data: other starts, and the two fits share their minima.
                 let points = starts.points.iter().map(Vec::as_slice);
                 for start in [theta].into_iter().chain(points) {
                     conditional = lower(fitter, conditional, &fixed.clone().from(start));
@@ -159,7 +159,7 @@ fn fraction(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// The lower one of a fit and of another to the same toy.
+/// The lower one of two fits to the same toy.
 fn lower(fitter: &mut Fitter<'_>, fit: Fit, options: &FitOptions) -> Fit {
     let other = fitter.fit_toy(options).ok().filter(Fit::converged);
     other.into_iter().fold(fit, Fit::or_lower)

@@ -1,27 +1,27 @@
-//! Two workspaces made one, by pyhf's four joins.
+//! Combines two workspaces by pyhf's four joins.
 
 use super::{
     Channel, Measurement, MeasurementConfig, Observation, ParameterConfig, Sample, Workspace,
     WorkspaceError,
 };
 
-/// What happens to what both workspaces have.
+/// The treatment of parts that both workspaces have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Join {
-    /// They may have nothing in common.
+    /// Common parts are an error.
     None,
-    /// What they have in common must be the same.
+    /// Common parts must be the same.
     Outer,
-    /// What they have in common is taken from the left, unseen.
+    /// Common parts are taken from the left without comparison.
     LeftOuter,
-    /// What they have in common is taken from the right, unseen.
+    /// Common parts are taken from the right without comparison.
     RightOuter,
 }
 
 impl Join {
     pub const ALL: [Self; 4] = [Self::None, Self::Outer, Self::LeftOuter, Self::RightOuter];
 
-    /// As pyhf spells it.
+    /// The name of the join in pyhf.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -49,9 +49,9 @@ macro_rules! named {
 named!(Channel, Sample, Observation, Measurement, ParameterConfig);
 
 impl Workspace {
-    /// Channels, observations and measurements of both. Measurements of one name are merged by the
-    /// outer join, if they have the same parameter of interest. With `merge_channels`, channels of
-    /// one name get the samples of both; not with [`Join::None`].
+    /// Channels, observations and measurements of both. The outer join merges measurements of one name if
+    /// they have the same parameter of interest. With `merge_channels`, channels of one name get the samples
+    /// of both; this excludes [`Join::None`].
     pub fn combine(
         left: &Self,
         right: &Self,
@@ -119,7 +119,7 @@ fn join_channels(join: Join, left: &[Channel], right: &[Channel], merge: bool) -
     channels
 }
 
-/// What was joined, unless the two sides contradict each other.
+/// The joined items, unless the two sides contradict each other.
 fn agreed<T: Named>(
     what: &str,
     join: Join,

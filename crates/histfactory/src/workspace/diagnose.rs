@@ -1,5 +1,5 @@
-//! What is wrong with a JSON document that is no workspace, with names. Only ever run after the
-//! quick reader has refused: it follows pyhf's schema, version 1.0.0.
+//! Describes the errors of an invalid workspace document, with names. Only runs after the fast reader has
+//! rejected the document; follows pyhf's schema, version 1.0.0.
 
 use serde_json::{Map, Value};
 
@@ -237,7 +237,7 @@ impl Diagnosis {
     }
 }
 
-/// The name of something, or its number in its list.
+/// The name of an item, or its index in its list.
 fn called(value: &Value, index: usize) -> String {
     value.get("name").and_then(Value::as_str).map_or_else(|| format!("#{index}"), str::to_owned)
 }

@@ -1,5 +1,5 @@
-//! Digests of a document, as pyhf takes them: of what Python's `json.dumps` makes of it with sorted
-//! keys, so they do not depend on how the file was laid out.
+//! Digests of a document, as in pyhf: of the output of Python's `json.dumps` with sorted keys, so they do not
+//! depend on the layout of the file.
 
 use std::fmt::Write;
 
@@ -29,7 +29,7 @@ pub fn digest(document: &Value, algorithm: Algorithm) -> String {
     dump(document, &mut text);
     let hex = |bytes: &[u8]| {
         bytes.iter().fold(String::new(), |mut hex, byte| {
-            write!(hex, "{byte:02x}").expect("a string takes everything");
+            write!(hex, "{byte:02x}").expect("writing to a string cannot fail");
             hex
         })
     };
@@ -76,7 +76,7 @@ fn dump_string(string: &str, text: &mut String) {
     text.push_str(&Value::from(string).to_string());
 }
 
-/// The shortest digits that give the number back, laid out as Python's `repr` does.
+/// The shortest digits that reproduce the number, formatted like Python's `repr`.
 fn float_repr(value: f64) -> String {
     let scientific = shortest(value);
     let (digits, exponent) = scientific.split_once('e').expect("there is an exponent");
@@ -98,9 +98,9 @@ fn float_repr(value: f64) -> String {
     }
 }
 
-/// The shortest digits that give the number back, in scientific notation. Python rounds to an even
-/// last digit where the number lies exactly between two of them, as numbers that were float32 often
-/// do; the standard library's shortest form rounds up.
+/// The shortest digits that reproduce the number, in scientific notation. If the number lies exactly between
+/// two candidates, as former float32 numbers often do, Python rounds to an even last digit; the standard
+/// library's shortest form rounds up.
 fn shortest(value: f64) -> String {
     let scientific = format!("{value:e}");
     let mantissa = scientific.split('e').next().unwrap_or_default();
@@ -114,7 +114,7 @@ mod tests {
     use super::{Algorithm, digest, float_repr};
 
     #[test]
-    fn numbers_are_written_as_python_writes_them() {
+    fn numbers_are_written_like_in_python() {
         let cases = [
             (1.0, "1.0"),
             (-0.0, "-0.0"),
@@ -138,7 +138,7 @@ mod tests {
 
     /// `hashlib.sha256(json.dumps(…, sort_keys=True, ensure_ascii=False).encode())` in Python.
     #[test]
-    fn digests_are_those_of_python() {
+    fn digests_match_python() {
         let text = r#"{"b": [1, 2.5, 1e-07, null, true], "a": "é\n\"\u0007"}"#;
         let document = serde_json::from_str(text).unwrap();
         assert_eq!(digest(&document, Algorithm::Md5), "96560c73f6db7efa0392200dddd72c29");
@@ -148,10 +148,10 @@ mod tests {
         );
     }
 
-    /// `pyhf.utils.digest(numbers, algorithm="sha256")` in Python, of the same numbers. As doubles,
-    /// many numbers that were float32 lie exactly between two shortest decimals.
+    /// `pyhf.utils.digest(numbers, algorithm="sha256")` in Python, of the same numbers. As doubles, many
+    /// former float32 numbers lie exactly between two shortest decimals.
     #[test]
-    fn numbers_that_were_float32_have_the_digits_of_python() {
+    fn former_float32_numbers_have_the_digits_of_python() {
         let mut state: u64 = 1;
         let mut numbers: Vec<f64> = Vec::new();
         while numbers.len() < 50_000 {

@@ -1,4 +1,4 @@
-//! What can be wrong with a workspace, and where.
+//! Errors in workspaces, with their places.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::Channel;
 use super::nearest::nearest;
 
-/// A workspace that could not be read, or is not one.
+/// An error for a file that could not be read or is not a valid workspace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkspaceError {
@@ -33,7 +33,7 @@ pub enum WorkspaceError {
 }
 
 impl WorkspaceError {
-    /// What to do about it, where that is known.
+    /// A remedy, where one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unknown { what, name, known } => {
@@ -69,14 +69,14 @@ fn quoted(names: &[String]) -> String {
     quoted.join(", ")
 }
 
-/// Something that is wrong, and where.
+/// An error and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub place: Place,
     pub what: String,
 }
 
-/// A place in a workspace; what is not known or does not apply is left out.
+/// A place in a workspace; unknown or inapplicable parts are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
     pub channel: Option<String>,
@@ -131,7 +131,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A problem, or the first few, one to a line.
+/// A problem, or the first few, one on each line.
 fn list(problems: &[Problem]) -> String {
     const SHOWN: usize = 10;
     if let [problem] = problems {

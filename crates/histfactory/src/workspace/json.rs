@@ -74,7 +74,7 @@ impl Workspace {
         serde_json::to_value(self).expect("a workspace has string keys")
     }
 
-    /// Writes a workspace as pyhf does: keys in alphabetical order, indented by four.
+    /// Writes a workspace like pyhf: keys in alphabetical order, indented by four.
     pub fn to_json(&self) -> String {
         let mut text = Vec::new();
         let indented = serde_json::ser::PrettyFormatter::with_indent(b"    ");
@@ -92,7 +92,7 @@ impl FromStr for Workspace {
     }
 }
 
-/// Why the quick reader refused: with names, if the document can be read at all.
+/// The reason why the fast reader rejected the document: with names, if it is valid JSON.
 fn explain(json: &[u8], error: serde_json::Error) -> WorkspaceError {
     match serde_json::from_slice(json).or_else(|_| serde_json::from_slice(&quoted(json))) {
         Ok(document) => refused(&document, &error),
@@ -108,7 +108,7 @@ fn refused(document: &Value, error: &serde_json::Error) -> WorkspaceError {
     WorkspaceError::Invalid(problems)
 }
 
-/// Python writes numbers that JSON does not have. As strings they can at least be pointed at.
+/// Python writes numbers that JSON does not allow. As strings they can at least be located in an error.
 fn quoted(json: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(json.len());
     let (mut at, mut in_string) = (0, false);

@@ -1,4 +1,4 @@
-//! Selecting a measurement, and whether the workspace can be measured with it.
+//! Selects a measurement, and checks whether it fits the workspace.
 
 use std::collections::HashMap;
 
@@ -30,9 +30,9 @@ impl Workspace {
         })
     }
 
-    /// Whether a model can be made for this measurement: its settings fit the parameters, the
-    /// luminosity is complete, and the parameter of interest is there. Settings of parameters that
-    /// the model does not have are ignored, as pyhf does.
+    /// Checks whether this measurement can be compiled into a model: its settings fit the parameters, the
+    /// luminosity is complete, and the parameter of interest exists. Settings of parameters that the model
+    /// does not have are ignored, as in pyhf.
     pub fn check_measurement(&self, measurement: &Measurement) -> Result<(), WorkspaceError> {
         let mut problems = Vec::new();
         let parameters = self.parameters();

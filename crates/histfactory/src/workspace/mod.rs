@@ -1,4 +1,4 @@
-//! Workspaces as pyhf writes them: channels of samples with modifiers, observations, measurements.
+//! Workspaces in pyhf's format: channels of samples with modifiers, observations, measurements.
 
 mod combine;
 mod diagnose;
@@ -24,7 +24,7 @@ pub use patch::Patch;
 pub use patch_set::{PatchSet, PatchSetEntry, PatchSetMetadata};
 pub use select::{Pruning, Renaming};
 
-/// The version of the format that is read and written.
+/// The version of the format for reading and writing.
 pub const VERSION: &str = "1.0.0";
 
 /// A HistFactory model with its observations and measurements.
@@ -45,7 +45,7 @@ pub struct Channel {
     pub samples: Vec<Sample>,
 }
 
-/// A process with its nominal yields per bin and what modifies them.
+/// A process with its nominal yields per bin and its modifiers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
@@ -54,7 +54,7 @@ pub struct Sample {
     pub name: String,
 }
 
-/// What was counted in a channel.
+/// The counts of a channel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observation {
@@ -62,7 +62,7 @@ pub struct Observation {
     pub name: String,
 }
 
-/// A parameter of interest and settings of parameters, under a name.
+/// A named parameter of interest with settings of parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measurement {
@@ -74,11 +74,11 @@ pub struct Measurement {
 #[serde(deny_unknown_fields)]
 pub struct MeasurementConfig {
     pub parameters: Vec<ParameterConfig>,
-    /// The parameter of interest; empty for none.
+    /// The parameter of interest; an empty string for none.
     pub poi: String,
 }
 
-/// What a measurement sets of a parameter; what it leaves out is as the modifier has it.
+/// A measurement's settings of a parameter; the modifier determines the others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParameterConfig {
@@ -97,7 +97,7 @@ pub struct ParameterConfig {
     pub sigmas: Option<Vec<f64>>,
 }
 
-/// Whether a fit may move a parameter: one flag for all its components, or one for each.
+/// Whether a parameter is fixed in fits: one flag for all its components, or one for each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fixed {

@@ -1,4 +1,4 @@
-//! The seven modifiers. Read in one pass whatever the order of the keys, without a detour.
+//! The seven modifiers. One pass reads them whatever the order of the keys, without an intermediate document.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
-/// Something that changes a sample's yields, under the name of its parameter.
+/// A change of a sample's yields, under the name of its parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Modifier {
     pub name: String,
     pub effect: Effect,
 }
 
-/// What a modifier does, with its numbers.
+/// The effect of a modifier, with its numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Adds a shape interpolated between two templates.
@@ -33,7 +33,7 @@ pub enum Effect {
     Staterror(Vec<f64>),
 }
 
-/// The kind of a modifier, in the order in which pyhf lays out parameters.
+/// The kind of a modifier, in the order of pyhf's parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ModifierType {
     Histosys,
@@ -56,7 +56,7 @@ impl ModifierType {
         Self::Staterror,
     ];
 
-    /// As it is written in a workspace.
+    /// The name in a workspace.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Histosys => "histosys",
@@ -213,7 +213,7 @@ impl Serialize for ModifierType {
     }
 }
 
-/// A modifier's `data` by its shape: it may stand before the `type` that gives it a meaning.
+/// A modifier's `data` by its shape: it may come before the `type` that determines its meaning.
 enum Data {
     Nothing,
     Bins(Vec<f64>),

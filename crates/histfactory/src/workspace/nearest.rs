@@ -1,6 +1,6 @@
-//! The name somebody probably meant.
+//! Suggests the intended name for an unknown one.
 
-/// The known name nearest to what was written, if it is near at all.
+/// The known name nearest to the given one, if it is similar enough.
 pub(crate) fn nearest<'a>(
     written: &str,
     known: impl IntoIterator<Item = &'a str>,

@@ -1,4 +1,4 @@
-//! JSON patches (RFC 6902): how HEPData publishes signals on top of a background-only workspace.
+//! JSON patches (RFC 6902), with which HEPData publishes signals on top of a background-only workspace.
 
 use std::path::Path;
 
@@ -53,8 +53,8 @@ impl Patch {
 
     /// Applies the operations up to the first that fails.
     ///
-    /// Not by the crate's own all or nothing, which undoes what it did and panics where it cannot: a
-    /// value that was moved out of its place and into it again.
+    /// The crate's own all-or-nothing mode is not used: it undoes operations, and panics if it cannot, for
+    /// example after moving a value out of its place and into it again.
     pub(super) fn change(&self, document: &mut Value) -> Result<(), WorkspaceError> {
         json_patch::patch_unsafe(document, &self.0).map_err(|error| {
             let operation = self.0.0.get(error.operation);

@@ -11,7 +11,7 @@ use super::patch::Patch;
 use super::validate::duplicates;
 use super::{VERSION, Workspace, WorkspaceError};
 
-/// Patches with what they stand for.
+/// Patches with their metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PatchSet {
     pub metadata: PatchSetMetadata,
@@ -104,7 +104,7 @@ impl PatchSet {
         Ok(())
     }
 
-    /// The patch of that name.
+    /// The patch with that name.
     pub fn get(&self, name: &str) -> Result<&PatchSetEntry, WorkspaceError> {
         self.patches.iter().find(|entry| entry.name == name).ok_or_else(|| {
             WorkspaceError::Unknown {
@@ -115,7 +115,7 @@ impl PatchSet {
         })
     }
 
-    /// Whether the patches were made for this document.
+    /// Checks that the patches were made for this document.
     pub fn verify(&self, document: &Value) -> Result<(), WorkspaceError> {
         for (algorithm, expected) in &self.metadata.digests {
             let Some(known) = Algorithm::parse(algorithm) else {

@@ -1,10 +1,10 @@
-//! Taking parts of a workspace away, giving them other names, and putting them in order.
+//! Removes, renames and sorts parts of a workspace.
 
 use std::collections::BTreeMap;
 
 use super::{Channel, ModifierType, Workspace, WorkspaceError};
 
-/// What to take away.
+/// The parts to remove.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pruning {
     pub modifiers: Vec<String>,
@@ -14,7 +14,7 @@ pub struct Pruning {
     pub measurements: Vec<String>,
 }
 
-/// Old names and their new ones.
+/// Pairs of old and new names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Renaming {
     pub modifiers: BTreeMap<String, String>,
@@ -24,8 +24,8 @@ pub struct Renaming {
 }
 
 impl Workspace {
-    /// The workspace without some of its parts. Observations go with their channels, settings of
-    /// parameters with their modifiers. What is left must be a valid workspace.
+    /// The workspace without some of its parts. Observations are removed with their channels, settings of
+    /// parameters with their modifiers. The rest must be a valid workspace.
     pub fn prune(&self, pruning: &Pruning) -> Result<Self, WorkspaceError> {
         self.expect_modifiers(&pruning.modifiers)?;
         self.expect_types(&pruning.modifier_types)?;
@@ -47,8 +47,8 @@ impl Workspace {
         Ok(pruned)
     }
 
-    /// The workspace with other names, in observations, settings of parameters and parameters of
-    /// interest too.
+    /// The workspace with other names, also in observations, settings of parameters and parameters of
+    /// interest.
     pub fn rename(&self, renaming: &Renaming) -> Result<Self, WorkspaceError> {
         self.expect_modifiers(renaming.modifiers.keys())?;
         self.expect_samples(renaming.samples.keys())?;
@@ -78,7 +78,7 @@ impl Workspace {
         Ok(renamed)
     }
 
-    /// The workspace with everything in the order of its names.
+    /// The workspace with all parts sorted by name.
     #[must_use]
     pub fn sorted(&self) -> Self {
         let mut sorted = self.clone();
@@ -130,7 +130,7 @@ impl Workspace {
 
 type Expected = Result<(), WorkspaceError>;
 
-/// All names are known, or the first that is not.
+/// Checks that all names are known; the error names the first that is not.
 fn expect<'a, 'b>(
     what: &'static str,
     names: impl IntoIterator<Item = &'a String>,

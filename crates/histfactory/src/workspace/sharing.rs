@@ -1,11 +1,11 @@
-//! Which modifiers may share a parameter: those that ask the same of it. pyhf's rules.
+//! pyhf's rules for sharing a parameter: modifiers may share it if their requirements are the same.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::error::{Place, Problem};
 use super::{Channel, Modifier, ModifierType};
 
-/// What a modifier asks of the parameter it names.
+/// A modifier's requirements on the parameter it names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Demand {
     /// A number with a unit normal constraint: normsys and histosys.
@@ -17,7 +17,7 @@ enum Demand {
         bins: usize,
     },
     Poisson,
-    /// Per bin of all channels that carry it.
+    /// Per bin of all channels that have it.
     Statistical,
 }
 
@@ -34,7 +34,7 @@ impl Demand {
     }
 }
 
-/// Where a parameter was first asked for.
+/// The first use of a parameter.
 struct First<'a> {
     demand: Demand,
     kind: ModifierType,
@@ -94,7 +94,7 @@ fn conflict(first: &First<'_>, demand: Demand, kind: ModifierType, bins: usize) 
     }
 }
 
-/// All samples that carry a staterror do so in the same channels.
+/// Checks that all samples with a staterror have it in the same channels.
 fn check_carriers(carriers: &Carriers<'_>, problems: &mut Vec<Problem>) {
     let mut found = Vec::new();
     for (modifier, samples) in carriers {

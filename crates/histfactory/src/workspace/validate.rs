@@ -7,8 +7,8 @@ use super::sharing;
 use super::{Channel, Effect, Modifier, ModifierType, Sample, VERSION, Workspace};
 
 impl Workspace {
-    /// Everything that is wrong with the workspace as such. Whether a measurement can be made with
-    /// it is another question: [`Workspace::check_measurement`].
+    /// All errors of the workspace itself. [`Workspace::check_measurement`] checks separately whether a
+    /// measurement fits it.
     pub fn validate(&self) -> Result<(), WorkspaceError> {
         let mut problems = Vec::new();
         self.check_envelope(&mut problems);
@@ -132,7 +132,7 @@ fn check_modifier(
     }
 }
 
-/// The place is only formatted for a finding.
+/// The place is only formatted for an error.
 fn finite(data: &[f64], key: &str, place: &impl Fn() -> Place, problems: &mut Vec<Problem>) {
     if let Some(index) = data.iter().position(|value| !value.is_finite()) {
         let what = format!("entry {index} of `{key}` is {}", data[index]);

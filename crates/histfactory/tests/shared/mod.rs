@@ -1,4 +1,4 @@
-//! Goldens and the workspaces they belong to.
+//! Goldens and their workspaces.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
@@ -15,7 +15,7 @@ pub(crate) struct Golden {
     folder: PathBuf,
 }
 
-/// The folder with other people's workspaces, if it is there.
+/// The folder with third-party workspaces, if it exists.
 pub(crate) fn folder() -> Option<PathBuf> {
     let given = std::env::var_os("HISTFACTORY_SHARED_DATA").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -29,7 +29,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
     folder
 }
 
-/// `cargo xtask test` counts tests that do without a part of what they check as skipped.
+/// `cargo xtask test` counts a test as skipped if part of its input is missing.
 fn skipped() {
     use std::io::Write as _;
     let Some(record) = std::env::var_os("FIRSTLIGHT_SKIPPED") else { return };
@@ -39,7 +39,7 @@ fn skipped() {
     file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the record can be written");
 }
 
-/// The goldens of the synthetic twins, which are always there, and those of `shared/data`.
+/// The goldens of the synthetic twins, which are always present, and those of `shared/data`.
 pub(crate) fn goldens() -> Vec<Golden> {
     let mut found = twins();
     found.extend(others());

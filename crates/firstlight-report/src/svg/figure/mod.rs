@@ -1,5 +1,5 @@
-//! A picture that needs no page: an SVG file of lines or points, for documents that quote a result.
-//! Lines are labelled at their ends.
+//! A stand-alone SVG file of lines or points, for documents that quote a result. Lines are labelled at their
+//! ends.
 
 mod phases;
 
@@ -23,7 +23,7 @@ const PLOT: f64 = 300.0;
 /// Labels closer than this would overlap.
 const LINE_HEIGHT: f64 = 15.0;
 
-/// A place, with the ends of its interval where it has one.
+/// A point, with the ends of its interval if it has one.
 type Point = (f64, f64, Option<(f64, f64)>);
 
 /// One arm.
@@ -33,7 +33,7 @@ struct Line<'a> {
     points: Vec<Point>,
 }
 
-/// Values on an axis: from zero, or with equal room for equal ratios.
+/// Values on an axis: linear from zero, or logarithmic.
 #[derive(Clone, Copy, PartialEq)]
 enum Axis {
     Plain,
@@ -66,7 +66,7 @@ pub fn totals(case: &CaseResult, cold: Regime) -> Option<String> {
     draw(&title, ("calls", "total time"), &lines, Axis::Ratios, Style::Line)
 }
 
-/// What calls take beyond something, against a swept parameter.
+/// The time of calls beyond a baseline, against a swept parameter.
 pub fn overheads(sweep: &SweepResult, beyond: &str) -> Option<String> {
     let cast = cast(sweep);
     let lines: Vec<Line<'_>> = sweep
@@ -90,7 +90,7 @@ pub fn overheads(sweep: &SweepResult, beyond: &str) -> Option<String> {
     draw(&title, (&sweep.parameter, "time per call beyond it"), &lines, Axis::Plain, Style::Points)
 }
 
-/// An arm looks the same in every picture of a sweep, whichever arms that picture shows.
+/// An arm looks the same in every picture of a sweep, whichever arms the picture shows.
 fn cast(sweep: &SweepResult) -> Cast {
     Cast::new(sweep.lines.iter().chain(&sweep.overheads).map(|line| line.arm.as_str()))
 }
@@ -187,7 +187,7 @@ fn titled(title: &str, height: f64) -> Svg {
     svg
 }
 
-/// The names of the lines where they end, moved apart where they would overlap.
+/// The names of the lines at their ends, moved apart to avoid overlaps.
 fn label_ends(svg: &mut Svg, mut labels: Vec<(f64, &Line<'_>)>) {
     labels.sort_by(|a, b| a.0.total_cmp(&b.0));
     let bottom = TOP + PLOT;

@@ -1,4 +1,4 @@
-//! Where a cold start goes: a bar for every arm, its phases one after another.
+//! The phases of a cold start: a bar for every arm, its phases one after another.
 
 use firstlight_plot::palette::GRID;
 use firstlight_plot::scale::Scale;
@@ -8,22 +8,22 @@ use firstlight_schema::run::CaseResult;
 use firstlight_schema::suite::Regime;
 
 use super::{RIGHT, TOP, WIDTH, titled};
-use crate::svg::phases::kind;
+use crate::svg::phases::{Kind, kind};
 use crate::words::format::duration;
 
 /// Names of arms are longer than numbers.
 const LEFT: f64 = 190.0;
 const BAR: f64 = 18.0;
 const STEP: f64 = 26.0;
-/// Behind the longest bar, for its number.
+/// Room after the longest bar, for its number.
 const NUMBER: f64 = 70.0;
-/// Phases that are nowhere longer than this share of a bar are drawn together.
+/// Phases with a smaller share in every bar are drawn together.
 const SMALL: f64 = 0.01;
 const REST: &str = "other";
 
 /// The colours of the report's ledgers, on white.
 fn colour(phase: Option<Phase>) -> &'static str {
-    phase.map_or("#eaeef2", |phase| kind(phase).fill())
+    phase.map_or(Kind::Unattributed, kind).fills().0
 }
 
 /// The means of one arm's phases, in the order of the ledger.
@@ -42,7 +42,7 @@ impl Bar<'_> {
     }
 }
 
-/// The time to the first result of every arm, phase by phase; none without a cold regime.
+/// The time to the first result of every arm, phase by phase; `None` without a cold regime.
 pub fn phases(case: &CaseResult, cold: Regime) -> Option<String> {
     let bars: Vec<Bar<'_>> = case
         .arms
@@ -70,6 +70,10 @@ fn draw(title: &str, bars: &[Bar<'_>]) -> Option<String> {
     let wide = |ns: f64| x.at(ns) * (WIDTH - LEFT - RIGHT - NUMBER);
     let height = (bars.len() as f64 * STEP).max((shown.len() + 1) as f64 * 20.0);
     let mut svg = titled(title, height);
+    for kind in Kind::ALL {
+        let (light, dark) = kind.fills();
+        svg.set_on_dark(light, dark);
+    }
     for (tick, label) in x.durations(6) {
         let place = LEFT + wide(tick);
         svg.line([place, TOP], [place, TOP + height], Stroke::thin(GRID));

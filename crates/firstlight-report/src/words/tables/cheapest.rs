@@ -1,4 +1,4 @@
-//! Which arm for how many calls, and one arm against each of the others.
+//! The cheapest arm for each number of calls, and one arm compared with each of the others.
 
 use firstlight_analysis::cheapest::{cheapest as stretches, cost};
 use firstlight_schema::run::CaseResult;
@@ -8,7 +8,7 @@ use super::Table;
 use crate::words::format::{calls as counted, duration};
 use crate::words::verdict::answer;
 
-/// The cheapest arm from one call on, with where it changes; none for fewer than two arms.
+/// The cheapest arm from one call on, with its changes; `None` for fewer than two arms.
 pub fn cheapest(case: &CaseResult, cold: Regime) -> Option<Table> {
     let stretches = stretches(case, cold);
     if stretches.is_empty() {
@@ -35,7 +35,7 @@ pub fn cheapest(case: &CaseResult, cold: Regime) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
-/// What so many calls cost with every arm, the cheapest one marked.
+/// The total time of every arm for numbers of calls, the cheapest one marked.
 pub fn totals(case: &CaseResult, cold: Regime, calls: &[f64]) -> Option<Table> {
     let arms: Vec<_> =
         case.arms.iter().filter_map(|arm| Some((&arm.name, cost(arm, cold)?))).collect();
@@ -58,8 +58,8 @@ pub fn totals(case: &CaseResult, cold: Regime, calls: &[f64]) -> Option<Table> {
     Some(table)
 }
 
-/// One arm beside each of the others: how both start, what a further call takes, and from how many
-/// calls on which of them is cheaper; none where nothing of it was measured.
+/// One arm compared with each of the others: both starts, the time of a further call, and the cheaper arm
+/// with the break-even; `None` if nothing of it was measured.
 pub fn break_evens(case: &CaseResult, cold: Regime, arm: &str) -> Option<Table> {
     let costs = |name: &str| {
         let cost = cost(case.arms.iter().find(|arm| arm.name == name)?, cold)?;
@@ -71,10 +71,10 @@ pub fn break_evens(case: &CaseResult, cold: Regime, arm: &str) -> Option<Table> 
         table.rows.push(vec![name.to_owned(), first, call, told]);
     };
     row(arm, String::new());
-    for of in case.break_evens.iter().filter(|of| of.cold == cold) {
-        match (of.arm == arm, of.against == arm) {
-            (true, _) => row(&of.against, answer(of)),
-            (_, true) => row(&of.arm, answer(of)),
+    for even in case.break_evens.iter().filter(|even| even.cold == cold) {
+        match (even.arm == arm, even.against == arm) {
+            (true, _) => row(&even.against, answer(even)),
+            (_, true) => row(&even.arm, answer(even)),
             (false, false) => {}
         }
     }

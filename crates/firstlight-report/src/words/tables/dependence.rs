@@ -1,5 +1,5 @@
-//! Whether the overhead of calls depends on one swept parameter, on another, or on both: sentences that
-//! follow from the intervals of the slopes and from nothing else.
+//! Whether the overhead of calls depends on one swept parameter, on another, or on both: sentences derived
+//! only from the intervals of the slopes.
 
 use firstlight_schema::comparison::{SweepLine, SweepResult};
 use firstlight_schema::estimate::Interval;
@@ -7,10 +7,10 @@ use firstlight_schema::estimate::Interval;
 use super::{signed, signed_point};
 use crate::words::format::duration;
 
-/// What the interval of a slope allows to be said.
+/// The conclusion from the interval of a slope.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Seen {
-    /// All of the interval is above zero, or all of it below.
+    /// The whole interval is above zero, or below zero.
     Grows,
     Falls,
     /// Zero is in the interval.
@@ -34,7 +34,7 @@ fn interval(line: &SweepLine) -> Option<Interval> {
     line.slope.as_ref()?.interval
 }
 
-/// How many arms depend on what, then a sentence for each arm; empty where no arm is in both sweeps.
+/// The number of arms by dependence, then a sentence for each arm; empty if no arm is in both sweeps.
 pub fn dependence(first: &SweepResult, second: &SweepResult) -> Vec<String> {
     let both: Vec<(&SweepLine, &SweepLine)> = first
         .overheads
@@ -79,7 +79,7 @@ fn counted(seen: &[Seen]) -> String {
     said.join(", ")
 }
 
-/// One arm and one parameter: the slope where there is one, else what is excluded.
+/// One arm and one parameter: the slope if there is one, otherwise the excluded values.
 fn description(line: &SweepLine, parameter: &str) -> String {
     let numbers: Vec<f64> = line.rows.iter().filter_map(|row| row.number).collect();
     let from = numbers.iter().copied().fold(f64::INFINITY, f64::min);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sentence_says_what_the_interval_allows_and_no_more() {
+    fn each_sentence_claims_only_what_the_interval_allows() {
         let structure = sweep("leaves", &[("a", Some((1e3, 2e3, 3e3))), ("b", None), ("c", None)]);
         let computation = sweep(
             "batch",
@@ -165,8 +165,8 @@ mod tests {
     }
 
     #[test]
-    fn where_no_arm_is_in_both_sweeps_nothing_is_said() {
-        let of = |arm| sweep("leaves", &[(arm, None)]);
-        assert!(dependence(&of("a"), &of("b")).is_empty());
+    fn without_an_arm_in_both_sweeps_there_is_no_sentence() {
+        let select = |arm| sweep("leaves", &[(arm, None)]);
+        assert!(dependence(&select("a"), &select("b")).is_empty());
     }
 }

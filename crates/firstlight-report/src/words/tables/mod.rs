@@ -1,5 +1,4 @@
-//! What a run answers, as tables: for the terminal, for the report and for pages that quote a
-//! published result.
+//! A run's answers as tables: for the terminal, for the report and for pages that quote a published result.
 
 mod cheapest;
 mod dependence;
@@ -36,7 +35,7 @@ impl Table {
         Self { head: head.iter().map(|&name| name.to_owned()).collect(), rows: Vec::new() }
     }
 
-    /// Leaves out columns in which no row has anything.
+    /// Removes columns in which no row has a value.
     fn without_empty_columns(mut self) -> Self {
         let used: Vec<bool> = (0..self.head.len())
             .map(|at| self.rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty())))
@@ -48,7 +47,7 @@ impl Table {
         self
     }
 
-    /// As Markdown writes tables.
+    /// Formats the table as Markdown.
     pub fn markdown(&self) -> String {
         let mut text = String::new();
         let mut line = |cells: &[String]| {
@@ -61,7 +60,7 @@ impl Table {
         text
     }
 
-    /// Head and rows in one, for columns of text.
+    /// Head and rows together, for columns of text.
     pub(crate) fn lines(&self) -> Vec<Vec<String>> {
         [self.head.clone()].into_iter().chain(self.rows.iter().cloned()).collect()
     }
@@ -73,23 +72,25 @@ pub(crate) fn signed_point(ns: f64) -> String {
 }
 
 /// A duration that may be negative, with its interval.
-pub(crate) fn signed(of: &Estimate) -> String {
-    with_interval(of, signed_point)
+pub(crate) fn signed(estimate: &Estimate) -> String {
+    with_interval(estimate, signed_point)
 }
 
-/// What one process scatters by says nothing about the next process, and is marked.
-fn with_interval(of: &Estimate, one: impl Fn(f64) -> String) -> String {
-    let Some(interval) = of.interval else { return one(of.point) };
-    let within = if of.method == Method::BlockBootstrap { ", within one process" } else { "" };
-    format!("{} ({} to {}{within})", one(of.point), one(interval.low), one(interval.high))
+/// An estimate with its interval. The scatter within one process says nothing about other processes, so it is
+/// marked.
+fn with_interval(estimate: &Estimate, one: impl Fn(f64) -> String) -> String {
+    let Some(interval) = estimate.interval else { return one(estimate.point) };
+    let within =
+        if estimate.method == Method::BlockBootstrap { ", within one process" } else { "" };
+    format!("{} ({} to {}{within})", one(estimate.point), one(interval.low), one(interval.high))
 }
 
 /// A factor with its interval.
-pub(crate) fn factor(of: &Estimate) -> String {
+pub(crate) fn factor(estimate: &Estimate) -> String {
     let one = |value: f64| match value {
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),
         value => format!("{value:.2}"),
     };
-    with_interval(of, one)
+    with_interval(estimate, one)
 }

@@ -1,4 +1,4 @@
-//! What calls take beyond their baseline, by itself and over a swept parameter.
+//! The time of calls beyond their baseline, for a case and over a swept parameter.
 
 use firstlight_analysis::warm::{Statistic, mean_of_rounds, overheads_beyond_reference};
 use firstlight_schema::comparison::SweepResult;
@@ -8,7 +8,7 @@ use firstlight_schema::sample::Sample;
 use super::{Table, signed, signed_point};
 use crate::words::format::{duration, share};
 
-/// Time per call, the baseline's, and what lies between; none where no arm has a baseline.
+/// Time per call, the baseline's, and the difference; `None` if no arm has a baseline.
 pub fn overheads(case: &CaseResult) -> Option<Table> {
     let beyond = format!("beyond {}", case.reference);
     let mut table = Table::new(&[
@@ -73,7 +73,7 @@ pub fn slopes(sweep: &SweepResult) -> Option<Table> {
         let cells = line
             .rows
             .iter()
-            .map(|row| row.time.map_or_else(String::new, |of| signed_point(of.point)));
+            .map(|row| row.time.map_or_else(String::new, |one| signed_point(one.point)));
         let slope = line.slope.as_ref().map_or_else(|| "too little".to_owned(), signed);
         let rounds = line.slope.as_ref().map_or_else(String::new, |slope| slope.n.to_string());
         let straight = match line.linear {

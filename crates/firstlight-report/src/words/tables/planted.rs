@@ -1,4 +1,4 @@
-//! A planted mistake: what would have been published, what is right, and the factor between them.
+//! A planted mistake: the value it would have published, the right one, and the factor between them.
 
 use firstlight_schema::comparison::Mistaken;
 use firstlight_schema::estimate::Estimate;
@@ -7,9 +7,9 @@ use firstlight_schema::run::CaseResult;
 use super::{Table, factor, signed};
 use crate::words::format::duration;
 
-/// None for cases without a planted mistake.
+/// `None` for cases without a planted mistake.
 pub fn planted(case: &CaseResult) -> Option<Table> {
-    let of = case.planted.as_ref()?;
+    let one = case.planted.as_ref()?;
     let mut table = Table::new(&[
         "arm",
         "time, wrong",
@@ -24,13 +24,13 @@ pub fn planted(case: &CaseResult) -> Option<Table> {
         "refused for",
         "processes",
     ]);
-    let told = |of: Option<Estimate>, how: fn(&Estimate) -> String| {
-        of.as_ref().map_or_else(String::new, how)
+    let told = |one: Option<Estimate>, how: fn(&Estimate) -> String| {
+        one.as_ref().map_or_else(String::new, how)
     };
-    for row in &of.rows {
+    for row in &one.rows {
         let overhead = row.overhead.unwrap_or_default();
         let speed_up = row.speed_up.unwrap_or_default();
-        let plain = |of: &Estimate| duration(of.point);
+        let plain = |one: &Estimate| duration(one.point);
         let Mistaken { wrong, right, factor: apart } = row.time;
         let refused = match row.findings.as_slice() {
             [] => "nothing: not touched by the mistake".to_owned(),
@@ -55,6 +55,6 @@ pub fn planted(case: &CaseResult) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
-fn processes(of: Option<Estimate>) -> u32 {
-    of.map_or(0, |of| of.n)
+fn processes(estimate: Option<Estimate>) -> u32 {
+    estimate.map_or(0, |estimate| estimate.n)
 }

@@ -1,4 +1,4 @@
-//! How much was compiled, and how much memory was held.
+//! The number of compilations, and the peak memory.
 
 use firstlight_schema::message::Message;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
@@ -8,8 +8,7 @@ use firstlight_schema::suite::Regime;
 use super::Table;
 use crate::words::format::{bytes, count};
 
-/// Programs compiled in a cold process, with their shapes, and in warm windows; none where nothing
-/// was.
+/// Programs compiled in a cold process, with their shapes, and in warm windows; `None` if there were none.
 pub fn programs(case: &CaseResult) -> Option<Table> {
     let mut table = Table::new(&[
         "arm",
@@ -24,8 +23,8 @@ pub fn programs(case: &CaseResult) -> Option<Table> {
         if cold.or(warm).is_none_or(|sample| sample.compiles.is_empty()) {
             continue;
         }
-        let late = regime_result(arm, Regime::Warm).map(|of| {
-            let late = of.samples.iter().flat_map(|sample| &sample.reasons);
+        let late = regime_result(arm, Regime::Warm).map(|result| {
+            let late = result.samples.iter().flat_map(|sample| &sample.reasons);
             let found = late
                 .filter(|reason| reason.finding.name() == "compiled-in-window")
                 .map(|reason| reason.text.split(' ').next().unwrap_or("some").to_owned())
@@ -50,11 +49,15 @@ fn regime_result(arm: &ArmResult, regime: Regime) -> Option<&RegimeResult> {
     arm.regimes.iter().find(|known| known.regime == regime)
 }
 
-fn first(of: &RegimeResult) -> Option<&Sample> {
-    of.samples.iter().find(|sample| sample.valid).or_else(|| of.samples.first())
+fn first(regime_result: &RegimeResult) -> Option<&Sample> {
+    regime_result
+        .samples
+        .iter()
+        .find(|sample| sample.valid)
+        .or_else(|| regime_result.samples.first())
 }
 
-/// The function that was compiled most often, and for how many shapes.
+/// The function that was compiled most often, and the number of its shapes.
 fn shapes(sample: &Sample) -> String {
     let mut functions: Vec<(&str, usize)> = Vec::new();
     for program in &sample.compiles {
@@ -69,7 +72,7 @@ fn shapes(sample: &Sample) -> String {
     })
 }
 
-/// For how many signatures a function was compiled: a program's own is shown only in part.
+/// The number of signatures for which a function was compiled: a program's own one is only shown in part.
 pub fn signatures(sample: &Sample, function: &str) -> usize {
     let mut seen: Vec<&str> = Vec::new();
     for message in &sample.raw.messages {
@@ -86,7 +89,7 @@ pub fn signatures(sample: &Sample, function: &str) -> usize {
     seen.len()
 }
 
-/// The most memory held, cold and in the window, of the process and of its devices.
+/// The peak memory of the process and of its devices, cold and in the window.
 pub fn memory(case: &CaseResult) -> Option<Table> {
     let mut table = Table::new(&[
         "arm",
@@ -98,9 +101,9 @@ pub fn memory(case: &CaseResult) -> Option<Table> {
         "device, window",
     ]);
     for arm in &case.arms {
-        let cold = regime_result(arm, Regime::ColdClean).and_then(|of| of.summary.as_ref());
+        let cold = regime_result(arm, Regime::ColdClean).and_then(|one| one.summary.as_ref());
         let warm =
-            regime_result(arm, Regime::Warm).and_then(|of| of.warm.as_ref()?.memory.as_ref());
+            regime_result(arm, Regime::Warm).and_then(|one| one.warm.as_ref()?.memory.as_ref());
         let told = |value: Option<u64>| value.map_or_else(String::new, bytes);
         let device = cold.and_then(|summary| summary.devices.first());
         table.rows.push(vec![

@@ -1,4 +1,4 @@
-//! Times of every arm, regime by regime; where a cold start goes; a sweep's values.
+//! Times of every arm, regime by regime; the phases of a cold start; a sweep's values.
 
 use firstlight_schema::comparison::{Comparison, SweepLine, SweepResult};
 use firstlight_schema::estimate::Estimate;
@@ -24,13 +24,15 @@ pub fn times(case: &CaseResult) -> Table {
     ]);
     for arm in &case.arms {
         let cold = |regime: Regime| {
-            let of = arm.regimes.iter().find(|of| of.regime == regime)?;
-            Some(of.summary.as_ref()?.first_result.as_ref().map_or_else(String::new, signed))
+            let comparison = arm.regimes.iter().find(|comparison| comparison.regime == regime)?;
+            Some(
+                comparison.summary.as_ref()?.first_result.as_ref().map_or_else(String::new, signed),
+            )
         };
-        let warm = arm.regimes.iter().find_map(|of| of.warm.as_ref());
+        let warm = arm.regimes.iter().find_map(|comparison| comparison.warm.as_ref());
         let rates = warm
             .and_then(|warm| warm.throughput.as_ref())
-            .map(|of| format!("{} {}", rate(of.per_second.point), of.unit));
+            .map(|comparison| format!("{} {}", rate(comparison.per_second.point), comparison.unit));
         let verdict =
             case.comparisons.iter().find(|one| one.arm == arm.name && one.regime == Regime::Warm);
         let ratio = verdict.and_then(|one| one.ratio.as_ref()).map(factor);
@@ -49,7 +51,7 @@ pub fn times(case: &CaseResult) -> Table {
     table.without_empty_columns()
 }
 
-/// Cold starts beside the reference's: ratios with intervals, and what follows from them.
+/// Cold starts compared with the reference's: ratios with intervals, and their verdicts.
 pub fn cold_verdicts(case: &CaseResult) -> Option<Table> {
     let regimes = [Regime::ColdClean, Regime::ColdPrimed];
     let [clean, primed] =
@@ -58,10 +60,10 @@ pub fn cold_verdicts(case: &CaseResult) -> Option<Table> {
     for arm in case.arms.iter().filter(|arm| arm.name != case.reference) {
         let mut row = vec![arm.name.clone()];
         for regime in regimes {
-            let of =
+            let comparison =
                 case.comparisons.iter().find(|one| one.arm == arm.name && one.regime == regime);
-            row.push(of.and_then(|one| one.ratio.as_ref()).map(factor).unwrap_or_default());
-            row.push(of.map(judged).unwrap_or_default());
+            row.push(comparison.and_then(|one| one.ratio.as_ref()).map(factor).unwrap_or_default());
+            row.push(comparison.map(judged).unwrap_or_default());
         }
         table.rows.push(row);
     }
@@ -69,26 +71,26 @@ pub fn cold_verdicts(case: &CaseResult) -> Option<Table> {
     (table.head.len() > 1).then_some(table)
 }
 
-/// A verdict, and why it is not another one where its interval would say so.
-fn judged(of: &Comparison) -> String {
-    match &of.why {
-        Some(why) => format!("{}: {why}", of.verdict),
-        None => of.verdict.to_string(),
+/// A verdict, and the reason if the interval alone would give another one.
+fn judged(comparison: &Comparison) -> String {
+    match &comparison.why {
+        Some(why) => format!("{}: {why}", comparison.verdict),
+        None => comparison.verdict.to_string(),
     }
 }
 
-/// How many samples are behind the numbers, regime by regime.
+/// The number of valid samples, regime by regime.
 fn valid(arm: &ArmResult) -> String {
-    let of = |regime: &RegimeResult| {
+    let select = |regime: &RegimeResult| {
         let valid = regime.samples.iter().filter(|sample| sample.valid).count();
         format!("{} {valid}", regime.regime)
     };
-    arm.regimes.iter().map(of).collect::<Vec<_>>().join(", ")
+    arm.regimes.iter().map(select).collect::<Vec<_>>().join(", ")
 }
 
-fn agreement(of: &firstlight_schema::run::Agreed) -> String {
+fn agreement(agreed: &firstlight_schema::run::Agreed) -> String {
     use firstlight_schema::run::Agreed;
-    match of {
+    match agreed {
         Agreed::Reference => "reference".to_owned(),
         Agreed::Equal => "equal".to_owned(),
         Agreed::Close { difference } => format!("close: {difference:.0e}"),
@@ -98,25 +100,26 @@ fn agreement(of: &firstlight_schema::run::Agreed) -> String {
     }
 }
 
-/// Where the time to first result goes, phase by phase; none without a cold regime.
+/// The phases of the time to first result; `None` without a cold regime.
 pub fn phases(case: &CaseResult, regime: Regime) -> Option<Table> {
     let rows: Vec<_> = case
         .arms
         .iter()
         .filter_map(|arm| {
-            let of = arm.regimes.iter().find(|of| of.regime == regime)?;
-            Some((&arm.name, of.summary.as_ref()?.first_result_phases.as_ref()?))
+            let result = arm.regimes.iter().find(|result| result.regime == regime)?;
+            Some((&arm.name, result.summary.as_ref()?.first_result_phases.as_ref()?))
         })
         .collect();
     let used = |phase: &Phase| {
-        rows.iter().any(|(_, of)| of.iter().any(|row| row.name == *phase && row.share >= 0.005))
+        rows.iter()
+            .any(|(_, result)| result.iter().any(|row| row.name == *phase && row.share >= 0.005))
     };
     let names: Vec<Phase> = Phase::ALL.into_iter().filter(used).collect();
     let mut table = Table::new(&["arm"]);
     table.head.extend(names.iter().map(ToString::to_string));
-    for (arm, of) in &rows {
+    for (arm, result) in &rows {
         let cell = |phase: &Phase| {
-            let found = of.iter().find(|row| row.name == *phase);
+            let found = result.iter().find(|row| row.name == *phase);
             found.map_or_else(String::new, |row| duration(row.mean_ns))
         };
         table.rows.push([(*arm).clone()].into_iter().chain(names.iter().map(cell)).collect());

@@ -1,4 +1,4 @@
-//! The thread of the steps: calls of compiled functions, what was compiled in them, and waits.
+//! The thread of the steps: calls of compiled functions, compilations in them, and waits.
 
 use firstlight_schema::trace::Part;
 use rustc_hash::FxHashMap;
@@ -9,24 +9,24 @@ use crate::model::{Detail, Trace};
 use crate::names::{ByName, NameId, Names};
 use crate::rules::JaxRole;
 
-/// What the thread of the steps does, piece by piece.
+/// The events of the steps' thread, piece by piece.
 #[derive(Default)]
 pub(super) struct Host {
     pub(super) calls: Vec<(NameId, Span)>,
     pub(super) compiles: Vec<Compile>,
     blocked: Vec<Span>,
     fetching: Vec<Span>,
-    /// From an event to the one that has the same number.
+    /// From one event to the other event with the same number.
     pub(super) awaits: Vec<Span>,
     waits: FxHashMap<u64, i64>,
     open: Option<Open>,
-    /// When caches were cleared.
+    /// Times at which caches were cleared.
     pub(super) cleared: Vec<i64>,
 }
 
-/// A call while it is open, and what was seen in it.
+/// An open call, and its events so far.
 struct Open {
-    /// What was called; nothing where it is a compilation that nobody called for.
+    /// The called function; `None` for a compilation outside any call.
     function: Option<NameId>,
     span: Span,
     marks: Vec<(JaxRole, Span)>,
@@ -84,9 +84,9 @@ impl Host {
         self.close(names);
     }
 
-    /// Calls, also the one that is open, and waits since the last time.
+    /// Calls, including the open one, and waits since the last query.
     pub(super) fn times(&mut self) -> (Vec<Span>, Vec<Span>, Vec<Span>) {
-        // Both are known of the whole recording.
+        // Both are known for the whole recording.
         self.awaits.clear();
         self.compiles.clear();
         let open = self.open.as_ref().filter(|open| open.function.is_some());
@@ -95,7 +95,7 @@ impl Host {
         (calls, std::mem::take(&mut self.blocked), std::mem::take(&mut self.fetching))
     }
 
-    /// Drops what is only of use piece by piece.
+    /// Drops times that are only used piece by piece.
     pub(super) fn forget_times(&mut self, calls_are_wanted: bool) {
         self.blocked.clear();
         self.fetching.clear();
@@ -126,15 +126,15 @@ impl Host {
             span: (open.span.0, end),
             parts,
             compiler,
-            // What was lowered and never compiled came from somewhere.
+            // A function that was lowered but never compiled was read from a cache.
             cache: !compiler,
             id: None,
         });
     }
 }
 
-/// Divides a call that missed: what precedes a lowering is tracing, what lies between it and the
-/// compiler belongs to the lowering, and what follows the compiler until the first run to the compiler.
+/// Divides a call that missed the cache: time before a lowering is tracing, time between it and the compiler
+/// belongs to the lowering, and time after the compiler until the first run belongs to the compiler.
 fn phases(open: &Open) -> Vec<(Part, Span)> {
     let mut parts: Vec<(Part, Span)> = Vec::new();
     let mut at = open.span.0;
@@ -158,7 +158,7 @@ fn phases(open: &Open) -> Vec<(Part, Span)> {
                 push(&mut parts, Part::Compile, span.1);
                 now = Part::Compile;
             }
-            // A first run inside a tracing call is that of some constant.
+            // A first run inside a tracing call belongs to a constant.
             JaxRole::FirstRun if last.is_some_and(|last| index > last) => {
                 push(&mut parts, Part::Compile, span.0);
                 break;

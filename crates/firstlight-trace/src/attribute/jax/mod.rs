@@ -37,7 +37,7 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
     let owner = owner(trace, &tallies);
     let (framework, ran) = (super::framework(trace), super::ran(trace));
     let others = super::others(trace, &tallies, owner);
-    // Where the program marks its steps, nobody asks what repeats.
+    // If the program marks its steps, repetitions are not needed.
     let unmarked = tallies[owner].timed_steps == 0;
     let mut totals = Totals::new(&trace.names);
     let mut host = Host::default();
@@ -108,12 +108,12 @@ fn lead(runs: &mut [Repeated], compiles: &[Compile]) {
     }
 }
 
-/// What names mean, and what is known of the whole recording.
+/// The meaning of names, and facts about the whole recording.
 pub(crate) struct Known {
     roles: ByName<JaxRole>,
     moving: ByName<bool>,
     modules: ByName<bool>,
-    /// Of the whole recording: gaps between two events that belong together, and compilations.
+    /// For the whole recording: gaps between two related events, and compilations.
     awaits: Set,
     compile: Set,
     /// Runs of programs on the processor.
@@ -134,7 +134,7 @@ impl Known {
                 if unknown { JaxRole::Callback } else { role }
             }),
             moving: trace.names.map(|_, name| moves_data(name)),
-            // A converted JSON has neither the programs nor their numbers, but still their names.
+            // A converted JSON contains neither the programs nor their numbers, only their names.
             modules: trace.names.map(|_, name| {
                 name.starts_with("jit_")
                     || trace.programs.iter().any(|program| program.module == name)
@@ -166,14 +166,14 @@ impl Known {
         (sets + size_of_val(self.callbacks.as_slice())) as u64
     }
 
-    /// Whether host code is called back in a stretch of a line.
+    /// Whether host code is called back in an interval of a line.
     fn calls_back(&self, line: usize, span: Span) -> bool {
         let from = self.callbacks.partition_point(|own| *own < (line, (span.0, i64::MIN)));
         let first = self.callbacks.get(from);
         first.is_some_and(|(own, callback)| *own == line && callback.1 <= span.1)
     }
 
-    /// Host code that programs called back in a stretch of time.
+    /// Host code that programs called back in an interval.
     fn called_back(&self, span: Span) -> Set {
         let all = self.callbacks.iter().map(|(_, own)| *own);
         Set::union(all.filter(|own| own.0 < span.1 && span.0 < own.1).collect())
@@ -245,7 +245,7 @@ fn is_internal(name: &str) -> bool {
     name.contains("::") || OWN.iter().any(|own| name.starts_with(own))
 }
 
-/// The host line with most steps, or else with most calls, or else the busiest.
+/// The host line with the most steps, otherwise with the most calls, otherwise the busiest.
 fn owner(trace: &Trace, tallies: &[Tally]) -> usize {
     let worth = |line: usize| {
         let own = &tallies[line];

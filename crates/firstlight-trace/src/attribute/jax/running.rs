@@ -1,4 +1,4 @@
-//! What ran: on devices, and on the threads of the processor.
+//! Executions: on devices, and on the threads of the processor.
 
 use super::Known;
 use crate::intervals::{Set, Span};
@@ -6,15 +6,15 @@ use crate::model::{Detail, Line, Place, Run, Trace};
 use crate::names::NameId;
 use crate::rules::JaxRole;
 
-/// The line of a device on which its programs are told, where there is one.
+/// The line of a device that lists its programs, if there is one.
 const MODULES: &str = "XLA Modules";
 
-/// What an event on a thread of the processor has to do with a program that runs there.
+/// The role of an event on a processor thread for a running program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Running {
-    /// An operator of it, or its end; events of one run on one line are one stretch.
+    /// An operator of a run, or its end; events of one run on one line are one interval.
     InRun(Run),
-    /// The whole of it, or an operator whose run is not known.
+    /// A whole run, or an operator whose run is unknown.
     Alone,
     /// An operator that calls back into the host's own code.
     Callback(Option<Run>),
@@ -42,7 +42,7 @@ impl Running {
 /// The runs of programs on the processor, of the whole recording.
 #[derive(Default)]
 pub(super) struct Processor {
-    /// The last run of each line, which may go on, and its module.
+    /// The last run of each line, which may continue, and its module.
     open: Vec<Option<(Run, Option<NameId>, Span)>>,
     runs: Vec<(Option<NameId>, Span)>,
     /// Host code that a program called back, by line.
@@ -111,22 +111,22 @@ fn module(piece: &Trace, line: &Line, index: usize) -> Option<NameId> {
     }
 }
 
-/// What ran in a piece.
+/// The executions in a piece.
 #[derive(Default)]
 pub(super) struct Devices {
     pub(super) compiled: Vec<Span>,
     pub(super) eager: Vec<Span>,
-    /// Kernels without a program, while something was compiled, and what is moved for them.
+    /// Kernels without a program during a compilation, and data moved for them.
     pub(super) tried: Vec<Span>,
     pub(super) tried_moves: Vec<Span>,
     pub(super) moved: Vec<Span>,
-    /// Operators on the processor that are at work themselves, where any operator calls back.
+    /// Operators on the processor that work themselves, if any operator calls back.
     pub(super) working: Vec<Span>,
-    /// Programs by name, for steps that nobody marked.
+    /// Programs by name, for steps without annotations.
     pub(super) runs: Vec<(NameId, Span)>,
 }
 
-/// Whether the runs of programs are wanted by name.
+/// Whether the runs of programs are needed by name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
     Wanted,
@@ -149,7 +149,7 @@ impl Devices {
         found
     }
 
-    /// What ran on a thread of the processor; the runs of operators are known of the whole recording.
+    /// Executions on a processor thread; the runs of operators are known for the whole recording.
     fn thread(&mut self, piece: &Trace, number: usize, known: &Known) {
         let line = &piece.lines[number];
         for index in 0..line.events.len() {
@@ -194,7 +194,7 @@ impl Devices {
     }
 }
 
-/// Kernels of one program that follow each other without a pause are one run of it.
+/// Consecutive kernels of one program without a pause are one run of it.
 #[derive(Default)]
 pub(super) struct Launches(pub(super) Vec<(NameId, Span)>);
 

@@ -1,4 +1,4 @@
-//! What was compiled, and the calls that it was compiled for.
+//! Compilations, and the calls that caused them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::model::{Place, Trace};
 use crate::names::ByName;
 use crate::rules::{TORCH_CACHE, TORCH_COMPILER, TorchRole};
 
-/// Compilations by frame and turn.
+/// Compilations by frame and number.
 #[derive(Default)]
 pub(super) struct Compiles(pub(super) BTreeMap<(u64, u64), Compile>);
 
@@ -46,11 +46,11 @@ impl Compiles {
     }
 }
 
-/// Calls of compiled regions that lie in no other, for steps that nobody marked.
+/// Calls of outermost compiled regions, for steps without annotations.
 #[derive(Default)]
 pub(super) struct Regions {
     pub(super) calls: Vec<Repeated>,
-    /// Where the look-up began that leads to the next call, and where what is compiled for it ends.
+    /// The beginning of the look-up that leads to the next call, and the end of its compilations.
     leading: Option<i64>,
     compiling: i64,
 }
@@ -88,7 +88,7 @@ impl Regions {
     }
 }
 
-/// `Torch-Compiled Region: 0` of `Torch-Compiled Region: 0/1`: the same function, however often compiled.
+/// `Torch-Compiled Region: 0` for `Torch-Compiled Region: 0/1`: the same function, however often compiled.
 pub(super) fn function(name: &str) -> &str {
     name.split('/').next().unwrap_or(name)
 }

@@ -1,11 +1,12 @@
-//! What ran on devices.
+//! Executions on devices.
 
 use super::{Known, Launched};
 use crate::intervals::{Set, Span};
 use crate::model::{Detail, Place, Trace};
 use crate::names::Category;
 
-/// What ran on devices, by who launched it: compiled, eager, tried out, moved for what is tried out, moved.
+/// Executions on devices, by origin: compiled, eager, tried by the compiler, transfers for these trials,
+/// other transfers.
 pub(super) fn kernels(
     piece: &Trace,
     known: &Known,

@@ -1,5 +1,5 @@
-//! torch.compile: compiled regions on every thread, kernels by who launched them, compilations by
-//! their ids. Compiling wins over the region, for kernels are tried out inside of it.
+//! torch.compile: compiled regions on every thread, kernels by their launches, compilations by their ids.
+//! Compiling takes priority over the region, because kernels are tried inside it.
 
 mod compiles;
 mod kernels;
@@ -58,7 +58,7 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
             let place = Launched::at(found.at, &compiling, &region);
             let launch = Launch { line: found.line, place, region: found.region };
             let known = known.launches.entry(found.id).or_insert(launch);
-            // Of two with one number it is the later one of the last line that has it.
+            // Of two launches with one number, the later one of the last line counts.
             if known.line <= launch.line {
                 *known = launch;
             }
@@ -94,10 +94,10 @@ pub(crate) fn find(source: &mut dyn Pieces) -> Result<Attribution> {
     })
 }
 
-/// What names mean, and what is known of the whole recording.
+/// The meaning of names, and facts about the whole recording.
 pub(crate) struct Known {
     roles: ByName<TorchRole>,
-    /// From where something was launched, by its number.
+    /// The origin of each launch, by its number.
     launches: FxHashMap<u64, Launch>,
     /// Whether anything ran on a device, or was launched on one.
     kernels: bool,
@@ -120,11 +120,11 @@ impl Known {
 struct Launch {
     line: u32,
     place: Launched,
-    /// The outermost compiled region that was open on its line.
+    /// The outermost compiled region open on its line.
     region: Option<NameId>,
 }
 
-/// From where a kernel was launched.
+/// The origin of a kernel's launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Launched {
     /// By the compiler.
@@ -214,7 +214,7 @@ impl<'a> Divider<'a> {
     }
 }
 
-/// The thread of the steps, or else the busiest.
+/// The thread of the steps, otherwise the busiest.
 fn owner(trace: &Trace, tallies: &[Tally]) -> usize {
     let worth = |line: usize| {
         let own = &tallies[line];

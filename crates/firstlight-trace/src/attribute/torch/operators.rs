@@ -1,5 +1,5 @@
-//! The operators of torch by the compiled region that they run in: on a processor the operators
-//! themselves, on a device the kernels by where they were launched.
+//! The operators of torch by their compiled region: on a processor the operators themselves, on a device the
+//! kernels by their launches.
 
 use rustc_hash::FxHashMap;
 
@@ -10,11 +10,11 @@ use crate::model::{Detail, Line, MemorySample, Place, Trace};
 use crate::names::{Category, NameId};
 use crate::rules::TorchRole;
 
-/// What is open on the threads, and the memory in use in each region.
+/// The open operators on the threads, and the memory in use in each region.
 pub(crate) struct Operators<'a> {
     known: &'a Known,
     threads: Vec<Thread>,
-    /// Of the largest allocator, taken once.
+    /// Samples of the largest allocator, taken once.
     samples: Option<Vec<MemorySample>>,
     peaks: FxHashMap<Owner, u64>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Operators<'a> {
 struct Thread {
     /// The outermost region, and where it ends.
     region: Option<(NameId, i64)>,
-    /// Where what is compiled ends.
+    /// The end of the current compilation.
     compiling: i64,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Operators<'a> {
         }
     }
 
-    /// The most memory in use inside each region.
+    /// The peak memory inside each region.
     pub(crate) fn peaks(self) -> FxHashMap<Owner, u64> {
         self.peaks
     }
@@ -66,7 +66,7 @@ impl<'a> Operators<'a> {
                 TorchRole::Compile(_) | TorchRole::Compiling => {
                     thread.compiling = thread.compiling.max(events.end(index));
                 }
-                // What is tried out while something is compiled is no execution.
+                // Trials during a compilation are not executions.
                 TorchRole::Operator | TorchRole::Graph
                     if on_processor && thread.compiling <= start =>
                 {

@@ -1,4 +1,4 @@
-//! What the threads of the host do: regions, graphs, operators, look-ups, and what is compiled.
+//! The threads of the host: regions, graphs, operators, look-ups, and compilations.
 
 use firstlight_schema::trace::Part;
 
@@ -7,22 +7,22 @@ use crate::model::{Detail, Line, Place, Trace};
 use crate::names::{ByName, NameId};
 use crate::rules::TorchRole;
 
-/// What all threads do, piece by piece.
+/// All threads, piece by piece.
 #[derive(Default)]
 pub(super) struct Threads(Vec<Thread>);
 
-/// What is open on a thread: parts and their ends.
+/// The open parts of a thread, with their ends.
 #[derive(Default)]
 struct Thread {
     stack: Vec<(Part, i64)>,
     at: i64,
-    /// Where the last operator ends that lies in no other.
+    /// The end of the last outermost operator.
     operating: i64,
     /// The outermost region, and where it ends.
     region: Option<(NameId, i64)>,
 }
 
-/// Something was launched, by its number: on which line, when, and in which region.
+/// A launch by its number: its line, its time and its region.
 pub(super) struct FoundLaunch {
     pub(super) id: u64,
     pub(super) line: u32,
@@ -30,16 +30,16 @@ pub(super) struct FoundLaunch {
     pub(super) region: Option<NameId>,
 }
 
-/// What the threads did in a piece.
+/// The events of the threads in a piece.
 #[derive(Default)]
 pub(super) struct Done {
-    /// On each thread the innermost that has a part of its own.
+    /// On each thread the innermost event with its own part.
     pub(super) compiling: Vec<(Part, Span)>,
     pub(super) region: Vec<Span>,
     pub(super) graph: Vec<Span>,
     pub(super) guards: Vec<Span>,
     pub(super) prologue: Vec<Span>,
-    /// Operators that lie in no other.
+    /// Outermost operators.
     pub(super) operators: Vec<Span>,
     pub(super) launches: Vec<FoundLaunch>,
 }
@@ -111,7 +111,7 @@ impl Thread {
         }
     }
 
-    /// Books what lies between the last change and `until` to the innermost that is open.
+    /// Attributes the time between the last change and `until` to the innermost open event.
     fn book(&mut self, compiling: &mut Vec<(Part, Span)>, until: i64) {
         while let Some(&(part, end)) = self.stack.last() {
             let to = end.min(until);

@@ -1,8 +1,7 @@
 //! `xplane.pb`, the JAX profiler's own format (`XSpace` of tsl's `xplane.proto`).
 //!
-//! A plane's lines come before the names of their events, so each plane is walked twice: once over
-//! everything but the lines, then line by line. Only one event's bytes are held at a time, besides
-//! what is kept of them.
+//! A plane's lines come before the names of their events, so each plane is read twice: once without the
+//! lines, then line by line. Only one event's bytes are in memory at a time, in addition to the kept data.
 
 mod stats;
 mod walk;
@@ -67,21 +66,21 @@ struct Reader<R> {
     trace: Trace,
 }
 
-/// What a plane says besides its lines.
+/// The data of a plane except its lines.
 #[derive(Default)]
 struct Plane {
     name: String,
     device: bool,
-    /// An event's name by its metadata's id.
+    /// An event's name by the id of its metadata.
     names: FxHashMap<i64, NameId>,
-    /// What all events of a metadata's id have.
+    /// The common properties of all events with a metadata id.
     constants: FxHashMap<i64, Found>,
     stats: FxHashMap<i64, Wanted>,
     texts: FxHashMap<i64, String>,
     lines: Vec<(u64, u64)>,
-    /// The programs' numbers by details that were already made of them.
+    /// Cached details by the programs' numbers.
     details: FxHashMap<(Option<i64>, Option<NameId>), u32>,
-    /// The run that the events are of just now: those of one run follow each other on a line.
+    /// The current run: events of one run are consecutive on a line.
     running: Option<(ProgramRun, u32)>,
 }
 
@@ -195,7 +194,7 @@ impl<R: Read + Seek> Reader<R> {
         if self.sieve.rereads() {
             return Ok(());
         }
-        // A program that cannot be understood costs its explanation, not the trace.
+        // If a program is invalid, its explanation is lost, but not the trace.
         if let Ok(Some(hlo::Signature { module, parameters, callbacks, digest, memory })) =
             hlo::signature(proto, base)
         {
@@ -243,11 +242,11 @@ impl<R: Read + Seek> Reader<R> {
     fn line(&mut self, plane: &mut Plane, from: u64, to: u64) -> Result<()> {
         let on = if plane.device { Place::Device } else { Place::Host };
         let mut line = Line::new(plane.name.clone(), on);
-        // The line's time may stand behind its events; those before it are read with none.
+        // The line's time may come after its events; events before it are read without it.
         let (mut began, mut timed, mut late) = (0_i64, false, 0);
         let samples = self.trace.memory.len();
         let mut late_samples = samples;
-        // Unless it must be known at once.
+        // Except if it must be known immediately.
         let mut ahead = (!self.sieve.chooses()).then_some(0);
         self.pieces.seek(from)?;
         while let Some(head) = self.head(to)? {
@@ -289,7 +288,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(())
     }
 
-    /// The time of a line that stands behind the event at `from`.
+    /// The time of a line that comes after the event at `from`.
     fn last_time(&mut self, from: u64, event: u64, to: u64) -> Result<i64> {
         let mut time = 0;
         self.pieces.seek(event)?;
@@ -304,7 +303,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(time)
     }
 
-    /// A line that appears twice is one line.
+    /// Joins two parts of one line.
     fn join(&mut self, line: Line) {
         let known = self.trace.lines.iter_mut().find(|known| {
             known.group == line.group && known.id == line.id && known.name == line.name
@@ -342,13 +341,13 @@ impl<R: Read + Seek> Reader<R> {
                 Field::Varint(1, value) => metadata = signed(value),
                 Field::Varint(2, value) => offset = Some(signed(value)),
                 Field::Varint(3, value) => duration = signed(value),
-                // How often something happened, without a time.
+                // A count without a time.
                 Field::Varint(5, _) => offset = None,
                 Field::Bytes(4, stat) => stats.look(plane, stat, fields.offset())?,
                 Field::Varint(..) | Field::Bytes(..) | Field::Fixed => {}
             }
         }
-        // Whole nanoseconds of both ends, so that what was nested stays nested.
+        // Both ends are whole nanoseconds, so that nested events stay nested.
         let start = began.saturating_add(offset.unwrap_or(0).div_euclid(1000));
         let wanted = offset.is_some() && self.sieve.wants(start.saturating_add(later));
         let found = if wanted && (stats.any || !plane.constants.is_empty()) {
@@ -391,7 +390,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(())
     }
 
-    /// An event that is not kept, nor what was kept before it became too much.
+    /// Drops an event, and all previous ones if they exceed the budget.
     fn pass(&mut self, line: &mut Line, event: (NameId, i64, i64), detail: u32) {
         let trace = &mut self.trace;
         let known = trace.details[detail as usize];
@@ -424,7 +423,7 @@ impl<R: Read + Seek> Reader<R> {
             }
             Detail::Program { id, module, run }
         } else {
-            // Thousands of operators produce something; only waits are told by it.
+            // Thousands of operators produce something; only waits are identified by it.
             let waits = || trace.names.text(name).contains("Await");
             match (found.produces, found.consumes) {
                 (Some(id), _) if waits() => Detail::Produces(id),

@@ -1,4 +1,4 @@
-//! The few stats of an event that are used, among the many it has.
+//! The used stats of an event, among the many it has.
 
 use prost::Message;
 
@@ -47,7 +47,7 @@ pub(super) struct Found {
     pub(super) module: Option<NameId>,
     pub(super) run: Option<i64>,
     pub(super) device: Option<i64>,
-    /// What an allocator had handed out, and its name.
+    /// The memory handed out by an allocator, and its name.
     pub(super) bytes: Option<u64>,
     pub(super) allocator: Option<NameId>,
     pub(super) produces: Option<u64>,
@@ -63,7 +63,7 @@ pub(super) fn hlo_proto(plane: &Plane, stat: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The wanted ones among an event's stats, before names are looked up.
+/// The used stats of an event, before names are looked up.
 #[derive(Default)]
 pub(super) struct Stats<'a> {
     pub(super) any: bool,
@@ -131,7 +131,7 @@ impl<'a> Stats<'a> {
         self.any = true;
     }
 
-    /// These, and what all events of the kind have.
+    /// These, completed by the common properties of the event's kind.
     pub(super) fn over(
         &self,
         constants: Option<&Found>,

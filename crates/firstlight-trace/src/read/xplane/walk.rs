@@ -1,23 +1,23 @@
-//! Walking a message that is too long to be held: heads of fields, and stretches brought into the window.
+//! Reads a message that does not fit in memory: heads of fields, and parts loaded into the window.
 
 use std::io::{Read, Seek};
 
 use super::Reader;
 use crate::error::{Problem, Result};
 
-/// An entry longer than this is not a name with its constants; programs are the longest.
+/// A longer entry is not a name with its constants; programs are the longest.
 const LONGEST_ENTRY: u64 = 1 << 30;
-/// An event longer than this is none.
+/// A longer event is invalid.
 pub(super) const LONGEST_EVENT: u64 = 1 << 24;
 
-/// A field of a message that is too long to be held: its number, and where its content lies.
+/// A field of a message that does not fit in memory: its number, and the position of its content.
 pub(super) enum Head {
     Number(u32, u64),
     Stretch { number: u32, from: u64, to: u64 },
 }
 
 impl<R: Read + Seek> Reader<R> {
-    /// The next field's head, of a message that ends at `end`; nothing at its end.
+    /// The next field's head, in a message that ends at `end`; `None` at its end.
     #[inline]
     pub(super) fn head(&mut self, end: u64) -> Result<Option<Head>> {
         let at = self.pieces.offset();
@@ -69,7 +69,7 @@ impl<R: Read + Seek> Reader<R> {
         }
     }
 
-    /// Brings a stretch into the window, from its beginning.
+    /// Loads a part into the window, from its beginning.
     #[inline]
     pub(super) fn hold(
         &mut self,
@@ -112,7 +112,7 @@ fn inside(space: bool) -> &'static str {
     if space { "a plane" } else { "a field" }
 }
 
-/// A varint of a stream, and how many bytes it took.
+/// A varint of a stream, and its length in bytes.
 #[inline]
 fn varint(window: &[u8], at: u64, end: u64) -> Result<(u64, usize)> {
     let mut value = 0_u64;

@@ -19,8 +19,8 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Nodes `a` and `b` share everything. Node `c`, in a partition of its own, sees an empty folder where
-    /// `hidden` is. None where Slurm cannot run, and then `cargo xtask test` names the test.
+    /// Nodes `a` and `b` share everything. Node `c`, in a separate partition, sees an empty folder at
+    /// `hidden`. `None` if Slurm cannot run; then `cargo xtask test` names the test.
     pub(super) fn start(test: &str, folder: &Path, hidden: &Path) -> Option<Self> {
         let missing = DAEMONS.iter().find(|name| !is_installed(name));
         let root = rustix::process::getuid().is_root();
@@ -103,7 +103,7 @@ impl Cluster {
         self.daemon("slurmd", &["-N", name]);
     }
 
-    /// Daemons go into the background by themselves.
+    /// Daemons move to the background by themselves.
     fn daemon(&self, name: &str, arguments: &[&str]) {
         let mut command = self.command(name);
         command.args(arguments).stdin(Stdio::null());
@@ -129,7 +129,7 @@ impl Cluster {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// The power fails: the daemon of the node and everything that it started is gone at once.
+    /// A power failure: the daemon of the node and all its processes are gone at once.
     pub(super) fn kill_node(&self, name: &str) {
         let mark =
             [format!("SLURMD_NODENAME={name}"), format!("SLURM_CONF={}", self.conf.display())];
@@ -167,7 +167,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Says that a test did not run: the test command lists such tests, and fails where it expects none.
+/// Records a skipped test: the test command lists such tests, and fails if it expects none.
 fn skip(test: &str, why: &str) {
     let Some(record) = std::env::var_os("FIRSTLIGHT_SKIPPED") else { return };
     let mut file = fs::File::options().append(true).create(true).open(record).unwrap();

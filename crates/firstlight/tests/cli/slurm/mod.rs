@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::support::{Finished, Sandbox};
 use cluster::Cluster;
 
-/// Every process takes so long that a task can be hit in the middle.
+/// Every process takes long enough for a task to be hit in the middle.
 fn write_suite(sandbox: &Sandbox, seconds: &str, launch: &str) {
     let arm =
         |name: &str| format!("[[arm]]\nname = \"{name}\"\nprocess = [\"sleep\", \"{seconds}\"]\n");
@@ -76,7 +76,7 @@ fn lines(path: &Path) -> Vec<String> {
     whole.lines().map(str::to_owned).collect()
 }
 
-/// A folder that is full after so many bytes, and has room when it is dropped.
+/// A folder that is full after this many bytes, and has room again when it is dropped.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -114,7 +114,7 @@ fn a_run_over_two_nodes_survives_a_dead_node_a_cancelled_task_and_a_full_disk() 
     let raw = |task: u32| run.join(format!("shards/{task:05}/raw.jsonl"));
     let begun = |task: u32| lines(&run.join(format!("tasks/{task:05}.begun")));
 
-    // Slurm warns a task that its time is up, as `--signal=B:TERM@…` does: it seals what it has.
+    // Slurm warns a task of its time limit, as with `--signal=B:TERM@…`: it seals its shard.
     assert!(patiently(|| lines(&raw(0)).len() >= 4 && lines(&raw(1)).len() >= 4), "{}", log());
     let job = |task: u32| begun(task)[0].split(' ').nth(1).unwrap().to_owned();
     cluster.said("scancel", &["--signal=TERM", "--batch", &format!("{}_1", job(1))]);
@@ -127,7 +127,7 @@ fn a_run_over_two_nodes_survives_a_dead_node_a_cancelled_task_and_a_full_disk() 
     let kept = lines(&raw(0));
     cluster.node(&node);
 
-    // The next task is cancelled in the middle, and the one on the small disk runs out of room.
+    // The next task is cancelled in the middle, and the one on the small disk runs out of space.
     assert!(patiently(|| lines(&raw(2)).len() >= 3), "{}", log());
     cluster.said("scancel", &[&format!("{}_2", job(2))]);
     let logs = || {
@@ -245,7 +245,7 @@ fn ctrl_c_at_a_terminal_asks_and_cancels() {
 }
 
 #[test]
-fn what_a_cluster_refuses_is_said_in_its_own_words_before_anything_is_submitted() {
+fn an_error_of_the_cluster_is_printed_before_anything_is_submitted() {
     let Some((sandbox, cluster)) = sandbox_on_a_cluster("slurm: refusals") else { return };
     let arguments = ["run", "suite", "--on", "slurm", "--output", "shared/run"];
     let refused = |launch: &str| {
@@ -262,7 +262,7 @@ fn what_a_cluster_refuses_is_said_in_its_own_words_before_anything_is_submitted(
     assert!(!sandbox.path().join("shared/run").exists(), "nothing is left behind");
     assert_eq!(cluster.said("squeue", &["--noheader"]), "");
 
-    // A cluster that takes one submission at a time is asked again.
+    // A cluster that accepts one submission at a time is asked again.
     let wrappers = sandbox.path().join("wrappers");
     for name in ["srun", "squeue", "scontrol", "scancel"] {
         sandbox.file(
@@ -287,7 +287,7 @@ fn what_a_cluster_refuses_is_said_in_its_own_words_before_anything_is_submitted(
 }
 
 #[test]
-fn a_machine_without_slurm_is_refused_with_a_hint() {
+fn a_machine_without_slurm_is_rejected_with_a_hint() {
     let sandbox = Sandbox::new();
     write_suite(&sandbox, "0", "");
     let mut command = sandbox.firstlight();

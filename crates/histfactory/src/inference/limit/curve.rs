@@ -1,11 +1,11 @@
-//! −log L along the parameter of interest: the fits of one data set so far.
+//! −log L along the parameter of interest: all fits of one data set so far.
 
 use super::super::InferenceError;
 use super::super::notes::{Fitted, Note, of_fit};
 use super::super::statistic::{Profile, TestKind};
 use crate::fit::{DIFFERENT, Fit};
 
-/// Which limit.
+/// The limit that is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     Band(usize),
@@ -13,7 +13,7 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// The data that its CLs are computed on.
+    /// The data for its CLs.
     pub(super) fn data(self) -> Fitted {
         match self {
             Self::Band(_) => Fitted::Expected,
@@ -48,7 +48,7 @@ pub(super) struct Failed {
 }
 
 impl Curve<'_> {
-    /// Keeps the lower one of a fit and of what is known there; whether that changed what was known.
+    /// Keeps the lower of a fit and the known one; returns whether the known one changed.
     pub(super) fn add(&mut self, mu: f64, fit: Fit) -> bool {
         let Some(point) = self.points.iter_mut().find(|point| point.mu == mu) else {
             self.points.push(Point { mu, fit });
@@ -64,7 +64,7 @@ impl Curve<'_> {
         self.points.iter().find(|point| point.mu == mu)
     }
 
-    /// Fits there, from the nearest fit.
+    /// Fits at this value, starting from the nearest fit.
     pub(super) fn fit(&mut self, mu: f64) -> Result<(), Failed> {
         if self.known(mu).is_some() {
             return Ok(());
@@ -78,8 +78,8 @@ impl Curve<'_> {
         self.lower_best()
     }
 
-    /// Fits there from the starts of a test and, where there may be several minima, from the nearest fit;
-    /// whether that changed what was known.
+    /// Fits at this value from the starts of a test and, if there may be several minima, from the nearest
+    /// fit; returns whether the known fit changed.
     pub(super) fn restart(&mut self, mu: f64) -> Result<bool, Failed> {
         let anchor = self.anchor.clone();
         let fit = match self.data {

@@ -16,20 +16,20 @@ pub(super) struct Limits<'a> {
     pub(super) highest: f64,
     /// The width of the parameter of interest on the expected data, where it is zero.
     pub(super) width: Option<f64>,
-    /// Where the best fit would be without a bound at zero, from the slope there.
+    /// The position of the best fit without a bound at zero, estimated from the slope there.
     pub(super) drawn_to: f64,
     pub(super) asimov: Curve<'a>,
     pub(super) observed: Curve<'a>,
 }
 
-/// A step of this size, relative, is made without another fit: the one after it would be its square.
+/// A relative step of this size needs no further fit: the next one would be its square.
 pub(super) const CLOSE: f64 = 1e-5;
-/// A value that is this near is tested as if it were the answer.
+/// A value this near is tested like the final value.
 pub(super) const NEAR: f64 = 3e-2;
-/// Fits that an interpolation uses, and how far apart their √q_A must be.
+/// The number of fits that an interpolation uses, and the smallest distance of their √q_A.
 pub(super) const NODES: usize = 4;
 pub(super) const APART: f64 = 0.05;
-/// No limit is guessed where √q_A is above this.
+/// No limit is estimated where √q_A is above this.
 pub(super) const MOST_GUESSED: f64 = 30.0;
 pub(super) const MOST_TRIALS: usize = 60;
 
@@ -47,12 +47,12 @@ impl Limits<'_> {
         Ok(changed)
     }
 
-    /// √q_A where the limit of a band is.
+    /// √q_A at the limit of a band.
     pub(super) fn root_of(&self, band: usize) -> f64 {
         normal_quantile(self.level * normal_tail(BANDS[band])) - BANDS[band]
     }
 
-    /// Grows with μ, zero at the limit; and its slope.
+    /// A function that grows with μ and is zero at the limit, with its slope.
     pub(super) fn excess(&self, target: Target, mu: f64) -> [f64; 2] {
         let [q_asimov, slope] = self.asimov.q(self.kind, mu);
         let root = q_asimov.sqrt();
@@ -76,12 +76,12 @@ impl Limits<'_> {
         }
     }
 
-    /// Where all fits so far place a limit.
+    /// The estimate of a limit from all fits so far.
     pub(super) fn guess(&self, target: Target) -> Option<f64> {
         let nodes = self.nodes();
         match target {
             Target::Band(band) => inverse(&nodes, self.root_of(band)),
-            // Newton's steps are better once something was fitted.
+            // Newton steps are better once there is a fit.
             Target::Observed if self.observed.points.is_empty() => self.guess_observed(&nodes),
             Target::Observed => None,
         }
@@ -135,7 +135,7 @@ impl Limits<'_> {
     /// The limit, or the reason for its absence.
     pub(super) fn find(&mut self, target: Target, first: f64) -> Result<f64, WhyNoLimit> {
         let (mut low, mut high) = (0.0_f64, f64::INFINITY);
-        // What is known already.
+        // The known fits.
         for point in &self.asimov.points {
             let is_known = target != Target::Observed || self.observed.known(point.mu).is_some();
             if is_known && point.mu > 0.0 {
@@ -157,10 +157,10 @@ impl Limits<'_> {
         }
         let mut failures = 0;
         let mut last_excess = f64::INFINITY;
-        // Between fits an interpolation is likely to be the answer.
+        // Between fits the interpolated value is probably the answer.
         let mut is_near = high.is_finite() && target != Target::Observed;
-        // Whether fits follow different minima as μ changes: then none is made without a restart, and
-        // nothing is interpolated.
+        // Whether fits follow different minima as μ changes: then each fit is restarted, and nothing is
+        // interpolated.
         let mut several = false;
         for trial in 0..MOST_TRIALS {
             let tested = if is_near || several {
@@ -175,7 +175,7 @@ impl Limits<'_> {
                     if failures > 4 {
                         return Err(self.why(target, low, failed));
                     }
-                    // Nearer to where fits succeed.
+                    // Moves towards values where fits succeed.
                     mu = if low > 0.0 { (low * mu).sqrt() } else { 0.3 * mu };
                     is_near = false;
                     continue;
@@ -203,8 +203,8 @@ impl Limits<'_> {
             let newton = if good && inside(next, low, high) { Some(next) } else { None };
             let before = mu;
             let guess = self.guess(target).filter(|guess| inside(*guess, low, high) && !several);
-            // Where minima change places Newton's steps may go round in circles, and a cubic between very
-            // different slopes creeps.
+            // Where minima change places, Newton steps may cycle, and a cubic between very different slopes
+            // converges slowly.
             let is_slow = excess.abs() > 0.5 * last_excess;
             let bisects = trial % 3 == 2 && (several || (is_slow && high - low > 0.1 * high));
             last_excess = excess.abs();
@@ -234,8 +234,8 @@ impl Limits<'_> {
         }
     }
 
-    /// Whether, far beyond where a limit was expected, CLs would not come down to the level even with
-    /// twice the slope in ln μ that it has there.
+    /// Whether CLs, far beyond the expected limit, would not reach the level even with twice its present
+    /// slope in ln μ.
     pub(super) fn levels_off(&self, target: Target, mu: f64, expected: f64) -> bool {
         let [excess, slope] = self.excess(target, mu);
         mu > 100.0 * expected && excess + 2.0 * slope * mu * (self.highest / mu).ln() < 0.0
@@ -265,13 +265,13 @@ impl Limits<'_> {
     }
 }
 
-/// μ where √q_A is `wanted`, from the nearest fits; nothing far outside of all of them.
+/// μ where √q_A is `wanted`, from the nearest fits; `None` far outside of all of them.
 pub(super) fn inverse(nodes: &[Node], wanted: f64) -> Option<f64> {
     let mut sorted = nodes.to_vec();
     let distance = |node: &Node| (node.x - wanted).abs();
     sorted.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
     let first = *sorted.first()?;
-    // Two that are close to each other add nothing, and their difference is rounding.
+    // Two nodes close to each other add nothing, and their difference is rounding.
     let mut nearest: Vec<Node> = Vec::new();
     for node in sorted {
         let is_apart = |other: &Node| (other.x - node.x).abs() > APART * (1.0 + wanted);
@@ -280,7 +280,7 @@ pub(super) fn inverse(nodes: &[Node], wanted: f64) -> Option<f64> {
         }
     }
     let found = interpolate(&nearest, wanted);
-    // It grows, also between the nodes.
+    // The function is monotonic, also between the nodes.
     let below = nodes.iter().filter(|node| node.x <= wanted).map(|node| node.y).fold(0.0, f64::max);
     let above = nodes.iter().filter(|node| node.x > wanted).map(|node| node.y);
     let above = above.fold(f64::INFINITY, f64::min);
@@ -299,7 +299,7 @@ pub(super) fn hazard(x: f64) -> f64 {
 }
 
 impl Limits<'_> {
-    /// Not one limit was found.
+    /// The error if every limit is missing.
     pub(super) fn nothing(&self, missing: &[MissingLimit]) -> InferenceError {
         let failed = missing.iter().find_map(|missing| match &missing.why {
             WhyNoLimit::FitFailed { .. } => Some(missing.why.to_string()),

@@ -1,7 +1,7 @@
-//! What the blocks, samples in channels, add to the second derivatives.
+//! The contributions of blocks (samples in channels) to the second derivatives.
 //!
-//! Blocks are treated one after the other, but for the pairs of their parameters: these go over all
-//! blocks for a few rows of the dense part at a time, so that the rows stay in the nearest cache.
+//! Blocks are processed one after the other. Only the pairs of their parameters are processed for all blocks,
+//! a few rows of the dense part at a time, so that the rows stay in the first-level cache.
 
 use super::vanishing::vanishing_part;
 use super::{Curvature, Members, Part};
@@ -45,7 +45,7 @@ impl<const EXACT: bool> WithSimd for Collect<'_, EXACT> {
 }
 
 impl Curvature {
-    /// η″/η − (η′/η)² of the normsys factors. Where η is zero nobody asks for it.
+    /// η″/η − (η′/η)² of the normsys factors. Not used where η is zero.
     #[inline(always)]
     fn bends<S: Simd>(&mut self, simd: S, layout: &Layout, numbers: &Numbers, scratch: &Scratch) {
         const SECOND: [f64; 5] = [2.0, 6.0, 12.0, 20.0, 30.0];
@@ -117,7 +117,7 @@ impl Curvature {
         }
     }
 
-    /// What the scalar factors give to the members' rates.
+    /// The contribution of the scalar factors to the members' rates.
     #[inline(always)]
     fn rates<S: Simd>(&mut self, simd: S, block: &Block, scratch: &Scratch) {
         let width = padded(block.bin_count());
@@ -132,7 +132,7 @@ impl Curvature {
         }
     }
 
-    /// What the templates give to the members' rates, to their diagonal and to b.
+    /// The contribution of the templates to the members' rates, to their diagonal and to b.
     #[inline(always)]
     fn template_part<S: Simd, const EXACT: bool>(
         &mut self,
@@ -174,8 +174,8 @@ impl Curvature {
         }
     }
 
-    /// Slopes dP of the scalar factors, diagonal terms, and the vectors a and b but for what
-    /// the templates add to b.
+    /// Slopes dP of the scalar factors, diagonal terms, and the vectors a and b without the templates' part
+    /// of b.
     #[inline(always)]
     fn scalar_part<const EXACT: bool>(
         &mut self,
@@ -296,8 +296,7 @@ impl Curvature {
         }
     }
 
-    /// Keeps a and b for the pairs, and adds what they and the diagonal give to the diagonal of the
-    /// dense part.
+    /// Stores a and b for the pairs, and adds their part and the diagonal to the diagonal of the dense part.
     #[inline(always)]
     fn add_block(&mut self, block: &Block, places: &[u32], product: f64, pull: f64) {
         let count = block.members.len();
@@ -333,13 +332,13 @@ impl Part {
     fn transpose(&mut self, layout: &Layout, front: &Front) {
         const TILE: usize = 8;
         let (stride, padded_bins) = (self.dense.stride, front.padded_bins);
-        // Strips of parameters that the nearest cache holds.
+        // Strips of parameters that fit in the first-level cache.
         for strip in (0..stride).step_by(TILE) {
             let columns = &self.transposed[strip * padded_bins..(strip + TILE) * padded_bins];
             let mut channel = usize::MAX;
             for &block in &front.blocks {
                 let block = &layout.blocks[block as usize];
-                // The first block of each channel has its bins.
+                // The first block of each channel adds its bins.
                 if block.bins.start == channel {
                     continue;
                 }
@@ -407,7 +406,7 @@ struct TemplatePart<'a, S> {
 }
 
 impl<S: Simd> TemplatePart<'_, S> {
-    /// For bins that are WHOLE quads in the stream, and ALL with what is left.
+    /// For bins that fill WHOLE quads in the stream, ALL with the rest.
     #[inline(always)]
     fn add<const EXACT: bool, const WHOLE: usize, const ALL: usize>(&self, members: &mut Members) {
         let Self { simd, layout, block, scratch, product, .. } = *self;
@@ -456,12 +455,12 @@ impl<S: Simd> TemplatePart<'_, S> {
     }
 }
 
-/// What `a` and `b` are of all blocks' members, one block after the other.
+/// The vectors `a` and `b` of all blocks' members, one block after the other.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pairs {
     a: Vec<f64>,
     b: Vec<f64>,
-    /// The next member of each block whose row comes.
+    /// The next member of each block to be processed.
     next: Vec<usize>,
     /// A row of a bᵀ + b aᵀ.
     line: Vec<f64>,
@@ -475,7 +474,7 @@ impl Pairs {
     }
 }
 
-/// Adds to the places of a row; no two of them are the same.
+/// Adds values at distinct places of a row.
 #[inline(always)]
 fn scatter(row: &mut [f64], places: &[u32], values: &[f64]) {
     let (places, few) = places.as_chunks::<LANES>();

@@ -1,4 +1,4 @@
-//! Second derivatives of a product of which a factor is zero.
+//! Second derivatives of a product with a factor of zero.
 
 use super::Members;
 use crate::kernel::factors::{products_of_others, scalar_factors};

@@ -1,11 +1,11 @@
-//! Slopes in everything that rates depend on, from slopes in the rates.
+//! Slopes in all quantities that determine the rates, from slopes in the rates.
 
 use super::Surface;
 use super::forward::{Forward, gamma_owner, owners};
 use crate::model::layout::Block;
 use crate::objective::number::Number;
 
-/// Slopes in everything, being added up.
+/// The accumulated slopes in all quantities.
 pub(super) struct Adjoint<R> {
     pub(super) theta: Vec<R>,
     pub(super) nominal: Vec<R>,
@@ -82,8 +82,8 @@ impl<R: Number> Adjoint<R> {
         }
     }
 
-    /// Slopes in the scalar factors, from products of those before and after each: no quotient
-    /// that could be 0/0.
+    /// Slopes in the scalar factors, from products of the factors before and after each one, which avoids a
+    /// quotient that could be 0/0.
     pub(super) fn pull_factors(
         &mut self,
         surface: &Surface<'_, R>,

@@ -1,4 +1,4 @@
-//! Rates, and what the way back from them needs.
+//! Rates, and the intermediate values that the backward pass needs.
 
 use super::Surface;
 use crate::interpolation::HistosysCode;
@@ -6,7 +6,7 @@ use crate::model::Model;
 use crate::model::layout::Block;
 use crate::objective::number::Number;
 
-/// Rates and what they are made of.
+/// Rates and the quantities they are computed from.
 pub(super) struct Forward<R> {
     /// x, x′, y and y′ of each histosys parameter.
     pub(super) basis: Vec<[R; 4]>,
@@ -125,7 +125,7 @@ pub(super) fn normsys<R: Number>(model: &Model, entry: usize, alpha: R) -> [R; 2
             slope = slope * alpha + value;
             value = value * alpha + R::constant(power);
         }
-        // What stands now lacks one power of α.
+        // The loop result lacks one power of α.
         return [R::constant(1.0) + value * alpha, slope * alpha + value];
     }
     let slope = if alpha.value() > 0.0 { numbers.ln_hi[entry] } else { -numbers.ln_lo[entry] };
