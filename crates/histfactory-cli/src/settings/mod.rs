@@ -1,12 +1,14 @@
 //! What we will do: arguments and defaults resolved. Below here nobody looks at them.
 
 mod inference;
+mod part;
 mod spec;
 
 pub(crate) use inference::{
-    ClsSettings, FitSettings, ModelSettings, RankSettings, ScanSettings, SignificanceSettings,
-    Tested, ToysSettings, UpperLimitSettings,
+    ClsSettings, FitSettings, LimitsSettings, ModelSettings, RankSettings, ScanSettings,
+    SignificanceSettings, Tested, ToyTestSettings, ToysSettings, UpperLimitSettings,
 };
+pub(crate) use part::{AttachSettings, ClusterSettings, MergeSettings, Part};
 pub(crate) use spec::{
     CombineSettings, DigestSettings, InspectSettings, PatchsetSettings, PruneSettings,
     RenameSettings, SortSettings,

@@ -1,4 +1,6 @@
-//! `histfactory toys`: toys drawn at a fit to the data, and what fits to them give.
+//! Toys drawn at a fit to the data, and the fitted parameter of interest of each.
+
+use std::path::Path;
 
 use histfactory::inference::InferenceError;
 use histfactory::toys::{ToyFit, ToyOptions};
@@ -6,115 +8,108 @@ use histfactory::{EvaluationError, FitOptions, Model};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fit::uncertainty;
+use super::{draw, warn_of_failures};
+use crate::commands::fit::uncertainty;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::output::{self, Schema, show};
+use crate::opening;
+use crate::output::{self, Schema};
 use crate::printer::Printer;
 use crate::progress::Progress;
-use crate::settings::ToysSettings;
+use crate::settings::{Destination, ToysSettings};
+use crate::shard::{Answers, FitsQuestion, Question, ToyFits, ToyRow};
 use crate::table::number;
-use crate::{opening, plot};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ToysDocument<'a> {
     schema: Schema,
     poi: &'a str,
-    toys: usize,
+    toys: u64,
     seed: u64,
     /// The value of the parameter of interest that they were drawn with.
     drawn_at: f64,
     /// Toys whose fit did not converge; they are in none of the numbers.
-    failed: usize,
+    failed: u64,
     mean: f64,
     standard_deviation: f64,
     /// Mean and standard deviation of (fitted − drawn) / uncertainty.
     pull_mean: f64,
     pull_width: f64,
     /// Each toy that converged.
-    fits: Vec<ToyRow>,
+    fits: &'a [ToyRow],
 }
 
-#[derive(Serialize, JsonSchema)]
-struct ToyRow {
-    toy: u64,
-    poi: f64,
-    /// Null where the fit has none, as at a bound.
-    uncertainty: Option<f64>,
-    twice_nll: f64,
-}
-
-pub(crate) fn toys(settings: &ToysSettings, printer: &mut Printer) -> Result<Exit, Error> {
-    let model = opening::model(&settings.model, printer)?;
+/// The fits of one part of the toys.
+pub(super) fn compute(
+    model: &Model,
+    toys: &ToyOptions,
+    settings: &ToysSettings,
+    printer: &mut Printer,
+) -> Result<(Question, Answers), Error> {
     let poi = model.poi().ok_or(EvaluationError::NoPoi)?;
     let mut options = FitOptions::default();
     if let Some(value) = settings.test_poi {
-        opening::check_poi(&model, value)?;
+        opening::check_poi(model, value)?;
         options = options.fixing(poi, value);
     }
     let start = model.fit(model.observed(), &options)?.require()?;
-    let fits = thrown(&model, &start.theta, settings, printer)?;
-    let document = document(&model, poi, start.theta[poi], settings, &fits);
-    if document.fits.is_empty() {
+    let progress = Progress::new(usize::try_from(toys.count).unwrap_or(usize::MAX), "toys", printer);
+    let done = |some: u64| progress.advance(usize::try_from(some).unwrap_or(usize::MAX));
+    let covariance = FitOptions::default().with_covariance();
+    let fits = model.toy_fits_with(&start.theta, toys, &covariance, &done)?;
+    let row = |toy: ToyFit| ToyRow {
+        toy: toy.number,
+        poi: toy.fit.theta[poi],
+        uncertainty: uncertainty(&toy.fit, poi),
+        twice_nll: 2.0 * toy.fit.nll,
+    };
+    let converged = fits.into_iter().filter_map(|toy| toy.ok().filter(|toy| toy.fit.converged()));
+    let fits: Vec<ToyRow> = converged.map(row).collect();
+    let question = FitsQuestion {
+        toys: settings.toys,
+        seed: settings.seed,
+        test_poi: settings.test_poi,
+        drawn_at: start.theta[poi],
+    };
+    let failed = toys.count - fits.len() as u64;
+    Ok((Question::Fits(question), Answers::Fits(ToyFits { failed, fits })))
+}
+
+pub(super) fn show(
+    poi: &str,
+    question: &FitsQuestion,
+    answers: &ToyFits,
+    destination: &Destination,
+    plot: Option<&Path>,
+    printer: &mut Printer,
+) -> Result<Exit, Error> {
+    if answers.fits.is_empty() {
         return Err(InferenceError::NotFinite { what: "no toy's fit converged" }.into());
     }
-    show(&document, || render(&document), &settings.model.destination, printer)?;
-    if let Some(path) = &settings.plot {
-        let values: Vec<f64> = document.fits.iter().map(|row| row.poi).collect();
-        output::plot(path, &plot::histogram(document.poi, &values, document.drawn_at), printer)?;
-    }
-    if document.failed > 0 {
-        printer.warning(&format!("{} toys did not converge and are left out", document.failed));
-    }
+    let document = document(poi, question, answers);
+    output::show(&document, || render(&document), destination, printer)?;
+    let values: Vec<f64> = document.fits.iter().map(|row| row.poi).collect();
+    draw(plot, poi, &values, document.drawn_at, printer)?;
+    warn_of_failures(document.failed, printer);
     Ok(Exit::Ok)
 }
 
-fn thrown(
-    model: &Model,
-    theta: &[f64],
-    settings: &ToysSettings,
-    printer: &Printer,
-) -> Result<Vec<Option<ToyFit>>, Error> {
-    let progress = Progress::new(settings.toys, "toys", printer);
-    let done = |some: u64| progress.advance(usize::try_from(some).unwrap_or(usize::MAX));
-    let toys = ToyOptions::new(settings.toys as u64, settings.seed);
-    let options = FitOptions::default().with_covariance();
-    let fits = model.toy_fits_with(theta, &toys, &options, &done)?;
-    let converged = |toy: Result<ToyFit, _>| toy.ok().filter(|toy| toy.fit.converged());
-    Ok(fits.into_iter().map(converged).collect())
-}
-
-fn document<'a>(
-    model: &'a Model,
-    poi: usize,
-    drawn_at: f64,
-    settings: &ToysSettings,
-    fits: &[Option<ToyFit>],
-) -> ToysDocument<'a> {
-    let rows: Vec<ToyRow> = fits
-        .iter()
-        .flatten()
-        .map(|toy| ToyRow {
-            toy: toy.number,
-            poi: toy.fit.theta[poi],
-            uncertainty: uncertainty(&toy.fit, poi),
-            twice_nll: 2.0 * toy.fit.nll,
-        })
-        .collect();
+fn document<'a>(poi: &'a str, question: &FitsQuestion, answers: &'a ToyFits) -> ToysDocument<'a> {
+    let rows = &answers.fits;
     let [mean, standard_deviation] = moments(rows.iter().map(|row| row.poi));
     // A toy at its bound has no uncertainty, and no pull.
     let sure = rows.iter().filter_map(|row| {
         let width = row.uncertainty.filter(|width| *width > 0.0)?;
-        Some((row.poi - drawn_at) / width)
+        Some((row.poi - question.drawn_at) / width)
     });
     let [pull_mean, pull_width] = moments(sure);
     ToysDocument {
         schema: Schema::new("histfactory-toys"),
-        poi: &model.parameter_names()[poi],
-        toys: settings.toys,
-        seed: settings.seed,
-        drawn_at,
-        failed: fits.len() - rows.len(),
+        poi,
+        toys: question.toys,
+        seed: question.seed,
+        drawn_at: question.drawn_at,
+        failed: answers.failed,
         mean,
         standard_deviation,
         pull_mean,
