@@ -79,9 +79,9 @@ pub enum Followed {
     Left,
 }
 
-/// Until all shards are complete, or the user leaves.
+/// Until all shards are complete, or the user leaves. The caller holds [`TaskFolder::lock`], until it has
+/// merged the shards.
 pub fn follow<T: Tasks>(tasks: &mut T, slurm: &Slurm) -> Result<Followed, T::Error> {
-    let _lock = tasks.folder().lock()?;
     let mut submitter = Submitter {
         gatherer: Gatherer::new(tasks.count()),
         retry: FIRST_RETRY,

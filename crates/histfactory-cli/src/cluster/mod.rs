@@ -47,6 +47,7 @@ fn finish(
     plot: Option<&Path>,
     printer: &mut Printer,
 ) -> Result<Exit, Error> {
+    let _lock = folder.tasks.lock()?;
     match follow::follow(folder, slurm, printer)? {
         Some(folder) => merge_files(&folder.shards(), destination, plot, printer),
         None => Ok(Exit::Interrupted),
