@@ -4,13 +4,14 @@ use serde_json::Value;
 
 use xtask::shell::{Result, cargo, output};
 
-/// A crate, and the crates of this workspace that it may use.
-const LAYERS: [(&str, &[&str]); 15] = [
+/// A crate and the crates of ours that it may use.
+const LAYERS: [(&str, &[&str]); 16] = [
     ("firstlight-schema", &[]),
     ("firstlight-analysis", &["firstlight-schema"]),
     ("firstlight-engine", &["firstlight-schema"]),
     ("firstlight-plot", &[]),
     ("firstlight-report", &["firstlight-analysis", "firstlight-plot", "firstlight-schema"]),
+    ("firstlight-slurm", &[]),
     ("firstlight-trace", &["firstlight-analysis", "firstlight-schema"]),
     ("firstlight-runner", &["firstlight-schema"]),
     ("firstlight-replay", &["firstlight-schema"]),
@@ -21,11 +22,12 @@ const LAYERS: [(&str, &[&str]); 15] = [
             "firstlight-engine",
             "firstlight-report",
             "firstlight-schema",
+            "firstlight-slurm",
             "firstlight-trace",
         ],
     ),
     ("histfactory", &[]),
-    ("histfactory-cli", &["firstlight-plot", "histfactory"]),
+    ("histfactory-cli", &["firstlight-plot", "firstlight-slurm", "histfactory"]),
     ("histfactory-python", &["histfactory"]),
     ("histfactory-runner", &["firstlight-runner", "histfactory"]),
     (

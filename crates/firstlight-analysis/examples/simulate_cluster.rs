@@ -11,7 +11,8 @@ mod noise;
 
 use std::process::ExitCode;
 
-use firstlight_analysis::cluster::{Gatherer, QueueState, Seen, ShardState, Step, arrays, plan};
+use firstlight_analysis::cluster::plan;
+use firstlight_slurm::{Gatherer, QueueState, Seen, ShardState, Step, arrays};
 use firstlight_analysis::stats::Ratio;
 use noise::Noise;
 

@@ -50,14 +50,6 @@ pub enum EngineError {
     LargeSuite { path: PathBuf, files: usize, bytes: u64, most: u64, largest: Vec<String> },
     #[error("`{place}` holds what looks like a secret: {what}")]
     SecretInSuite { place: String, what: String },
-    #[error("`sbatch` not found: Slurm is not installed on this machine")]
-    NoSlurm,
-    #[error("`{command}` failed: {message}")]
-    Slurm { command: &'static str, message: String },
-    #[error("`{node}` does not see `{}`", folder.display())]
-    NotShared { folder: PathBuf, node: String },
-    #[error("another firstlight follows `{}`", folder.display())]
-    Followed { folder: PathBuf },
     #[error("interrupted")]
     Interrupted,
     #[error("cannot resume: process {number} of the run does not match its plan")]
@@ -136,16 +128,6 @@ impl EngineError {
                  PyTorch, call `step()` on a torch.profiler.profile or an optimizer"
                     .to_owned(),
             ),
-            Self::NoSlurm => Some("run it on a login node of the cluster, or without `--on slurm`".to_owned()),
-            Self::Slurm { .. } => Some(
-                "check `[launch.slurm]` in suite.toml; `sinfo` lists partitions and nodes".to_owned(),
-            ),
-            Self::NotShared { .. } => Some(
-                "pass a folder that all nodes see with --output; nothing was submitted".to_owned(),
-            ),
-            Self::Followed { folder } => {
-                Some(format!("`firstlight status {}` shows it without following", folder.display()))
-            }
             Self::Recording { .. } => Some("run the command by itself and check that it exits with code 0".to_owned()),
             Self::Spawn { .. }
             | Self::File { .. }

@@ -17,7 +17,6 @@ pub mod python;
 pub mod recording;
 pub mod sampling;
 pub mod secrets;
-pub mod slurm;
 pub mod snapshot;
 pub mod store;
 pub mod suites;

@@ -7,6 +7,7 @@ use firstlight_analysis::import::ImportError;
 use firstlight_engine::EngineError;
 use firstlight_engine::snapshot::is_sealed;
 use firstlight_schema::exit_code::Exit;
+use firstlight_slurm::SlurmError;
 use firstlight_trace::TraceError;
 use thiserror::Error;
 
@@ -34,6 +35,12 @@ pub(crate) enum Error {
     #[error("tasks {tasks} of `{}` fail every time; last lines of one:\n\n{words}", folder.display())]
     Hopeless { folder: PathBuf, tasks: String, words: String },
     #[error(transparent)]
+    Slurm(SlurmError),
+    #[error("`{node}` does not see `{}`", folder.display())]
+    NotShared { folder: PathBuf, node: String },
+    #[error("another firstlight follows `{}`", folder.display())]
+    Followed { folder: PathBuf },
+    #[error(transparent)]
     Engine(#[from] EngineError),
     #[error("cannot import `{}`: {error}", path.display())]
     Import { path: PathBuf, error: ImportError },
@@ -58,6 +65,18 @@ impl Error {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::Engine(error) => error.hint(),
+            Self::Slurm(SlurmError::Missing) => {
+                Some("run it on a login node of the cluster, or without `--on slurm`".to_owned())
+            }
+            Self::Slurm(SlurmError::Command { .. }) => Some(
+                "check `[launch.slurm]` in suite.toml; `sinfo` lists partitions and nodes".to_owned(),
+            ),
+            Self::NotShared { .. } => Some(
+                "pass a folder that all nodes see with --output; nothing was submitted".to_owned(),
+            ),
+            Self::Followed { folder } => {
+                Some(format!("`firstlight status {}` shows it without following", folder.display()))
+            }
             Self::Usage(_) => Some("see --help".to_owned()),
             Self::Resume { allowed: true, .. } => Some(
                 "--new-segment continues anyway and records the differences".to_owned(),
@@ -104,7 +123,7 @@ impl Error {
             Self::NotRecorded { .. } => {
                 Some("`firstlight run` shows how each arm fails without a recorder".to_owned())
             }
-            Self::Io { .. } | Self::Json(_) => None,
+            Self::Slurm(_) | Self::Io { .. } | Self::Json(_) => None,
         }
     }
 
@@ -123,9 +142,22 @@ impl Error {
             | Self::ShardsDiffer { .. }
             | Self::Import { .. }
             | Self::Trace(_)
+            | Self::Slurm(_)
+            | Self::NotShared { .. }
+            | Self::Followed { .. }
             | Self::Engine(_) => Exit::Usage,
             Self::NotRecorded { .. } | Self::Hopeless { .. } => Exit::RunnerFailed,
             Self::Json(_) | Self::Unwritten { .. } => Exit::Unexpected,
+        }
+    }
+}
+
+impl From<SlurmError> for Error {
+    fn from(error: SlurmError) -> Self {
+        match error {
+            SlurmError::Interrupted => Self::Engine(EngineError::Interrupted),
+            SlurmError::Followed { folder } => Self::Followed { folder },
+            error => Self::Slurm(error),
         }
     }
 }

@@ -9,6 +9,8 @@ pub(crate) enum Exit {
     Usage,
     /// A fit did not converge, or the question has no answer for this model.
     NoAnswer,
+    /// The user left the tasks of a cluster.
+    Interrupted,
 }
 
 impl Exit {
@@ -18,6 +20,7 @@ impl Exit {
             Self::Unexpected => 1,
             Self::Usage => 2,
             Self::NoAnswer => 3,
+            Self::Interrupted => 130,
         }
     }
 }

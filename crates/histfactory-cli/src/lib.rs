@@ -1,6 +1,7 @@
 //! The shell: arguments become settings, settings become a command, its result an exit code.
 
 mod args;
+mod cluster;
 mod commands;
 mod error;
 mod exit;
@@ -9,8 +10,10 @@ mod output;
 mod plot;
 mod printer;
 mod progress;
+mod proportion;
 mod pulled;
 mod settings;
+mod shard;
 mod table;
 
 use std::ffi::OsString;
@@ -26,9 +29,9 @@ use error::Error;
 use exit::Exit;
 use printer::Printer;
 use settings::{
-    ClsSettings, CombineSettings, DigestSettings, FitSettings, InspectSettings, PatchsetSettings,
-    PruneSettings, RankSettings, RenameSettings, ScanSettings, SignificanceSettings, SortSettings,
-    ToysSettings, UpperLimitSettings,
+    AttachSettings, ClsSettings, CombineSettings, DigestSettings, FitSettings, InspectSettings,
+    LimitsSettings, MergeSettings, PatchsetSettings, PruneSettings, RankSettings, RenameSettings,
+    ScanSettings, SignificanceSettings, SortSettings, ToysSettings, UpperLimitSettings,
 };
 
 /// Runs the program with the given arguments, the first of which is its name.
@@ -71,7 +74,10 @@ fn run(args: Args, printer: &mut Printer) -> Result<Exit, Error> {
         }
         Command::Scan(args) => commands::scan(&ScanSettings::resolve(args, format)?, printer),
         Command::Rank(args) => commands::rank(&RankSettings::resolve(args, format), printer),
-        Command::Toys(args) => commands::toys(&ToysSettings::resolve(args, format), printer),
+        Command::Toys(args) => commands::toys(&ToysSettings::resolve(args, format)?, printer),
+        Command::Limits(args) => commands::limits(&LimitsSettings::resolve(args, format)?, printer),
+        Command::Merge(args) => commands::merge(&MergeSettings::resolve(args, format), printer),
+        Command::Attach(args) => commands::attach(&AttachSettings::resolve(args, format), printer),
         Command::Prune(args) => commands::prune(&PruneSettings::resolve(args), printer),
         Command::Rename(args) => commands::rename(&RenameSettings::resolve(args), printer),
         Command::Combine(args) => commands::combine(&CombineSettings::resolve(args)?, printer),

@@ -3,13 +3,14 @@
 use std::io::Read;
 use std::path::Path;
 
-use histfactory::workspace::{Patch, PatchSet, WorkspaceError};
+use histfactory::workspace::{Algorithm, Patch, PatchSet, WorkspaceError, digest};
 use histfactory::{Model, Workspace};
 use serde_json::Value;
 
 use crate::error::Error;
 use crate::printer::Printer;
 use crate::settings::{ModelSettings, Source};
+use crate::shard::ModelRecord;
 
 fn bytes(source: &Source) -> Result<Vec<u8>, Error> {
     match source {
@@ -42,6 +43,11 @@ pub(crate) fn document(source: &Source) -> Result<Value, Error> {
         let error = WorkspaceError::Syntax(error);
         Error::File { path: called(source), error }
     })
+}
+
+/// A JSON file as it stands.
+pub(crate) fn json(path: &Path) -> Result<Value, Error> {
+    document(&Source::File(path.to_owned()))
 }
 
 pub(crate) fn patch_set(path: &Path) -> Result<PatchSet, Error> {
@@ -78,14 +84,49 @@ pub(crate) fn patched(settings: &ModelSettings) -> Result<Workspace, Error> {
 
 /// The model of the chosen measurement.
 pub(crate) fn model(settings: &ModelSettings, printer: &mut Printer) -> Result<Model, Error> {
+    compiled(&patched(settings)?, settings, printer)
+}
+
+/// The model and what identifies it.
+pub(crate) fn recorded(
+    settings: &ModelSettings,
+    printer: &mut Printer,
+) -> Result<(Model, ModelRecord), Error> {
     let workspace = patched(settings)?;
+    let model = compiled(&workspace, settings, printer)?;
+    let record = record(&serde_json::to_value(&workspace)?, &workspace, settings)?;
+    Ok((model, record))
+}
+
+/// What identifies the models of a document.
+pub(crate) fn record(
+    document: &Value,
+    workspace: &Workspace,
+    settings: &ModelSettings,
+) -> Result<ModelRecord, Error> {
+    let options = &settings.options;
+    let measurement = workspace.measurement(options.measurement.as_deref())?;
+    Ok(ModelRecord {
+        workspace: digest(document, Algorithm::Sha256),
+        measurement: measurement.name.clone(),
+        poi: options.poi.clone().unwrap_or_else(|| measurement.config.poi.clone()),
+        normsys: settings.normsys.clone(),
+        histosys: settings.histosys.clone(),
+    })
+}
+
+fn compiled(
+    workspace: &Workspace,
+    settings: &ModelSettings,
+    printer: &mut Printer,
+) -> Result<Model, Error> {
     let chosen = settings.options.measurement.as_deref();
     let measurement = workspace.measurement(chosen)?;
     if chosen.is_none() && workspace.measurements.len() > 1 {
         let name = &measurement.name;
         printer.aside(&format!("measurement: `{name}`, the first of several"));
     }
-    let model = Model::new(&workspace, &settings.options)?;
+    let model = Model::new(workspace, &settings.options)?;
     let rates = model.expected_main(model.init())?;
     for (channel, bins) in model.channels() {
         let negative = bins.clone().filter(|&bin| rates[bin] < 0.0);

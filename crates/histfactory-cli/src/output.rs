@@ -1,25 +1,26 @@
 //! Writes a result to its destination.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::ser::{PrettyFormatter, Serializer};
 
 use crate::error::Error;
 use crate::printer::Printer;
 use crate::settings::Destination;
 
-/// The head of every JSON document: its name and version.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+/// The head of every JSON document: which one it is, and of which version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Schema {
-    name: &'static str,
-    version: &'static str,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) version: Cow<'static, str>,
 }
 
 impl Schema {
     pub(crate) const fn new(name: &'static str) -> Self {
-        Self { name, version: "1.0" }
+        Self { name: Cow::Borrowed(name), version: Cow::Borrowed("1.0") }
     }
 }
 

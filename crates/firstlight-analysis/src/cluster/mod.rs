@@ -1,8 +1,5 @@
-//! A suite on a cluster: its split into tasks, and the next step for their observed state. It does not depend
-//! on a scheduler, so that a simulated one can drive it.
+//! How a suite is cut into the tasks of a cluster.
 
-mod gather;
 mod plan;
 
-pub use gather::{Gatherer, QueueState, Seen, ShardState, Step};
-pub use plan::{Array, TaskPlan, arrays, plan};
+pub use plan::{TaskPlan, plan};

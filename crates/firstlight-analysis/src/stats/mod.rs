@@ -18,6 +18,7 @@ mod pelt;
 mod plain_mean;
 mod rare_kinds;
 mod ratio;
+mod rough;
 mod signed_rank;
 pub(crate) mod student;
 mod tail;

@@ -1,9 +1,10 @@
 //! The arrays of a run, from its raw readings: the largest model and the element types.
 //!
-//! Readings may be larger than memory, so they are read as a stream.
+//! Readings may be larger than memory, so they are read line by line. Most lines count no arrays and are not
+//! parsed.
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::BufRead;
 
 use firstlight_schema::message::ArrayCount;
 use serde::Deserialize;
@@ -34,12 +35,20 @@ struct Said {
     inputs: Vec<ArrayCount>,
 }
 
+/// The key of a count in a line that has one.
+const COUNT: &[u8] = b"\"elements\":";
+
 impl Sizes {
     /// Lines of another version may hold something else; what was read before them counts.
-    pub(super) fn read(raw: impl Read) -> Self {
+    pub(super) fn read(mut raw: impl BufRead) -> Self {
         let mut sizes = Self::default();
-        let lines = serde_json::Deserializer::from_reader(raw).into_iter::<Line>();
-        for line in lines.map_while(Result::ok) {
+        let mut bytes = Vec::new();
+        while raw.read_until(b'\n', &mut bytes).is_ok_and(|read| read > 0) {
+            let counts = memchr::memmem::find(&bytes, COUNT).is_some();
+            let line = counts.then(|| serde_json::from_slice::<Line>(&bytes));
+            bytes.clear();
+            let Some(line) = line else { continue };
+            let Ok(line) = line else { break };
             for said in &line.sample.messages {
                 let parameters = said.parameters.iter().map(|one| one.elements).sum();
                 sizes.most_parameters = sizes.most_parameters.max(parameters);

@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use firstlight_schema::machine_state::MachineState;
 use firstlight_schema::snapshot::{
@@ -86,10 +87,16 @@ pub fn seal(
     write_whole(&folder.join(ZENODO), &citation::zenodo(&origin, &sizes))?;
     let files = Files::read_small(folder)?;
     let mut manifest = vouch(&files, origin, after, None, sealed_by);
-    let privacy = Identity::here().found(&files, folder, &LARGE)?;
-    manifest.privacy = Some(with_shards(privacy, &read_shards(&files, folder)?));
-    for name in LARGE {
-        manifest.files.push(entry(folder, name)?);
+    // Large files are searched and hashed side by side.
+    let (privacy, entries) = thread::scope(|scope| {
+        let hashed = LARGE.map(|name| scope.spawn(move || entry(folder, name)));
+        let privacy = Identity::here().found(&files, folder, &LARGE);
+        let joined = hashed.map(|one| one.join().expect("hashing does not panic"));
+        (privacy, joined)
+    });
+    manifest.privacy = Some(with_shards(privacy?, &read_shards(&files, folder)?));
+    for entry in entries {
+        manifest.files.push(entry?);
     }
     manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
     manifest.id = Some(identify(&manifest));

@@ -5,19 +5,20 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use firstlight_analysis::cluster::plan;
-use firstlight_engine::EngineError;
 use firstlight_engine::privacy::{is_redacted, pseudonym};
 use firstlight_engine::process::Show;
 use firstlight_engine::sampling::SuitePlan;
-use firstlight_engine::slurm::{Probe, Script, Slurm};
 use firstlight_engine::snapshot::Assembly;
 use firstlight_engine::store::{now_utc, unused_folder};
 use firstlight_engine::suites::{self, Suite};
 use firstlight_schema::launch::LaunchDocument;
 use firstlight_schema::suite::{Program, SuiteFile};
+use firstlight_schema::variables;
+use firstlight_slurm::{Probe, Script, Slurm};
 
 use super::arguments::{in_shard, of_every_start, of_sbatch};
 use super::folder::LaunchFolder;
+use super::script::Body;
 use crate::error::Error;
 use crate::harness::build;
 use crate::printer::Printer;
@@ -56,9 +57,7 @@ pub(crate) fn launch(
     };
     let folder = std::path::absolute(&folder).map_err(|e| Error::io("find", &folder, &e))?;
     let sentinel = pseudonym(&format!("{} {}", folder.display(), now_utc()));
-    let script = Script {
-        folder: &folder.display().to_string(),
-        sentinel: &sentinel,
+    let body = Body {
         arguments: &in_shard(
             &settings.choice,
             planned.processes,
@@ -67,6 +66,13 @@ pub(crate) fn launch(
         ),
         resumed: &of_every_start(python.as_deref(), destination.redact),
         seed: suite.file.sampling.seed,
+    };
+    let script = Script {
+        program: "firstlight",
+        folder: &folder.display().to_string(),
+        sentinel: &sentinel,
+        offset: variables::OFFSET,
+        body: &body.text(),
     };
     let made = lay_out(&folder, &suite, &script, &sentinel)?;
     let launched = LaunchFolder::new(made, document);
@@ -147,7 +153,7 @@ fn probe(
     options: &[String],
     printer: &mut Printer,
 ) -> Result<(), Error> {
-    match slurm.probe(&folder.path().join("sentinel"), sentinel, options)? {
+    match slurm.probe("firstlight", &folder.tasks.sentinel(), sentinel, options)? {
         Probe::Shared { clock: None } => {}
         Probe::Shared { clock: Some(apart) } => printer.talk(&format!(
             "warning: the clock of a node differs by {apart:.0} s from this machine's; durations are not \
@@ -156,7 +162,7 @@ fn probe(
         Probe::NotShared { node } => {
             let path = folder.path().to_owned();
             let _ = fs::remove_dir_all(&path);
-            return Err(EngineError::NotShared { folder: path, node }.into());
+            return Err(Error::NotShared { folder: path, node });
         }
         Probe::NotAsked { why } => printer.aside(&format!(
             "no node was free to check the shared storage ({why}); every task checks it"

@@ -1,29 +1,20 @@
 //! Polls the tasks: the queue of Slurm and the shards on disk.
 
-use std::collections::BTreeMap;
-
-use firstlight_analysis::cluster::{QueueState, Seen, ShardState};
-use firstlight_engine::EngineError;
-use firstlight_engine::slurm::{QueuedTask, Slurm, TaskState};
 use firstlight_schema::launch::{StatusDocument, TaskProgress, TaskStatus};
+use firstlight_slurm::{
+    Job, QueueState, QueuedTask, Seen, ShardState, Slurm, SlurmError, TaskState, newest,
+};
 
 use super::folder::LaunchFolder;
 
-/// The state of all tasks.
-pub(crate) fn status(folder: &LaunchFolder, slurm: &Slurm) -> Result<StatusDocument, EngineError> {
+/// What is known of all tasks.
+pub(crate) fn status(folder: &LaunchFolder, slurm: &Slurm) -> Result<StatusDocument, SlurmError> {
     let launch = &folder.launch;
-    let jobs: Vec<u64> = launch.jobs.iter().map(|job| job.job).collect();
-    let mut queued: BTreeMap<u32, QueuedTask> = BTreeMap::new();
-    for task in slurm.queue(&jobs)? {
-        let job = launch.jobs.iter().find(|job| job.job == task.job);
-        let Some(index) = job.map(|job| job.offset + task.index) else { continue };
-        // A task that was submitted again has the state of its live submission.
-        let ended = task.state == TaskState::Ended;
-        if !ended || !queued.contains_key(&index) {
-            queued.insert(index, task);
-        }
-    }
-    let tasks = (0..launch.tasks).map(|task| of_task(folder, task, queued.get(&task))).collect();
+    let jobs = folder.jobs();
+    let numbers: Vec<u64> = jobs.iter().map(|job| job.job).collect();
+    let queued = newest(&jobs, slurm.queue(&numbers)?);
+    let tasks = (0..launch.tasks).map(|task| of_task(folder, task, queued.get(&task), &jobs));
+    let tasks = tasks.collect();
     Ok(StatusDocument {
         schema: StatusDocument::schema_id(),
         suite: launch.suite.clone(),
@@ -33,7 +24,12 @@ pub(crate) fn status(folder: &LaunchFolder, slurm: &Slurm) -> Result<StatusDocum
     })
 }
 
-fn of_task(folder: &LaunchFolder, task: u32, queued: Option<&QueuedTask>) -> TaskStatus {
+fn of_task(
+    folder: &LaunchFolder,
+    task: u32,
+    queued: Option<&QueuedTask>,
+    jobs: &[Job],
+) -> TaskStatus {
     let (processes, complete) = folder.processes(task);
     let live = queued.filter(|queued| queued.state != TaskState::Ended);
     let state = match live.map(|live| live.state) {
@@ -42,20 +38,8 @@ fn of_task(folder: &LaunchFolder, task: u32, queued: Option<&QueuedTask>) -> Tas
         Some(TaskState::Running) => TaskProgress::Running,
         Some(TaskState::Ended) | None => TaskProgress::Open,
     };
-    let starts = folder.starts(task);
-    let submitted = |job: u64| {
-        let job = folder.launch.jobs.iter().find(|known| known.job == job)?;
-        Some(job.submitted)
-    };
-    // Slurm restarts a task by itself, so only the first start of a job waited since its submission.
-    let mut seen = Vec::new();
-    let mut waited = Vec::new();
-    for start in &starts {
-        if !seen.contains(&start.job) {
-            seen.push(start.job);
-            waited.extend(submitted(start.job).map(|at| (start.at - at).max(0.0)));
-        }
-    }
+    let starts = folder.tasks.starts(task);
+    let waited = folder.tasks.waited(task, jobs);
     let reason = live.filter(|live| live.state == TaskState::Queued).map(|live| &live.reason);
     TaskStatus {
         task,

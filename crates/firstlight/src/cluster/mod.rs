@@ -6,6 +6,7 @@ mod folder;
 mod follow;
 mod launch;
 mod look;
+mod script;
 
 pub(crate) use folder::LaunchFolder;
 pub(crate) use follow::{Followed, follow};

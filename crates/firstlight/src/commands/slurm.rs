@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use firstlight_engine::helper::closing_output;
 use firstlight_engine::interrupt::Interrupt;
-use firstlight_engine::slurm::Slurm;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::launch::StatusDocument;
+use firstlight_slurm::Slurm;
 
 use super::merge::show;
 use crate::args::Format;
@@ -20,7 +21,7 @@ pub(super) fn run_on_slurm(
     settings: &RunSettings,
     printer: &mut Printer,
 ) -> Result<Exit, Error> {
-    let slurm = Slurm::find()?;
+    let slurm = Slurm::find(closing_output)?;
     let interrupt = Interrupt::install()?;
     let folder = cluster::launch(suite, settings, &slurm, printer)?;
     follow(folder, &slurm, settings, &interrupt, printer)
@@ -37,7 +38,7 @@ pub(super) fn attach(
     if merged.exists() {
         return Err(Error::Complete { folder: merged });
     }
-    let slurm = Slurm::find()?;
+    let slurm = Slurm::find(closing_output)?;
     let interrupt = Interrupt::install()?;
     follow(folder, &slurm, settings, &interrupt, printer)
 }
@@ -60,7 +61,7 @@ fn follow(
 
 pub(crate) fn status(settings: &StatusSettings, printer: &mut Printer) -> Result<Exit, Error> {
     let folder = LaunchFolder::open(&settings.folder)?;
-    let found = cluster::status(&folder, &Slurm::find()?)?;
+    let found = cluster::status(&folder, &Slurm::find(closing_output)?)?;
     match settings.format {
         Format::Json => printer.data(&(serde_json::to_string(&found)? + "\n")),
         Format::Text => printer.data(&table(&found, &folder)),

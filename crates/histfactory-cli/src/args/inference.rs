@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::OutputArgs;
+use super::{OutputArgs, PartArgs};
 
 /// The workspace and the model.
 #[derive(Debug, clap::Args)]
@@ -235,22 +235,68 @@ pub(crate) struct RankArgs {
     pub(crate) plot: Option<PathBuf>,
 }
 
-/// Draw toys and fit each of them
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ToyStatisticArg {
+    Q,
+    Qtilde,
+    /// For discovery: tests zero against an excess
+    Q0,
+}
+
+/// Throw toys and fit each of them, or compute the p-values of a test with toys
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   histfactory toys workspace.json --toys 1000
-  histfactory toys workspace.json --test-poi 0 --seed 7 --format json")]
+  histfactory toys workspace.json --test-poi 0 --seed 7 --format json
+  histfactory toys workspace.json --test-stat qtilde --test-poi 1 --toys 10000
+  histfactory toys workspace.json --test-stat q0 --toys 1000000 --shard 3/100 --output-file 3.json
+  histfactory toys workspace.json --test-stat q0 --toys 1000000 --on slurm --tasks 100 --folder /shared/toys")]
 pub(crate) struct ToysArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) toys: ToyArgs,
-    /// Draw them with the parameter of interest at this value and the others fitted to the observed data; by
-    /// default at the best fit
+    /// Throw them with the parameter of interest at this value and the others fitted to the
+    /// observed data; at the best fit otherwise. With --test-stat: the value to test, 1 by default
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     pub(crate) test_poi: Option<f64>,
-    /// Write a plot of the fitted parameter of interest to this SVG file
-    #[arg(long, value_name = "FILE")]
+    /// Compute this test statistic of toys with and without the signal, and the p-values of the
+    /// observed data, instead of the fitted parameter of interest
+    #[arg(long, value_enum, value_name = "STATISTIC")]
+    pub(crate) test_stat: Option<ToyStatisticArg>,
+    /// With --test-stat: how fits search for the lowest of several minima
+    #[arg(long, value_enum, default_value_t = SearchArg::Mirrored)]
+    pub(crate) search: SearchArg,
+    /// Draw the distribution into this SVG file
+    #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
+}
+
+/// Find the upper limits of every signal of a patch set
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  histfactory limits background.json --patchset patchset.json
+  histfactory limits background.json --patchset patchset.json --shard 1/8 --output-file 1.json
+  histfactory limits background.json --patchset patchset.json --on slurm --tasks 20 --folder /shared/limits")]
+pub(crate) struct LimitsArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// The patch set, made for this workspace
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["patch", "patch_name"])]
+    pub(crate) patchset: PathBuf,
+    /// Excluded is what has a CLs below this
+    #[arg(long, default_value_t = 0.05, value_name = "CLS")]
+    pub(crate) level: f64,
+    /// How fits search for the lowest of several minima
+    #[arg(long, value_enum, default_value_t = SearchArg::Mirrored)]
+    pub(crate) search: SearchArg,
+    /// Raise the upper bound of the parameter of interest if the best fit is at it
+    #[arg(long)]
+    pub(crate) extend_bound: bool,
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
 }

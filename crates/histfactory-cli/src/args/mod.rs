@@ -1,6 +1,7 @@
 //! Command-line arguments, named as in pyhf's command line where it has them.
 
 mod inference;
+mod part;
 mod spec;
 
 use std::path::PathBuf;
@@ -8,9 +9,10 @@ use std::path::PathBuf;
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 
 pub(crate) use inference::{
-    CalculationArg, ClsArgs, FitArgs, HistosysArg, ModelArgs, NormsysArg, RankArgs, ScanArgs,
-    SearchArg, SignificanceArgs, StatisticArg, ToysArgs, UpperLimitArgs,
+    CalculationArg, ClsArgs, FitArgs, HistosysArg, LimitsArgs, ModelArgs, NormsysArg, RankArgs,
+    ScanArgs, SearchArg, SignificanceArgs, StatisticArg, ToyStatisticArg, ToysArgs, UpperLimitArgs,
 };
+pub(crate) use part::{AttachArgs, MergeArgs, OnArg, PartArgs};
 pub(crate) use spec::{
     CombineArgs, DigestArgs, InspectArgs, JoinArg, PatchsetArgs, PatchsetCommand, PruneArgs,
     RenameArgs, SortArgs,
@@ -43,10 +45,12 @@ Examples:
   histfactory scan workspace.json --points 41 --plot scan.svg
   histfactory rank workspace.json --plot ranking.svg
   histfactory toys workspace.json --toys 1000
+  histfactory limits background.json --patchset patchset.json
+  histfactory merge shards/*.json
   curl -sL https://example.org/workspace.json | histfactory cls
 
 Exit codes: 0 ok, 1 unexpected, 2 usage, or a file that is no workspace, 3 no answer: a fit that did
-not converge, or a question that the model has no answer to.";
+not converge, or a question that the model has no answer to, 130 interrupted.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -64,6 +68,9 @@ pub(crate) enum Command {
     Scan(ScanArgs),
     Rank(RankArgs),
     Toys(ToysArgs),
+    Limits(LimitsArgs),
+    Merge(MergeArgs),
+    Attach(AttachArgs),
     Prune(PruneArgs),
     Rename(RenameArgs),
     Combine(CombineArgs),

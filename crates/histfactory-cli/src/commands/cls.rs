@@ -117,7 +117,7 @@ fn with_toys<'a>(
     Ok(ClsDocument {
         schema: Schema::new("histfactory-cls"),
         observed: test.cls,
-        expected: [2.0, 1.0, 0.0, -1.0, -2.0].map(|sigma| expected(&test, sigma)).into(),
+        expected: bands(&test).into(),
         signal_and_background: test.clsb,
         background: test.clb,
         poi: poi(model),
@@ -133,19 +133,24 @@ fn with_toys<'a>(
     })
 }
 
-/// CLs at the test statistic of the background alone, `sigma` standard deviations up.
-fn expected(test: &ToyTest, sigma: f64) -> f64 {
+fn bands(test: &ToyTest) -> [f64; 5] {
     let mut background = test.alternative.clone();
     background.sort_by(f64::total_cmp);
-    let Some(q) = quantile(&background, normal_cdf(sigma)) else { return 0.0 };
+    [2.0, 1.0, 0.0, -1.0, -2.0].map(|sigma| expected(&test.tested, &background, sigma))
+}
+
+/// CLs where the test statistic of the background alone, whose values are sorted, lies `sigma` standard
+/// deviations up.
+pub(super) fn expected(tested: &[f64], background: &[f64], sigma: f64) -> f64 {
+    let Some(q) = quantile(background, normal_cdf(sigma)) else { return 0.0 };
     let above = |values: &[f64]| values.iter().filter(|value| **value >= q).count();
     let share = |values: &[f64]| ratio(above(values), values.len());
-    let (tail, rest) = (share(&test.tested), share(&background));
+    let (tail, rest) = (share(tested), share(background));
     if rest > 0.0 { tail / rest } else { 0.0 }
 }
 
-/// Interpolates between the two nearest sorted values.
-fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
+/// Between the two nearest of the sorted values.
+pub(super) fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
     let last = u32::try_from(sorted.len().checked_sub(1)?).ok()?;
     let place = part * f64::from(last);
     let below = (0..=last).take_while(|index| f64::from(*index) <= place).last().unwrap_or(0);

@@ -1,10 +1,13 @@
 //! One file per command: settings in, exit code out.
 
+mod attach;
 mod cls;
 mod combine;
 mod digest;
 mod fit;
 mod inspect;
+mod limits;
+mod merge;
 mod patchset;
 mod prune;
 mod rank;
@@ -15,11 +18,14 @@ mod sort;
 mod toys;
 mod upper_limit;
 
+pub(crate) use attach::attach;
 pub(crate) use cls::cls;
 pub(crate) use combine::combine;
 pub(crate) use digest::digest;
 pub(crate) use fit::fit;
 pub(crate) use inspect::inspect;
+pub(crate) use limits::limits;
+pub(crate) use merge::{merge, merge_files, report, write_shard};
 pub(crate) use patchset::patchset;
 pub(crate) use prune::prune;
 pub(crate) use rank::rank;
@@ -34,11 +40,13 @@ use histfactory::Workspace;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
+use crate::cluster::LaunchDocument;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::output::show;
 use crate::printer::Printer;
 use crate::settings::Destination;
+use crate::shard::ShardDocument;
 
 /// Outputs a workspace that a command made from others.
 fn made(
@@ -51,14 +59,18 @@ fn made(
 }
 
 /// The schema of each document that `--format json` prints, by the document's name.
-pub(crate) fn schemas() -> [(&'static str, Schema); 8] {
+pub(crate) fn schemas() -> [(&'static str, Schema); 12] {
     [
         ("histfactory-cls", printed::<cls::ClsDocument<'_>>()),
         ("histfactory-fit", printed::<fit::FitDocument<'_>>()),
         ("histfactory-inspect", printed::<inspect::Inspection<'_>>()),
+        ("histfactory-launch", printed::<LaunchDocument>()),
+        ("histfactory-limits", printed::<limits::LimitsDocument<'_>>()),
         ("histfactory-rank", printed::<rank::RankDocument<'_>>()),
         ("histfactory-scan", printed::<scan::ScanDocument<'_>>()),
+        ("histfactory-shard", printed::<ShardDocument>()),
         ("histfactory-significance", printed::<significance::SignificanceDocument<'_>>()),
+        ("histfactory-toy-test", printed::<toys::ToyTestDocument<'_>>()),
         ("histfactory-toys", printed::<toys::ToysDocument<'_>>()),
         ("histfactory-upper-limit", printed::<upper_limit::LimitDocument<'_>>()),
     ]

@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use histfactory::Interpolation;
 use histfactory::ModelOptions;
 use histfactory::fit::Search;
-use histfactory::inference::TestOptions;
+use histfactory::inference::{TestKind, TestOptions};
 use histfactory::interpolation::{HistosysCode, NormsysCode};
 
-use super::{Destination, Source};
+use super::{Destination, Part, Source};
 use crate::args::{
-    CalculationArg, ClsArgs, FitArgs, Format, HistosysArg, ModelArgs, NormsysArg, RankArgs,
-    ScanArgs, SearchArg, SignificanceArgs, StatisticArg, ToysArgs, UpperLimitArgs,
+    CalculationArg, ClsArgs, FitArgs, Format, HistosysArg, LimitsArgs, ModelArgs, NormsysArg,
+    RankArgs, ScanArgs, SearchArg, SignificanceArgs, StatisticArg, ToyStatisticArg, ToysArgs,
+    UpperLimitArgs,
 };
 use crate::error::Error;
 
@@ -21,7 +23,15 @@ pub(crate) struct ModelSettings {
     pub(crate) patches: Vec<PathBuf>,
     pub(crate) patch_name: Option<String>,
     pub(crate) options: ModelOptions,
+    /// The codes of the interpolation, as they are typed.
+    pub(crate) normsys: String,
+    pub(crate) histosys: String,
     pub(crate) destination: Destination,
+}
+
+/// A value as it is typed.
+fn typed(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 impl ModelSettings {
@@ -39,6 +49,8 @@ impl ModelSettings {
         };
         Self {
             source: Source::new(args.workspace),
+            normsys: typed(&args.normsys),
+            histosys: typed(&args.histosys),
             patches: args.patch,
             patch_name: args.patch_name,
             options: ModelOptions {
@@ -133,9 +145,7 @@ pub(crate) struct UpperLimitSettings {
 
 impl UpperLimitSettings {
     pub(crate) fn resolve(args: UpperLimitArgs, format: Format) -> Result<Self, Error> {
-        if !(args.level > 0.0 && args.level < 1.0) {
-            return Err(Error::Usage(format!("--level is between 0 and 1, not {}", args.level)));
-        }
+        check_level(args.level)?;
         Ok(Self {
             model: ModelSettings::resolve(args.model, format),
             level: args.level,
@@ -208,20 +218,79 @@ impl RankSettings {
 
 pub(crate) struct ToysSettings {
     pub(crate) model: ModelSettings,
-    pub(crate) toys: usize,
+    pub(crate) toys: u64,
     pub(crate) seed: u64,
     pub(crate) test_poi: Option<f64>,
+    /// Of what test, if not of the fitted parameter of interest.
+    pub(crate) test: Option<ToyTestSettings>,
     pub(crate) plot: Option<PathBuf>,
+    pub(crate) part: Part,
+}
+
+pub(crate) struct ToyTestSettings {
+    pub(crate) kind: TestKind,
+    pub(crate) search: Search,
+    /// Both as they are typed.
+    pub(crate) statistic: String,
+    pub(crate) search_name: String,
 }
 
 impl ToysSettings {
-    pub(crate) fn resolve(args: ToysArgs, format: Format) -> Self {
-        Self {
-            model: ModelSettings::resolve(args.model, format),
-            toys: args.toys.toys as usize,
+    pub(crate) fn resolve(args: ToysArgs, format: Format) -> Result<Self, Error> {
+        let model = ModelSettings::resolve(args.model, format);
+        if args.test_stat == Some(ToyStatisticArg::Q0) && args.test_poi.is_some() {
+            return Err(Error::Usage("q0 tests zero; --test-poi has no effect on it".to_owned()));
+        }
+        let test = args.test_stat.map(|statistic| ToyTestSettings {
+            kind: match statistic {
+                ToyStatisticArg::Q => TestKind::Q,
+                ToyStatisticArg::Qtilde => TestKind::QTilde,
+                ToyStatisticArg::Q0 => TestKind::Q0,
+            },
+            search: search(args.search),
+            statistic: typed(&statistic),
+            search_name: typed(&args.search),
+        });
+        Ok(Self {
+            part: Part::resolve(args.part, &model.destination, args.plot.as_ref()),
+            model,
+            toys: u64::from(args.toys.toys),
             seed: args.toys.seed,
             test_poi: args.test_poi,
+            test,
             plot: args.plot,
-        }
+        })
     }
+}
+
+pub(crate) struct LimitsSettings {
+    pub(crate) model: ModelSettings,
+    pub(crate) patch_set: PathBuf,
+    pub(crate) level: f64,
+    pub(crate) fits: TestOptions,
+    /// As it is typed.
+    pub(crate) search_name: String,
+    pub(crate) part: Part,
+}
+
+impl LimitsSettings {
+    pub(crate) fn resolve(args: LimitsArgs, format: Format) -> Result<Self, Error> {
+        check_level(args.level)?;
+        let model = ModelSettings::resolve(args.model, format);
+        Ok(Self {
+            part: Part::resolve(args.part, &model.destination, None),
+            model,
+            patch_set: args.patchset,
+            level: args.level,
+            fits: TestOptions { search: search(args.search), extend_bound: args.extend_bound },
+            search_name: typed(&args.search),
+        })
+    }
+}
+
+fn check_level(level: f64) -> Result<(), Error> {
+    if level > 0.0 && level < 1.0 {
+        return Ok(());
+    }
+    Err(Error::Usage(format!("--level is between 0 and 1, not {level}")))
 }

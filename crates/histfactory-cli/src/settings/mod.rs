@@ -1,12 +1,14 @@
 //! Resolved arguments and defaults. Code below this layer does not see the arguments.
 
 mod inference;
+mod part;
 mod spec;
 
 pub(crate) use inference::{
-    ClsSettings, FitSettings, ModelSettings, RankSettings, ScanSettings, SignificanceSettings,
-    Tested, ToysSettings, UpperLimitSettings,
+    ClsSettings, FitSettings, LimitsSettings, ModelSettings, RankSettings, ScanSettings,
+    SignificanceSettings, Tested, ToyTestSettings, ToysSettings, UpperLimitSettings,
 };
+pub(crate) use part::{AttachSettings, ClusterSettings, MergeSettings, Part};
 pub(crate) use spec::{
     CombineSettings, DigestSettings, InspectSettings, PatchsetSettings, PruneSettings,
     RenameSettings, SortSettings,

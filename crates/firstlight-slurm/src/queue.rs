@@ -1,7 +1,11 @@
 //! The queue, as `squeue` prints it.
 
+use std::collections::BTreeMap;
+
+use crate::Job;
+
 /// Job, index within the array, state, node, reason.
-pub(super) const FORMAT: &str = "--format=%F|%K|%T|%N|%r";
+pub(crate) const FORMAT: &str = "--format=%F|%K|%T|%N|%r";
 
 /// A task that Slurm knows of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +27,7 @@ pub enum TaskState {
     Ended,
 }
 
-pub(super) fn parse(text: &str) -> Vec<QueuedTask> {
+pub(crate) fn parse(text: &str) -> Vec<QueuedTask> {
     text.lines().filter_map(line).collect()
 }
 
@@ -35,6 +39,19 @@ fn line(text: &str) -> Option<QueuedTask> {
     let node = fields.next().unwrap_or_default().to_owned();
     let reason = fields.next().unwrap_or_default().to_owned();
     Some(QueuedTask { job, index, state, node, reason })
+}
+
+/// The tasks of these jobs by their number. A task that was submitted again is where its live submission is.
+pub fn newest(jobs: &[Job], queue: Vec<QueuedTask>) -> BTreeMap<u32, QueuedTask> {
+    let mut found: BTreeMap<u32, QueuedTask> = BTreeMap::new();
+    for task in queue {
+        let job = jobs.iter().find(|job| job.job == task.job);
+        let Some(index) = job.map(|job| job.offset + task.index) else { continue };
+        if task.state != TaskState::Ended || !found.contains_key(&index) {
+            found.insert(index, task);
+        }
+    }
+    found
 }
 
 /// A state that a newer Slurm may have added counts as running: nothing is submitted twice.

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{Slurm, last_words, quoted};
-use crate::EngineError;
+use crate::commands::last_words;
+use crate::{Slurm, SlurmError, quoted};
 
 /// `srun` waits so many seconds for a free node.
 const PATIENCE: u32 = 20;
 /// A larger difference between clocks is reported; part of it is the start of the probe.
 const CLOCKS_APART: f64 = 5.0;
-const MISSING: &str = "firstlight: no such file";
+const MISSING: &str = "no such file on this node";
 
 /// The answer of one node about the folder.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,13 +24,14 @@ pub enum Probe {
 }
 
 impl Slurm {
-    /// Starts a process on one node that reads the sentinel.
+    /// Starts a process on one node that reads the sentinel. `name` begins the name of the job.
     pub fn probe(
         &self,
+        name: &str,
         sentinel: &Path,
         content: &str,
         options: &[String],
-    ) -> Result<Probe, EngineError> {
+    ) -> Result<Probe, SlurmError> {
         let file = quoted(&sentinel.display().to_string());
         let script = format!(
             "hostname; date +%s.%N; if [ -r {file} ]; then cat {file}; else echo '{MISSING}'; fi"
@@ -40,7 +41,7 @@ impl Slurm {
             "--ntasks=1".to_owned(),
             format!("--immediate={PATIENCE}"),
             "--chdir=/".to_owned(),
-            "--job-name=firstlight-probe".to_owned(),
+            format!("--job-name={name}-probe"),
         ];
         // The probe needs little time and no devices.
         let kept = ["--partition", "--account", "--constraint"];
@@ -58,7 +59,7 @@ impl Slurm {
 }
 
 /// A busy cluster is not an error; a missing partition is.
-fn unanswered(message: &str) -> Result<Probe, EngineError> {
+fn unanswered(message: &str) -> Result<Probe, SlurmError> {
     const BUSY: [&str; 6] = [
         "Unable to allocate resources",
         "Immediate",
@@ -72,7 +73,7 @@ fn unanswered(message: &str) -> Result<Probe, EngineError> {
     if says(&BUSY) && !says(&WRONG) {
         return Ok(Probe::NotAsked { why: message.to_owned() });
     }
-    Err(EngineError::Slurm { command: "srun", message: message.to_owned() })
+    Err(SlurmError::Command { command: "srun", message: message.to_owned() })
 }
 
 fn answer(said: &str, content: &str, now: f64) -> Probe {

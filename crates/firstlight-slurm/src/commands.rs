@@ -1,22 +1,12 @@
-//! Slurm through its own commands: `sbatch`, `squeue`, `scontrol`, `scancel` and `srun`. Accounting may be
-//! off, so nothing here asks for the past.
+//! The commands of Slurm.
 
-mod probe;
-mod queue;
-mod script;
-
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use firstlight_schema::variables;
-
-use crate::EngineError;
-use crate::helper::{closing_output, failure};
-
-pub use probe::Probe;
-pub use queue::{QueuedTask, TaskState};
-pub use script::{Script, quoted};
+use crate::SlurmError;
+use crate::queue::{self, QueuedTask};
 
 /// A busy controller answers late; a controller that does not answer is an error.
 const ANSWER: Duration = Duration::from_mins(2);
@@ -39,19 +29,23 @@ const LATER: [&str; 9] = [
 #[derive(Clone, Debug)]
 pub struct Slurm {
     folder: PathBuf,
+    run: Run,
 }
+
+/// How a command is run until it ends, with a time limit.
+type Run = fn(&mut Command, Duration) -> io::Result<Output>;
 
 /// An array of tasks to submit.
 #[derive(Clone, Debug)]
 pub struct Submission<'a> {
     pub name: &'a str,
     pub script: &'a Path,
-    /// Options of `sbatch` from the suite.
+    /// Further options of `sbatch`.
     pub options: &'a [String],
     /// Such as `0-3,7`.
     pub array: &'a str,
-    /// What is added to the index within the array.
-    pub offset: u32,
+    /// A variable for the tasks, and what is in it: what is added to the index within the array.
+    pub offset: (&'a str, u32),
     /// The folder for the tasks' output.
     pub logs: &'a Path,
 }
@@ -66,32 +60,40 @@ pub enum Answer {
 }
 
 impl Slurm {
-    /// Finds the commands on the path.
-    pub fn find() -> Result<Self, EngineError> {
-        let path = std::env::var_os(variables::PATH).unwrap_or_default();
+    /// Finds the commands on the path. `run` runs them; [`crate::output`] will do.
+    pub fn find(run: Run) -> Result<Self, SlurmError> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
         let folder = std::env::split_paths(&path).find(|folder| folder.join("sbatch").is_file());
-        folder.map(|folder| Self { folder }).ok_or(EngineError::NoSlurm)
+        folder.map(|folder| Self { folder, run }).ok_or(SlurmError::Missing)
     }
 
     fn command(&self, name: &str) -> Command {
         Command::new(self.folder.join(name))
     }
 
-    /// Runs one of the commands; it may also run after an interruption.
-    fn ask(&self, name: &'static str, arguments: &[String]) -> Result<Output, EngineError> {
-        closing_output(self.command(name).args(arguments), ANSWER).map_err(|error| {
-            failure(&error, |message| EngineError::Slurm { command: name, message })
+    pub(crate) fn ask(
+        &self,
+        name: &'static str,
+        arguments: &[String],
+    ) -> Result<Output, SlurmError> {
+        (self.run)(self.command(name).args(arguments), ANSWER).map_err(|error| match error.kind() {
+            ErrorKind::Interrupted => SlurmError::Interrupted,
+            ErrorKind::TimedOut => {
+                let message = "it exceeded its time limit".to_owned();
+                SlurmError::Command { command: name, message }
+            }
+            _ => SlurmError::Command { command: name, message: error.to_string() },
         })
     }
 
     /// Submits an array of tasks.
-    pub fn submit(&self, what: &Submission<'_>) -> Result<Answer, EngineError> {
+    pub fn submit(&self, what: &Submission<'_>) -> Result<Answer, SlurmError> {
         let mut arguments = vec![
             "--parsable".to_owned(),
             format!("--job-name={}", what.name),
             format!("--array={}", what.array),
             format!("--output={}/%A_%a.txt", what.logs.display()),
-            format!("--export=ALL,{}={}", variables::OFFSET, what.offset),
+            format!("--export=ALL,{}={}", what.offset.0, what.offset.1),
         ];
         arguments.extend_from_slice(what.options);
         arguments.push(what.script.display().to_string());
@@ -105,7 +107,7 @@ impl Slurm {
     }
 
     /// Where the tasks of these jobs are; tasks that have ended are not listed.
-    pub fn queue(&self, jobs: &[u64]) -> Result<Vec<QueuedTask>, EngineError> {
+    pub fn queue(&self, jobs: &[u64]) -> Result<Vec<QueuedTask>, SlurmError> {
         if jobs.is_empty() {
             return Ok(Vec::new());
         }
@@ -120,19 +122,19 @@ impl Slurm {
             if message.contains("Invalid job id") {
                 return Ok(Vec::new());
             }
-            return Err(EngineError::Slurm { command: "squeue", message });
+            return Err(SlurmError::Command { command: "squeue", message });
         }
         Ok(queue::parse(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    pub fn cancel(&self, jobs: &[u64]) -> Result<(), EngineError> {
+    pub fn cancel(&self, jobs: &[u64]) -> Result<(), SlurmError> {
         let jobs: Vec<String> = jobs.iter().map(u64::to_string).collect();
         let output = self.ask("scancel", &jobs)?;
         let message = last_words(&output);
         if output.status.success() || message.contains("Invalid job id") {
             return Ok(());
         }
-        Err(EngineError::Slurm { command: "scancel", message })
+        Err(SlurmError::Command { command: "scancel", message })
     }
 
     /// Indices within an array are smaller than this.
@@ -146,16 +148,16 @@ impl Slurm {
     }
 }
 
-fn refused(output: &Output) -> Result<Answer, EngineError> {
+fn refused(output: &Output) -> Result<Answer, SlurmError> {
     let message = last_words(output);
     if LATER.iter().any(|words| message.contains(words)) {
         return Ok(Answer::Later(message));
     }
-    Err(EngineError::Slurm { command: "sbatch", message })
+    Err(SlurmError::Command { command: "sbatch", message })
 }
 
 /// What a command of Slurm said when it failed.
-fn last_words(output: &Output) -> String {
+pub(crate) fn last_words(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     match lines.as_slice() {
@@ -171,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    fn failed(stderr: &str) -> Result<Answer, EngineError> {
+    fn failed(stderr: &str) -> Result<Answer, SlurmError> {
         let status = ExitStatus::from_raw(1 << 8);
         refused(&Output { status, stdout: Vec::new(), stderr: stderr.into() })
     }
