@@ -6,7 +6,8 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     // Links to folders of the repository, which cargo packs as if they were folders of the crate.
-    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("embedded");
+    let root =
+        PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("embedded");
     let mut code = String::new();
 
     let mut files = Vec::new();
