@@ -14,11 +14,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::shell::{Result, output, root};
-use crate::wheel;
+use crate::{installed, wheel};
 
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 /// The checksums of everything else in the folder.
 pub const SUMS: &str = "SHA256SUMS";
+/// The commit that the files were built from.
+pub const COMMIT: &str = "COMMIT";
 
 pub fn dist(arguments: &[String]) -> Result {
     let twice = match arguments {
@@ -46,8 +48,11 @@ pub fn dist(arguments: &[String]) -> Result {
         lines.extend(check::policy(path)?);
         lines.push(format!("{:>10} bytes  {}  {}", size(path)?, digest(path)?, name(path)));
     }
+    let wheels: Vec<&Path> = made.iter().map(PathBuf::as_path).filter(is_for_here).collect();
+    installed::test(&wheels)?;
     sources::check(&made)?;
     write_sums(&folder, &made)?;
+    write_commit(&folder)?;
     println!("\n{}", lines.join("\n"));
     for triple in missing {
         println!("not built: {triple}, because its Rust standard library is not installed");
@@ -111,6 +116,11 @@ impl Build {
     }
 }
 
+/// A wheel that can be installed on this machine.
+fn is_for_here(path: &&Path) -> bool {
+    name(path).ends_with(&format!("{}.whl", std::env::consts::ARCH))
+}
+
 fn is_installed(triple: &str) -> Result<bool> {
     let libraries =
         output(Command::new("rustc").args(["--print", "target-libdir", "--target", triple]))?;
@@ -141,6 +151,17 @@ fn write_sums(folder: &Path, made: &[PathBuf]) -> Result {
         made.iter().map(|path| Ok(format!("{}  {}\n", digest(path)?, name(path)))).collect();
     let path = folder.join(SUMS);
     fs::write(&path, lines?.concat()).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// With a word about uncommitted changes, where there are any.
+fn write_commit(folder: &Path) -> Result {
+    let git = |arguments: &[&str]| output(Command::new("git").args(arguments).current_dir(root()));
+    let mut commit = git(&["rev-parse", "HEAD"])?;
+    if !git(&["status", "--porcelain"])?.is_empty() {
+        commit.push_str("with uncommitted changes\n");
+    }
+    let path = folder.join(COMMIT);
+    fs::write(&path, commit).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 pub fn digest(path: &Path) -> Result<String> {

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use xtask::shell::{Result, cargo, step};
 use xtask::wheel::Product;
-use xtask::{dist, suite, test, wheel};
+use xtask::{dist, release, suite, test, wheel};
 
 const HELP: &str = "\
 firstlight's own chores
@@ -29,6 +29,7 @@ Chores:
   simulate-cluster    play a scheduler with 1,000 nodes, failures and pre-emptions on paper
   wheel               build both wheels into target/wheels, for this machine
   dist [--twice]      build and check what is published into target/dist
+  release VERSION     check everything that a release needs, and tag it [--dry-run]
   suite [OPTION]...   run the suite `histfactory` on the wheel and runner of this repository
 ";
 
@@ -88,6 +89,7 @@ fn main() -> ExitCode {
         "test" => test::test(),
         "wheel" => wheels(),
         "dist" => dist::dist(rest),
+        "release" => release::release(rest),
         "suite" => suite::suite(rest),
         "coverage" => coverage(rest),
         "simulate-cluster" => simulate_cluster(),

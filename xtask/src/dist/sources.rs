@@ -10,7 +10,7 @@ pub(super) fn pack(build: &Build) -> Result {
     for product in Product::ALL {
         let mut maturin = wheels::maturin(product);
         maturin.env("SOURCE_DATE_EPOCH", super::committed()?);
-        maturin.args(["sdist", "--quiet", "--out"]).arg(&build.folder);
+        maturin.args(["sdist", "--out"]).arg(&build.folder);
         step(&format!("the source package of {}", product.name()), &mut maturin)?;
     }
     Ok(())

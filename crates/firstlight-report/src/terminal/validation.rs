@@ -7,7 +7,7 @@ use firstlight_schema::validation::{RuleOutcome, ValidationDocument};
 use super::Terminal;
 
 /// A snapshot's own line breaks must not look like lines of ours.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.replace('\n', "\\n").replace('\t', "\\t")
 }
 
