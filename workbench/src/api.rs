@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use quote::ToTokens as _;
 use syn::{Attribute, Fields, ImplItem, Item, Signature, TraitItem, Visibility};
 
 use xtask::release::LIBRARIES;
