@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
-    let python = root.join("python");
+    // Links to folders of the repository, which cargo packs as if they were folders of the crate.
+    let root =
+        PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("embedded");
     let mut code = String::new();
 
     let mut files = Vec::new();
-    collect(&python.join("bootstrap"), "bootstrap/", &mut files)?;
-    collect(&python.join("firstlight"), "package/firstlight/", &mut files)?;
+    collect(&root.join("bootstrap"), "bootstrap/", &mut files)?;
+    collect(&root.join("firstlight"), "package/firstlight/", &mut files)?;
     table(&mut code, "PYTHON", &files);
 
     let mut files = Vec::new();

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 NAME = "firstlight"
-HINT = "hint: install it into this environment with `pip install firstlight`, or put it on PATH"
+HINT = "hint: install its wheel into this environment, or put it on PATH"
 
 
 class BinaryError(RuntimeError):

@@ -207,7 +207,7 @@ def test_a_missing_program_is_told_before_anything_is_measured(
     done = session(folder, f"--firstlight-save={tmp_path / 'run'}", path="/nonexistent")
     assert done.returncode == 4
     assert "cannot find the program `firstlight`" in done.stderr
-    assert "hint: install it into this environment with `pip install firstlight`" in done.stderr
+    assert "hint: install its wheel into this environment" in done.stderr
     assert session(folder, path="/nonexistent").returncode == 0, "the fixture needs no program"
 
 

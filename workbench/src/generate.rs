@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::builder::StyledStr;
 use firstlight_schema::comparison::ComparisonDocument;
+use firstlight_schema::conformance::ConformanceDocument;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::finding::Finding;
 use firstlight_schema::health::{CheckName, HealthDocument};
@@ -23,7 +24,7 @@ use firstlight_schema::validation::{Rule, ValidationDocument};
 use firstlight_schema::variables;
 use schemars::{JsonSchema, Schema, schema_for};
 
-use crate::{pages, support, unsafety};
+use crate::{api, pages, support, unsafety};
 use xtask::shell::{Result, root};
 
 pub(crate) fn generate(check: bool) -> Result {
@@ -51,6 +52,7 @@ pub(crate) fn generate(check: bool) -> Result {
 fn all() -> Result<Vec<(String, String)>> {
     let mut all: Vec<(String, String)> =
         files().into_iter().chain(of_histfactory()).chain(pages::files()?).collect();
+    all.extend(api::snapshots()?);
     support::fill(&mut all)?;
     Ok(all)
 }
@@ -65,6 +67,7 @@ fn files() -> Vec<(String, String)> {
     vec![
         ("schemas/run.json".to_owned(), schema::<RunDocument>()),
         ("schemas/comparison.json".to_owned(), schema::<ComparisonDocument>()),
+        ("schemas/conformance.json".to_owned(), schema::<ConformanceDocument>()),
         ("schemas/doctor.json".to_owned(), schema::<HealthDocument>()),
         ("schemas/launch.json".to_owned(), schema::<LaunchDocument>()),
         ("schemas/status.json".to_owned(), schema::<StatusDocument>()),

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
 
+mod api;
 mod bench;
 mod book;
 mod captions;

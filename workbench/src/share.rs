@@ -10,14 +10,23 @@ use serde_json::Value;
 
 use xtask::shell::{Result, cargo, output};
 
-/// Writes them below `share` of a folder, in the usual Unix layout.
+/// Writes them below `share` of a folder, in the usual Unix layout. The wheel of histfactory is a library, so it
+/// has no completions and no manual.
 pub(crate) fn write(program: &str, folder: &Path) -> Result {
-    let interface = match program {
-        "firstlight" => firstlight::interface(),
-        "histfactory" => histfactory_cli::interface(),
-        _ => return Err(format!("unknown program `{program}`: firstlight or histfactory")),
-    };
     let share = folder.join("share");
+    let package = match program {
+        "firstlight" => {
+            interface(&firstlight::interface(), program, &share)?;
+            program
+        }
+        "histfactory" => "histfactory-python",
+        _ => return Err(format!("unknown product `{program}`: firstlight or histfactory")),
+    };
+    let licences = third_party(program, package)?;
+    put(&share.join("doc").join(program).join("THIRD-PARTY.md"), licences.as_bytes())
+}
+
+fn interface(interface: &clap::Command, program: &str, share: &Path) -> Result {
     for (shell, place) in [
         (Shell::Bash, PathBuf::from("bash-completion/completions").join(program)),
         (Shell::Zsh, PathBuf::from("zsh/site-functions").join(format!("_{program}"))),
@@ -30,9 +39,8 @@ pub(crate) fn write(program: &str, folder: &Path) -> Result {
     let manual = share.join("man/man1");
     let cannot = |error: std::io::Error| format!("{}: {error}", manual.display());
     fs::create_dir_all(&manual).map_err(cannot)?;
-    clap_mangen::generate_to(interface.disable_help_subcommand(true), &manual).map_err(cannot)?;
-    let licences = third_party(program)?;
-    put(&share.join("doc").join(program).join("THIRD-PARTY.md"), licences.as_bytes())
+    let interface = interface.clone().disable_help_subcommand(true);
+    clap_mangen::generate_to(interface, &manual).map_err(cannot)
 }
 
 fn put(path: &Path, content: &[u8]) -> Result {
@@ -42,8 +50,7 @@ fn put(path: &Path, content: &[u8]) -> Result {
 }
 
 /// The crates compiled into a program, with their licences.
-fn third_party(program: &str) -> Result<String> {
-    let package = if program == "histfactory" { "histfactory-cli" } else { program };
+fn third_party(program: &str, package: &str) -> Result<String> {
     let mut tree = cargo();
     tree.args(["tree", "--package", package, "--edges", "normal"]);
     tree.args(["--prefix", "none", "--no-dedupe", "--format", "{p}"]);

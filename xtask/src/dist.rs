@@ -3,18 +3,23 @@
 //! zig links both wheels against glibc 2.17, so that they run on every Linux of the last ten years. Two
 //! builds of one commit are identical byte for byte: paths are left out, and times are the commit's.
 
+mod archive;
+mod check;
+mod sources;
+mod wheels;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{Result, cargo, output, root, step};
-use crate::wheel::{self, MATURIN, Product};
+use crate::shell::{Result, output, root};
+use crate::{installed, wheel};
 
-/// The policy of both wheels: only symbols of glibc 2.17.
-const POLICY: &str = "manylinux2014";
-const LARGEST_WHEEL: u64 = 8 << 20;
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
-const AUDITWHEEL: &str = "auditwheel==6.8.2";
+/// The checksums of everything else in the folder.
+pub const SUMS: &str = "SHA256SUMS";
+/// The commit that the files were built from.
+pub const COMMIT: &str = "COMMIT";
 
 pub fn dist(arguments: &[String]) -> Result {
     let twice = match arguments {
@@ -23,71 +28,96 @@ pub fn dist(arguments: &[String]) -> Result {
         _ => return Err("usage: cargo xtask dist [--twice]".to_owned()),
     };
     wheel::provide_uv()?;
-    let folder = root().join("target/dist");
-    let made = build(&folder, &root().join("target"))?;
+    let folder = folder();
+    let first = Build { folder: folder.clone(), target: root().join("target/dist-build") };
+    let (made, missing) = first.run()?;
     if twice {
-        let again = build(&root().join("target/dist-again"), &root().join("target/again"))?;
+        let second = Build {
+            folder: root().join("target/dist-again"),
+            target: root().join("target/dist-build-again"),
+        };
+        let _ = fs::remove_dir_all(&second.target);
+        let again = second.run()?.0;
         compare(&made, &again)?;
+        let _ = fs::remove_dir_all(&second.target);
+        let _ = fs::remove_dir_all(&second.folder);
     }
-    for path in made.iter().filter(|path| is_wheel(path)) {
-        check(path)?;
-    }
-    sums(&folder, &made)?;
-    println!("\nbytes");
+    let mut lines = Vec::new();
     for path in &made {
-        println!("{:>10}  {}", size(path)?, name(path));
+        lines.extend(check::policy(path)?);
+        lines.push(format!("{:>10} bytes  {}  {}", size(path)?, digest(path)?, name(path)));
     }
+    let wheels: Vec<&Path> = made.iter().map(PathBuf::as_path).filter(is_for_here).collect();
+    installed::test(&wheels)?;
+    sources::check(&made)?;
+    write_sums(&folder, &made)?;
+    write_commit(&folder)?;
+    println!("\n{}", lines.join("\n"));
+    for triple in missing {
+        println!("not built: {triple}, because its Rust standard library is not installed");
+        println!("hint: rustup target add {triple}");
+    }
+    println!(
+        "{}",
+        if twice { "two builds are equal" } else { "built once: use --twice to compare" }
+    );
     Ok(())
 }
 
-/// Wheels, source packages and archives, in a separate folder.
-fn build(folder: &Path, target: &Path) -> Result<Vec<PathBuf>> {
-    let _ = fs::remove_dir_all(folder);
-    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    for triple in TARGETS {
-        if !is_installed(triple)? {
-            println!("── {triple}: NOT BUILT, its standard library is not installed");
-            println!("hint: rustup target add {triple}");
-            continue;
+/// Where everything that is published lies.
+pub fn folder() -> PathBuf {
+    root().join("target/dist")
+}
+
+/// One build of everything, with folders of its own.
+struct Build {
+    folder: PathBuf,
+    target: PathBuf,
+}
+
+impl Build {
+    /// Builds wheels, archives and source packages. Also returns the targets that cannot be built here.
+    fn run(&self) -> Result<(Vec<PathBuf>, Vec<&'static str>)> {
+        let _ = fs::remove_dir_all(&self.folder);
+        fs::create_dir_all(&self.folder)
+            .map_err(|error| format!("{}: {error}", self.folder.display()))?;
+        let mut missing = Vec::new();
+        for triple in TARGETS {
+            if !is_installed(triple)? {
+                missing.push(triple);
+                continue;
+            }
+            wheels::build(self, triple)?;
+            archive::pack(self, triple)?;
         }
-        for product in Product::ALL {
-            share(product)?;
-            let mut maturin = maturin(product, target)?;
-            maturin.args(["build", "--quiet", "--release", "--zig", "--target", triple]);
-            maturin.args(["--compatibility", POLICY, "--out"]).arg(folder);
-            step(&format!("the wheel of {}, {triple}", product.name()), &mut maturin)?;
+        sources::pack(self)?;
+        let entries = fs::read_dir(&self.folder)
+            .map_err(|error| format!("{}: {error}", self.folder.display()))?;
+        let mut made: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        made.sort();
+        for path in &made {
+            check::clean(path, &self.paths()?)?;
         }
-        archive(folder, target, triple)?;
+        Ok((made, missing))
     }
-    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut made: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    made.sort();
-    Ok(made)
+
+    /// Folders of this machine, and what published files say instead. The innermost comes last, because
+    /// the compiler uses the last that fits.
+    fn paths(&self) -> Result<Vec<(String, &'static str)>> {
+        let cargo = std::env::var("CARGO_HOME")
+            .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
+            .map_err(|_| "neither CARGO_HOME nor HOME is set".to_owned())?;
+        Ok(vec![
+            (cargo, "cargo"),
+            (root().display().to_string(), "firstlight"),
+            (self.target.display().to_string(), "target"),
+        ])
+    }
 }
 
-fn maturin(product: Product, target: &Path) -> Result<Command> {
-    let zig = MATURIN.replacen("maturin", "maturin[zig]", 1);
-    let mut command = wheel::uv(&["tool", "run", "--from", &zig, "maturin"]);
-    command.current_dir(root().join(product.folder()));
-    let here = root();
-    let home = std::env::var("CARGO_HOME")
-        .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")));
-    let home = home.map_err(|_| "neither CARGO_HOME nor HOME is set".to_owned())?;
-    let flags = format!(
-        "--remap-path-prefix={}=firstlight --remap-path-prefix={home}=cargo",
-        here.display()
-    );
-    command.env("RUSTFLAGS", flags).env("SOURCE_DATE_EPOCH", committed()?);
-    command.env("CARGO_TARGET_DIR", target).env("CARGO_INCREMENTAL", "0");
-    Ok(command)
-}
-
-/// Completions, manual pages and licences, in the folder from which maturin includes them.
-fn share(product: Product) -> Result {
-    let data = root().join(product.folder()).join(format!("{}.data/data", product.name()));
-    let _ = fs::remove_dir_all(&data);
-    let run = ["run", "--quiet", "--package", "workbench", "--", "share", product.name()];
-    step("completions and manual pages", cargo().args(run).arg(data))
+/// A wheel that can be installed on this machine.
+fn is_for_here(path: &&Path) -> bool {
+    name(path).ends_with(&format!("{}.whl", std::env::consts::ARCH))
 }
 
 fn is_installed(triple: &str) -> Result<bool> {
@@ -96,30 +126,7 @@ fn is_installed(triple: &str) -> Result<bool> {
     Ok(Path::new(libraries.trim()).is_dir())
 }
 
-/// The program with its files, named and laid out as cargo-binstall expects.
-fn archive(folder: &Path, target: &Path, triple: &str) -> Result {
-    let version = env!("CARGO_PKG_VERSION");
-    let title = format!("firstlight-{triple}-v{version}");
-    let inside = target.join("archive").join(&title);
-    let _ = fs::remove_dir_all(&inside);
-    fs::create_dir_all(&inside).map_err(|error| format!("{}: {error}", inside.display()))?;
-    let program = target.join(triple).join("release/firstlight");
-    let data = root().join(Product::Firstlight.folder()).join("firstlight.data/data/share");
-    let mut copy = Command::new("cp");
-    copy.args(["--recursive", "--dereference"]).arg(program).arg(data);
-    copy.args(
-        ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"].map(|n| root().join(n)),
-    );
-    step("what is in the archive", copy.arg(&inside))?;
-    let mut tar = Command::new("tar");
-    tar.args(["--create", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
-    tar.arg("--mode=u+rwX,go=rX").arg(format!("--mtime=@{}", committed()?));
-    tar.args(["--use-compress-program", "gzip --no-name --best", "--file"]);
-    tar.arg(folder.join(format!("{title}.tar.gz"))).arg("--directory").arg(target.join("archive"));
-    step("the archive", tar.arg(&title))
-}
-
-/// The time of the commit, in seconds since 1970.
+/// When the commit was made, in seconds since 1970.
 fn committed() -> Result<String> {
     let mut git = Command::new("git");
     let time = output(git.args(["log", "-1", "--format=%ct"]).current_dir(root()))?;
@@ -127,45 +134,36 @@ fn committed() -> Result<String> {
 }
 
 fn compare(first: &[PathBuf], second: &[PathBuf]) -> Result {
-    println!("── two builds");
     if first.len() != second.len() {
         return Err("two builds made different files".to_owned());
     }
     for (one, other) in first.iter().zip(second) {
         if name(one) != name(other) || digest(one)? != digest(other)? {
-            return Err(format!("{} differs from build to build", name(one)));
+            return Err(format!("{} and {} differ", one.display(), other.display()));
         }
-        println!("{}  {}", digest(one)?, name(one));
     }
     Ok(())
 }
 
-/// Checks that a wheel is small, and requires nothing beyond its policy.
-fn check(wheel: &Path) -> Result {
-    let bytes = size(wheel)?;
-    if bytes > LARGEST_WHEEL {
-        return Err(format!(
-            "{} has {bytes} bytes, at most {LARGEST_WHEEL} are allowed",
-            name(wheel)
-        ));
-    }
-    let mut audit = wheel::uv(&["tool", "run", AUDITWHEEL, "show"]);
-    let said = output(audit.arg(wheel))?;
-    let words: Vec<&str> = said.split_whitespace().collect();
-    let policy = words.iter().find(|word| word.contains("manylinux_2_17"));
-    let policy = policy.ok_or_else(|| format!("{} is not {POLICY}:\n{said}", name(wheel)))?;
-    println!("── {}: {}", name(wheel), policy.trim_matches(['"', '.', ',']));
-    Ok(())
-}
-
-fn sums(folder: &Path, made: &[PathBuf]) -> Result {
+fn write_sums(folder: &Path, made: &[PathBuf]) -> Result {
     let lines: Result<Vec<String>> =
         made.iter().map(|path| Ok(format!("{}  {}\n", digest(path)?, name(path)))).collect();
-    let path = folder.join("SHA256SUMS");
+    let path = folder.join(SUMS);
     fs::write(&path, lines?.concat()).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn digest(path: &Path) -> Result<String> {
+/// With a word about uncommitted changes, where there are any.
+fn write_commit(folder: &Path) -> Result {
+    let git = |arguments: &[&str]| output(Command::new("git").args(arguments).current_dir(root()));
+    let mut commit = git(&["rev-parse", "HEAD"])?;
+    if !git(&["status", "--porcelain"])?.is_empty() {
+        commit.push_str("with uncommitted changes\n");
+    }
+    let path = folder.join(COMMIT);
+    fs::write(&path, commit).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+pub fn digest(path: &Path) -> Result<String> {
     let text = output(Command::new("sha256sum").arg(path))?;
     Ok(text.split(' ').next().unwrap_or_default().to_owned())
 }
@@ -174,10 +172,6 @@ fn size(path: &Path) -> Result<u64> {
     fs::metadata(path)
         .map(|found| found.len())
         .map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn is_wheel(path: &Path) -> bool {
-    path.extension().is_some_and(|end| end == "whl")
 }
 
 fn name(path: &Path) -> String {

@@ -3,8 +3,10 @@
 #![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
 
 pub mod dist;
+pub mod installed;
 pub mod prebuilt;
 pub mod python;
+pub mod release;
 pub mod shell;
 pub mod suite;
 pub mod test;

@@ -5,11 +5,12 @@
 
 #![expect(clippy::print_stdout, reason = "a chore talks to whoever started it")]
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use xtask::shell::{Result, cargo, step};
 use xtask::wheel::Product;
-use xtask::{dist, prebuilt, suite, test, wheel};
+use xtask::{dist, installed, prebuilt, release, suite, test, wheel};
 
 const HELP: &str = "\
 firstlight's own chores
@@ -27,8 +28,10 @@ Chores:
   sanitize            run the tests of crates with unsafe code under AddressSanitizer
   coverage [RUNS]     print how often intervals cover known truths, scenario by scenario
   simulate-cluster    play a scheduler with 1,000 nodes, failures and pre-emptions on paper
-  wheel               build both wheels into target/wheels, for this machine
+  wheel [FILE]...     build both wheels into target/wheels, for this machine; with files, try these
+                      wheels in empty environments
   dist [--twice]      build and check what is published into target/dist
+  release VERSION     check everything that a release needs, and tag it [--dry-run]
   suite [OPTION]...   run the suite `histfactory` on the wheel and runner of this repository
 ";
 
@@ -90,8 +93,9 @@ fn main() -> ExitCode {
     };
     let result = match chore {
         "test" => test::test(),
-        "wheel" => wheels(),
+        "wheel" => wheels(rest),
         "dist" => dist::dist(rest),
+        "release" => release::release(rest),
         "suite" => suite::suite(rest),
         "coverage" => coverage(rest),
         "simulate-cluster" => simulate_cluster(),
@@ -119,7 +123,10 @@ fn workbench(chore: &str, arguments: &[String]) -> Result {
     step(chore, cargo().args(run).args(arguments))
 }
 
-fn wheels() -> Result {
+fn wheels(files: &[String]) -> Result {
+    if !files.is_empty() {
+        return installed::test(&files.iter().map(Path::new).collect::<Vec<_>>());
+    }
     for product in Product::ALL {
         println!("{}", wheel::build(product, "release")?.display());
     }

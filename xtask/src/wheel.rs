@@ -1,9 +1,10 @@
-//! The wheels of firstlight and histfactory, and the environments in which they are tested.
+//! The wheels of firstlight and histfactory, and the tests of the package `histfactory`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::installed;
 use crate::prebuilt::REAL_CARGO;
 use crate::python::{TORCH, real_interpreter};
 use crate::shell::{Result, cargo, exists, output, root, step, steps_side_by_side};
@@ -43,9 +44,6 @@ const WITH_TORCH: [&str; 4] =
 
 /// The variable with the interpreter with JAX, for the tests of both fronts.
 const JAX_PYTHON: &str = "HISTFACTORY_JAX_PYTHON";
-
-/// Pythons that one wheel must support; missing ones are reported.
-const PYTHONS: [&str; 3] = ["3.11", "3.12", "3.13"];
 
 /// uv: the one on the path, otherwise our own below `target`.
 pub fn uv(arguments: &[&str]) -> Command {
@@ -110,7 +108,7 @@ pub fn torch() -> Result<PathBuf> {
 /// All tests of the package; `python` has pyhf and JAX.
 pub fn test(python: &Path) -> Result<Vec<String>> {
     let wheel = build(Product::Histfactory, "dev")?;
-    empty_environments(&[&build(Product::Firstlight, "dev")?, &wheel])?;
+    installed::test(&[&build(Product::Firstlight, "dev")?, &wheel])?;
     install(python, &wheel)?;
     let torch = torch()?;
     install(&torch, &wheel)?;
@@ -138,36 +136,6 @@ fn pytest(python: &Path) -> Command {
     command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).env("JAX_PLATFORMS", "cpu");
     command.current_dir(root().join(FOLDER).join("tests")).env("CUDA_VISIBLE_DEVICES", "");
     command
-}
-
-/// Tests the wheels, with only NumPy, in every available Python; returns which ones.
-pub fn empty_environments(wheels: &[&Path]) -> Result<Vec<&'static str>> {
-    let mut tried = Vec::new();
-    for version in PYTHONS {
-        let Some(interpreter) = interpreter(version) else {
-            println!("   there is no Python {version} here: not tried");
-            continue;
-        };
-        let folder = root().join("target/python-empty").join(version);
-        let python = folder.join("bin/python");
-        let mut make = uv(&["venv", "--quiet", "--clear", "--python"]);
-        let title = format!("an empty environment, Python {version}");
-        step(&title, make.arg(interpreter).arg(&folder))?;
-        let install = ["pip", "install", "--quiet", "--python"];
-        step("the wheels and NumPy", uv(&install).arg(&python).args(wheels))?;
-        let program = "import firstlight, histfactory, sys\n\
-                       firstlight.mark('outside a measurement')\n\
-                       model = histfactory.Model.synthetic('small')\n\
-                       assert model.fit().converged and model.significance().z > 0\n\
-                       assert not {'torch', 'jax'} & set(sys.modules)";
-        step("a fit", Command::new(&python).args(["-c", program]))?;
-        let mut cold = Command::new(folder.join("bin/firstlight"));
-        cold.args(["cold", "--quiet", "--runs", "2", "--output"]).arg(folder.join("result"));
-        cold.arg("--").arg(&python).args(["-c", "import firstlight; firstlight.mark('here')"]);
-        step("a cold start", &mut cold)?;
-        tried.push(version);
-    }
-    if tried.is_empty() { Err("no Python to try the wheel with".to_owned()) } else { Ok(tried) }
 }
 
 /// A Python of that version: on the path, or installed by pyenv, whose shims may reject it.

@@ -6,6 +6,7 @@ pub mod cheapest;
 pub mod cluster;
 mod collector;
 pub mod compare;
+pub mod conformance;
 pub mod control;
 pub mod diagnosis;
 mod evidence;

@@ -22,9 +22,9 @@ use crate::sampling::{SuitePlan, Target, prepare, target};
 
 /// What every recorded process finds in front of its path.
 const HOOKS: [(&str, &str); 3] = [
-    ("sitecustomize.py", include_str!("../../../python/tracing/sitecustomize.py")),
-    ("_firstlight_recording.py", include_str!("../../../python/tracing/_firstlight_recording.py")),
-    (WORKLOAD, include_str!("../../../python/tracing/workload.py")),
+    ("sitecustomize.py", include_str!("../embedded/tracing/sitecustomize.py")),
+    ("_firstlight_recording.py", include_str!("../embedded/tracing/_firstlight_recording.py")),
+    (WORKLOAD, include_str!("../embedded/tracing/workload.py")),
 ];
 const WORKLOAD: &str = "workload.py";
 

@@ -4,6 +4,7 @@
 
 pub mod cache;
 pub mod comparison;
+pub mod conformance;
 pub mod conversation;
 pub mod diagnosis;
 pub mod difference;

@@ -1,6 +1,7 @@
 //! The command line: every command, flag and help text.
 
 mod cluster;
+mod conformance;
 mod exchange;
 mod merge;
 mod trace;
@@ -13,6 +14,7 @@ use firstlight_schema::cache::Policy;
 use firstlight_schema::suite::{Regime, Scalar};
 
 pub(crate) use cluster::{Cluster, StatusArgs};
+pub(crate) use conformance::ConformanceArgs;
 pub(crate) use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 pub(crate) use merge::MergeArgs;
 pub(crate) use trace::{TraceArgs, TraceExport};
@@ -100,6 +102,7 @@ impl LengthArgs {
 pub(crate) enum Command {
     Compare(CompareArgs),
     Cold(ColdArgs),
+    Conformance(ConformanceArgs),
     Doctor(DoctorArgs),
     Publish(PublishArgs),
     Report(ReportArgs),

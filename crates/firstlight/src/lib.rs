@@ -34,9 +34,10 @@ use args::{Args, Command, DoctorArgs, ListArgs};
 use error::Error;
 use printer::Printer;
 use settings::{
-    ColdSettings, CompareSettings, DoctorSettings, ExportSettings, ImportSettings, ListSettings,
-    MergeSettings, NewSettings, PublishSettings, ReportSettings, RunSettings, ShowSettings,
-    SnapshotSettings, StatusSettings, TraceSettings, VerifySettings, WarmSettings,
+    ColdSettings, CompareSettings, ConformanceSettings, DoctorSettings, ExportSettings,
+    ImportSettings, ListSettings, MergeSettings, NewSettings, PublishSettings, ReportSettings,
+    RunSettings, ShowSettings, SnapshotSettings, StatusSettings, TraceSettings, VerifySettings,
+    WarmSettings,
 };
 
 /// Runs the program with the given arguments, the first of which is its name.
@@ -81,6 +82,10 @@ fn run(args: Args, typed: &[String], printer: &mut Printer) -> Result<Exit, Erro
         }
         Command::Compare(compare) => {
             commands::compare(&CompareSettings::resolve(compare, args.format), printer)
+        }
+        Command::Conformance(conformance) => {
+            let settings = ConformanceSettings::resolve(conformance, args.format);
+            commands::conformance(&settings, printer)
         }
         Command::Publish(publish) => {
             commands::publish(&PublishSettings::resolve(publish, args.format), printer)

@@ -19,10 +19,6 @@ pub(super) fn bench(_: &Workshop) -> Result {
     println!("── bench losses");
     let python = wheel::torch()?;
     let built = wheel::build(wheel::Product::Histfactory, "release")?;
-    let tried = wheel::empty_environments(&[
-        &wheel::build(wheel::Product::Firstlight, "release")?,
-        &built,
-    ])?;
     wheel::install(&python, &built)?;
     if !wheel::add(&python, "nextstat==0.10.1") {
         println!("   nextstat cannot be installed: ours stand alone");
@@ -34,10 +30,6 @@ pub(super) fn bench(_: &Workshop) -> Result {
         let figure = figures[key].as_f64().ok_or_else(|| format!("no figure for {key}"))?;
         judge(what, &micros(figure), &format!("at most {}", micros(limit)), figure <= limit);
     }
-    let newer = tried.iter().any(|&version| version != "3.11");
-    let wanted = "3.11 and a newer one";
-    let met = newer && tried.contains(&"3.11");
-    judge("the wheel in empty environments, a fit in each", &tried.join(", "), wanted, met);
     let others = figures["others"].as_object();
     for (what, figure) in others.into_iter().flatten() {
         match figure.as_f64() {

@@ -4,6 +4,7 @@ mod answers;
 pub(crate) mod bar;
 mod cold;
 mod comparison;
+mod conformance;
 mod doctor;
 mod evidence;
 mod findings;

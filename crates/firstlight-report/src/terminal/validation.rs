@@ -7,7 +7,7 @@ use firstlight_schema::validation::{RuleOutcome, ValidationDocument};
 use super::Terminal;
 
 /// Line breaks in a snapshot must not look like our own lines.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.replace('\n', "\\n").replace('\t', "\\t")
 }
 

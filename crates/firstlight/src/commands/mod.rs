@@ -2,6 +2,7 @@
 
 mod cold;
 mod compare;
+mod conformance;
 mod doctor;
 mod export;
 mod import;
@@ -23,6 +24,7 @@ mod warm;
 
 pub(crate) use cold::cold;
 pub(crate) use compare::compare;
+pub(crate) use conformance::conformance;
 pub(crate) use doctor::doctor;
 pub(crate) use export::export;
 pub(crate) use import::import;

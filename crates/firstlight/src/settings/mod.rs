@@ -2,6 +2,7 @@
 
 mod cold;
 mod compare;
+mod conformance;
 mod doctor;
 mod exchange;
 mod list;
@@ -17,6 +18,7 @@ mod warm;
 
 pub(crate) use cold::ColdSettings;
 pub(crate) use compare::{CompareSettings, Sides};
+pub(crate) use conformance::ConformanceSettings;
 pub(crate) use doctor::DoctorSettings;
 pub(crate) use exchange::{ExportSettings, ImportSettings, Output};
 pub(crate) use list::{ListSettings, NewSettings};

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use crate::support::{Finished, Sandbox};
 
 /// Every command, with arguments that it must reject.
-const REFUSALS: [(&str, &[&str]); 17] = [
+const REFUSALS: [(&str, &[&str]); 18] = [
     ("compare", &["compare", "before", "after"]),
     ("cold", &["cold", "--cache", "filthy", "--", "true"]),
+    ("conformance", &["conformance"]),
     ("doctor", &["doctor", "now"]),
     ("publish", &["publish", "empty"]),
     ("report", &["report", "empty"]),

@@ -6,6 +6,7 @@
 mod campaign;
 mod children;
 mod cold;
+mod conformance;
 mod doctor;
 mod exchange;
 mod faults;

@@ -1,0 +1,119 @@
+//! The wheels as their users get them: installed into empty environments, one for each Python.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use crate::python::{OLDEST, OLDEST_PYTHON};
+use crate::shell::{Result, root, step};
+use crate::wheel::{interpreter, uv};
+
+/// Pythons that the wheels must serve. The test says which of them are not on this machine.
+const PYTHONS: [&str; 4] = ["3.11", "3.12", "3.13", "3.14"];
+
+/// What a user does first: imports, a fit, a mark outside a measurement.
+const FIRST_STEPS: &str = "\
+import firstlight, histfactory, sys
+firstlight.mark('outside a measurement')
+model = histfactory.Model.synthetic('small')
+assert model.fit().converged and model.significance().z > 0
+assert not {'torch', 'jax'} & set(sys.modules)";
+
+/// The sample project's test that passes, and the one that recompiles on purpose.
+const STEADY: &str = "test_a_step_is_compiled_once";
+const PLANTED: &str = "test_a_last_batch_that_is_smaller_recompiles";
+const CAUSE: &str = "changed from f32[64,8] to f32[48,8]";
+
+/// Installs the wheels into an environment of every Python that is here, side by side, and tries them.
+pub fn test(wheels: &[&Path]) -> Result {
+    let mut here = Vec::new();
+    for version in PYTHONS {
+        match interpreter(version) {
+            Some(interpreter) => here.push((version, interpreter)),
+            None => println!("   there is no Python {version} here: not tried"),
+        }
+    }
+    if here.is_empty() {
+        return Err("there is no Python to try the wheels with".to_owned());
+    }
+    thread::scope(|scope| {
+        let started: Vec<_> = here
+            .iter()
+            .map(|(version, interpreter)| {
+                scope.spawn(move || Environment::new(version, interpreter, wheels)?.test())
+            })
+            .collect();
+        started.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    })
+}
+
+struct Environment {
+    version: &'static str,
+    folder: PathBuf,
+}
+
+impl Environment {
+    fn new(version: &'static str, interpreter: &Path, wheels: &[&Path]) -> Result<Self> {
+        let folder = root().join("target/python-empty").join(version);
+        let made = Self { version, folder };
+        let mut venv = uv(&["venv", "--quiet", "--clear", "--python"]);
+        made.step("an empty environment", venv.arg(interpreter).arg(&made.folder))?;
+        let mut install = uv(&["pip", "install", "--quiet", "--python"]);
+        made.step("the wheels and NumPy", install.arg(made.program("python")).args(wheels))?;
+        Ok(made)
+    }
+
+    fn test(&self) -> Result {
+        self.step("a fit", self.python().args(["-c", FIRST_STEPS]))?;
+        self.cold("pass", "an empty program")?;
+        self.cold("import firstlight; firstlight.mark('here')", "a mark")?;
+        // JAX is large, so one environment has it.
+        if self.version == OLDEST_PYTHON { self.sample_project() } else { Ok(()) }
+    }
+
+    fn cold(&self, program: &str, title: &str) -> Result {
+        let result = self.folder.join(title.replace(' ', "-"));
+        let mut cold = Command::new(self.program("firstlight"));
+        cold.args(["cold", "--quiet", "--runs", "2", "--output"]).arg(result).arg("--");
+        self.step(
+            &format!("the cold start of {title}"),
+            cold.arg(self.program("python")).args(["-c", program]),
+        )
+    }
+
+    fn sample_project(&self) -> Result {
+        let mut install = uv(&["pip", "install", "--quiet", "--constraints", OLDEST.lock]);
+        install.arg("--python").arg(self.program("python"));
+        self.step("JAX and pytest", install.args(["jax", "pytest"]))?;
+        self.step("a test that passes", &mut self.pytest(STEADY))?;
+        println!("── a test that recompiles, Python {}", self.version);
+        let ended = self.pytest(PLANTED).output().map_err(|error| error.to_string())?;
+        let said = String::from_utf8_lossy(&ended.stdout);
+        if ended.status.code() == Some(1) && said.contains(CAUSE) {
+            return Ok(());
+        }
+        Err(format!("the planted recompilation is not reported as `{CAUSE}`:\n{said}"))
+    }
+
+    fn pytest(&self, test: &str) -> Command {
+        let mut pytest = self.python();
+        pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
+        pytest.arg(format!("test_model.py::{test}")).env("JAX_PLATFORMS", "cpu");
+        pytest.current_dir(root().join("examples/pytest"));
+        pytest
+    }
+
+    fn python(&self) -> Command {
+        let mut python = Command::new(self.program("python"));
+        python.env("PYTHONDONTWRITEBYTECODE", "1");
+        python
+    }
+
+    fn program(&self, name: &str) -> PathBuf {
+        self.folder.join("bin").join(name)
+    }
+
+    fn step(&self, title: &str, command: &mut Command) -> Result {
+        step(&format!("{title}, Python {}", self.version), command)
+    }
+}
