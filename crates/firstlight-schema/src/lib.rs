@@ -4,12 +4,14 @@
 
 pub mod cache;
 pub mod comparison;
+pub mod config;
 pub mod conversation;
 pub mod diagnosis;
 pub mod difference;
 pub mod estimate;
 pub mod exit_code;
 pub mod finding;
+pub mod gate;
 pub mod health;
 pub mod launch;
 pub mod machine;

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod exchange;
+mod gate;
 mod merge;
 mod trace;
 
@@ -14,6 +15,7 @@ use firstlight_schema::suite::{Regime, Scalar};
 
 pub(crate) use cluster::{Cluster, StatusArgs};
 pub(crate) use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
+pub(crate) use gate::{Annotations, BisectArgs, GateArgs, TrialArgs};
 pub(crate) use merge::MergeArgs;
 pub(crate) use trace::{TraceArgs, TraceExport};
 
@@ -28,6 +30,9 @@ pub(crate) struct Args {
     /// When to use colours; `NO_COLOR` switches them off as well
     #[arg(long, global = true, default_value_t = ColorChoice::Auto)]
     pub(crate) color: ColorChoice,
+    /// Read no configuration file
+    #[arg(long, global = true)]
+    pub(crate) no_config: bool,
     /// Show no progress
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
@@ -42,6 +47,7 @@ Examples:
   firstlight cold -- python train.py --epochs 1
   firstlight cold --cache primed --runs 20 -- python train.py
   firstlight compare runs/before runs/after --gate
+  firstlight gate --base main benchmarks/mlp
   firstlight report runs/today
   firstlight snapshot runs/today --archive
   firstlight verify runs/today.tar.zst
@@ -98,9 +104,11 @@ impl LengthArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Bisect(BisectArgs),
     Compare(CompareArgs),
     Cold(ColdArgs),
     Doctor(DoctorArgs),
+    Gate(GateArgs),
     Publish(PublishArgs),
     Report(ReportArgs),
     Export(ExportArgs),

@@ -149,7 +149,7 @@ fn line(text: &mut String, line: &str) {
 }
 
 /// Text that Markdown and GitHub take for nothing else: one line, no markup, no mention, no link.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     /// Keeps two characters apart without being seen.
     const JOINER: char = '\u{2060}';
     let mut safe = String::new();

@@ -6,11 +6,11 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file::duration;
+use super::file::{duration, written};
 use super::scalar::Scalar;
 
 /// The warm regime: what one process does, and how many processes there are.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct WarmFile {
     /// Calls before the window, unless the workload has its own warm-up.
@@ -19,7 +19,7 @@ pub struct WarmFile {
     #[schemars(range(min = 10))]
     pub iterations: u32,
     /// Time limit for the window of one process, such as `"2s"`.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "duration", serialize_with = "written")]
     #[schemars(with = "String")]
     pub within: Duration,
     /// Processes per arm, at least. The default shows with 95 % confidence what happens in one of five
@@ -32,7 +32,7 @@ pub struct WarmFile {
     /// case when absent.
     pub target: Option<f64>,
     /// No further processes are started for a case after so long.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "duration", serialize_with = "written")]
     #[schemars(with = "String")]
     pub budget: Duration,
 }
@@ -52,7 +52,7 @@ impl Default for WarmFile {
 }
 
 /// How arms are compared.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ComparisonFile {
     /// A difference smaller than this fraction does not matter.
@@ -99,7 +99,7 @@ pub enum Agreement {
 }
 
 /// What one call gets done.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WorkFile {
     /// In the plural, such as `"tokens"`.

@@ -1,9 +1,11 @@
 //! What we will do: arguments, environment and defaults resolved. Below here nobody looks at them.
 
+mod bisect;
 mod cold;
 mod compare;
 mod doctor;
 mod exchange;
+mod gate;
 mod list;
 mod merge;
 mod publish;
@@ -15,10 +17,12 @@ mod status;
 mod trace;
 mod warm;
 
+pub(crate) use bisect::BisectSettings;
 pub(crate) use cold::ColdSettings;
 pub(crate) use compare::{CompareSettings, Sides};
 pub(crate) use doctor::DoctorSettings;
 pub(crate) use exchange::{ExportSettings, ImportSettings, Output};
+pub(crate) use gate::{GateSettings, TrialSettings, Typed};
 pub(crate) use list::{ListSettings, NewSettings};
 pub(crate) use merge::MergeSettings;
 pub(crate) use publish::PublishSettings;

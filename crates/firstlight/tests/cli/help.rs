@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use crate::support::{Finished, Sandbox};
 
 /// Every command, with arguments that it must refuse.
-const REFUSALS: [(&str, &[&str]); 17] = [
+const REFUSALS: [(&str, &[&str]); 19] = [
+    ("bisect", &["bisect", "--good", "HEAD"]),
     ("compare", &["compare", "before", "after"]),
     ("cold", &["cold", "--cache", "filthy", "--", "true"]),
     ("doctor", &["doctor", "now"]),
+    ("gate", &["gate", "--base", "HEAD"]),
     ("publish", &["publish", "empty"]),
     ("report", &["report", "empty"]),
     ("export", &["export", "empty", "--to", "xml"]),

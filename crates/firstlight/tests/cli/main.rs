@@ -6,9 +6,11 @@
 mod campaign;
 mod children;
 mod cold;
+mod config;
 mod doctor;
 mod exchange;
 mod faults;
+mod gate;
 mod help;
 mod hooks;
 mod hostile;
