@@ -319,13 +319,14 @@ fn document(
 
 /// The command that measures the same two commits.
 fn reproduce(trial: &Trial<'_>, base: &Revision, head: &Revision) -> String {
-    let head = if head.uncommitted { "HEAD" } else { head.short() };
+    // Uncommitted changes can only be measured where they are.
+    let head = if head.uncommitted { String::new() } else { format!("--head {} ", head.short()) };
     let between = match &trial.subject {
         Subject::Suite(_) => "",
         Subject::Command(_) => "-- ",
     };
     let words = trial.subject.words();
-    format!("firstlight gate --base {} --head {head} {between}{words}", base.short())
+    format!("firstlight gate --base {} {head}{between}{words}", base.short())
 }
 
 /// `main (1a2b3c4d5e)`.
