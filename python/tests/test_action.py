@@ -1,4 +1,4 @@
-"""The composite action and GitLab's job, executed step by step with fakes of what only they have."""
+"""The composite action and GitLab's job, step by step, with fakes of what only they have."""
 
 from __future__ import annotations
 
@@ -298,7 +298,9 @@ def test_the_job_of_gitlab_measures_and_updates_its_note(tmp_path: Path) -> None
     declared = yaml.safe_load(block[1])["gate"]
     assert declared["allow_failure"] == {"exit_codes": [4]}
     job = Job(tmp_path, sleep=0.3)
-    job.program(tmp_path / "tools" / "curl", CURL.format(python=sys.executable, folder=tmp_path))
+    job.program(
+        tmp_path / "tools" / "curl", CURL.format(python=sys.executable, folder=str(tmp_path))
+    )
     job.program(tmp_path / "tools" / "pip", "#!/bin/sh\n")
     job.environment |= {
         "CI_MERGE_REQUEST_DIFF_BASE_SHA": job.base,
