@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use firstlight_analysis::bisect::{Search, change, classify};
+use firstlight_analysis::results::Margins;
 use firstlight_engine::EngineError;
 use firstlight_engine::git::{Checkouts, Commit};
 use firstlight_engine::interrupt::Interrupt;
@@ -13,7 +14,7 @@ use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::gate::{
     BISECT, BISECT_VERSION, BisectDocument, BisectStep, Change, ChangedPlace, Decision, Found,
-    GateDocument, Revision,
+    GateDocument, GateRow, Revision,
 };
 
 use super::gate::{Place, trial};
@@ -42,7 +43,8 @@ pub(crate) fn bisect(settings: &BisectSettings, printer: &mut Printer) -> Result
     let good = Side::new(&settings.good, &good, checkouts.folder(0), &place.below);
     prepare(&trial, &good, printer)?;
     let document = log(settings, &trial, &good.revision, &bad)?;
-    let mut bisection = Bisection { settings, trial: &trial, place: &place, good, document };
+    let mut bisection =
+        Bisection { settings, trial: &trial, place: &place, good, document, margin: None };
     let exit = bisection.run(&commits, printer)?;
     let document = &bisection.document;
     match settings.trial.destination.format {
@@ -59,23 +61,26 @@ struct Bisection<'a> {
     place: &'a Place,
     good: Side,
     document: BisectDocument,
+    /// The largest difference at which a candidate is like good.
+    margin: Option<f64>,
 }
 
 impl Bisection<'_> {
     fn run(&mut self, commits: &[Commit], printer: &mut Printer) -> Result<Exit, Error> {
         let last = commits.len() - 1;
-        if self.document.change.is_none()
-            && let Some(exit) = self.judge_bad(&commits[last], printer)?
-        {
-            return Ok(exit);
-        }
-        let Some(change) = self.document.change else { return Ok(Exit::Unexpected) };
         let mut search = Search::new(commits.len());
         for (place, commit) in commits.iter().enumerate() {
             if let Some(found) = self.document.found(&commit.id) {
                 search.record(place, found);
             }
         }
+        // A search that continues measures bad once more: the size of the change is in no log.
+        let is_open = self.document.change.is_none() || search.next().is_some();
+        if is_open && let Some(exit) = self.judge_bad(&commits[last], printer)? {
+            return Ok(exit);
+        }
+        let Some(change) = self.document.change else { return Ok(Exit::Unexpected) };
+        search.record(last, Found::After);
         while let Some(next) = search.next() {
             let left = search.steps_left();
             let step = match self.step(&commits[next], change, left, printer) {
@@ -112,6 +117,7 @@ impl Bisection<'_> {
             }));
         };
         self.document.change = Some(kind);
+        self.margin = halfway(kind, &rows);
         self.document.places = rows
             .iter()
             .map(|row| ChangedPlace { case: row.case.clone(), arm: row.arm.clone() })
@@ -119,7 +125,9 @@ impl Bisection<'_> {
         self.document.places.dedup();
         let step = described(bad, Found::After, gate);
         printer.aside(&firstlight_report::words::gate::step(&step));
-        self.add(step)?;
+        if self.document.found(&bad.id).is_none() {
+            self.add(step)?;
+        }
         Ok(None)
     }
 
@@ -174,6 +182,9 @@ impl Bisection<'_> {
         prepare(self.trial, &head, printer)?;
         let sides = [self.good.clone(), head];
         let mut amounts: Amounts = self.settings.trial.amounts.clone();
+        if let Some(margin) = self.margin {
+            amounts.margins = Margins { all: Some(margin), ..Margins::default() };
+        }
         let mut most = self.settings.most_processes;
         loop {
             let outcome = measure_sides(self.trial, &sides, &amounts, only, printer)?;
@@ -198,6 +209,21 @@ impl Bisection<'_> {
         let Some(path) = &self.settings.log else { return Ok(()) };
         Ok(write_whole(path, &(serde_json::to_string(&self.document)? + "\n"))?)
     }
+}
+
+/// Half of the change on a logarithmic scale, but not less than the margin: a candidate is like good on one side
+/// of it and like bad on the other. So a large change is found with few processes.
+fn halfway(change: Change, rows: &[&GateRow]) -> Option<f64> {
+    const LARGEST: f64 = 0.99;
+    if change == Change::DifferentResults {
+        return None;
+    }
+    let comparisons = rows.iter().filter_map(|row| row.comparison.as_ref());
+    let halves = comparisons.filter_map(|one| {
+        let half = (one.ratio?.point.ln().abs() / 2.0).exp_m1();
+        Some(half.max(one.margin).min(LARGEST))
+    });
+    halves.reduce(f64::min)
 }
 
 fn described(commit: &Commit, found: Found, gate: &GateDocument) -> BisectStep {
