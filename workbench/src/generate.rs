@@ -6,9 +6,11 @@ use std::path::Path;
 
 use clap::builder::StyledStr;
 use firstlight_schema::comparison::ComparisonDocument;
+use firstlight_schema::config::{Config, FILE, KEYS, Key, Kind, PROJECT_FILE};
 use firstlight_schema::conformance::ConformanceDocument;
 use firstlight_schema::exit_code::Exit;
 use firstlight_schema::finding::Finding;
+use firstlight_schema::gate::{BisectDocument, GateDocument};
 use firstlight_schema::health::{CheckName, HealthDocument};
 use firstlight_schema::launch::{LaunchDocument, StatusDocument};
 use firstlight_schema::message::{Message, Request};
@@ -68,6 +70,9 @@ fn files() -> Vec<(String, String)> {
         ("schemas/run.json".to_owned(), schema::<RunDocument>()),
         ("schemas/comparison.json".to_owned(), schema::<ComparisonDocument>()),
         ("schemas/conformance.json".to_owned(), schema::<ConformanceDocument>()),
+        ("schemas/gate.json".to_owned(), schema::<GateDocument>()),
+        ("schemas/bisect.json".to_owned(), schema::<BisectDocument>()),
+        ("schemas/config.json".to_owned(), schema::<Config>()),
         ("schemas/doctor.json".to_owned(), schema::<HealthDocument>()),
         ("schemas/launch.json".to_owned(), schema::<LaunchDocument>()),
         ("schemas/status.json".to_owned(), schema::<StatusDocument>()),
@@ -91,6 +96,7 @@ fn files() -> Vec<(String, String)> {
         ),
         ("docs/reference/exit-codes.md".to_owned(), exit_codes()),
         ("docs/reference/findings.md".to_owned(), findings()),
+        ("docs/reference/configuration.md".to_owned(), configuration()),
         ("docs/reference/unsafe.md".to_owned(), unsafety::page()),
         ("docs/reference/rules.md".to_owned(), rules()),
         ("docs/reference/health-checks.md".to_owned(), health_checks()),
@@ -135,6 +141,35 @@ fn exit_codes() -> String {
     );
     for exit in Exit::ALL {
         writeln!(text, "| {} | {} |", exit.code(), exit.meaning()).expect("a string");
+    }
+    text
+}
+
+fn configuration() -> String {
+    let mut text = format!(
+        "# Configuration file\n\n{MADE}\
+         `{FILE}`, or the table `[tool.firstlight]` in `{PROJECT_FILE}`, holds defaults for options. firstlight \
+         reads the nearest one in the current folder and the folders above; `{FILE}` comes first where a folder \
+         has both. A flag counts more than an environment variable, which counts more than the file. \
+         `FIRSTLIGHT_CONFIG` names another file; empty, it switches the file off, as `--no-config` does. \
+         An unknown key is an error with its line. Measured processes never see the file.\n\n\
+         A key at the top is the default of every command that has the option. A table named after a command \
+         holds defaults of that command alone and counts more. A file that belongs to another user is refused. \
+         `schemas/config.json` describes `{FILE}`.\n\n\
+         ```toml\nmargin = \"5%\"\nseed = 7\n\n[gate]\nprocesses = 30\nprepare = \"uv sync --frozen\"\n```\n\n\
+         *Keys of the configuration file.*\n\n| key | value | commands | meaning |\n|---|---|---|---|\n"
+    );
+    for Key { name, kind, commands, about } in &KEYS {
+        let value = match kind {
+            Kind::Number => "whole number",
+            Kind::Margin => "`\"5%\"`, `0.05`, or a list such as `[\"5%\", \"mlp=2%\"]`",
+            Kind::Text => "text",
+            Kind::Texts => "text, or a list of texts",
+            Kind::Path => "path, relative to the file's folder",
+            Kind::Switch => "`true` or `false`",
+        };
+        let commands = if commands.is_empty() { "all".to_owned() } else { commands.join(", ") };
+        writeln!(text, "| `{name}` | {value} | {commands} | {about} |").expect("a string");
     }
     text
 }

@@ -1,6 +1,7 @@
 //! Raw readings in, results out. Pure: no file, no process, no clock, no randomness except from given seeds.
 
 mod agreement;
+pub mod bisect;
 mod break_even;
 pub mod cheapest;
 pub mod cluster;
@@ -12,6 +13,7 @@ pub mod diagnosis;
 mod evidence;
 pub mod examine;
 pub mod frames;
+pub mod gate;
 pub mod health;
 pub mod history;
 pub mod import;

@@ -50,6 +50,14 @@ pub enum EngineError {
     LargeSuite { path: PathBuf, files: usize, bytes: u64, most: u64, largest: Vec<String> },
     #[error("`{place}` holds what looks like a secret: {what}")]
     SecretInSuite { place: String, what: String },
+    #[error("`{}` is not in a git repository: {message}", folder.display())]
+    NoRepository { folder: PathBuf, message: String },
+    #[error("no commit named `{name}`")]
+    NoRevision { name: String },
+    #[error("`{good}` is not an ancestor of `{bad}`")]
+    NotAnAncestor { good: String, bad: String },
+    #[error("`{command}` failed: {message}")]
+    Git { command: String, message: String },
     #[error("interrupted")]
     Interrupted,
     #[error("cannot resume: process {number} of the run does not match its plan")]
@@ -129,7 +137,15 @@ impl EngineError {
                     .to_owned(),
             ),
             Self::Recording { .. } => Some("run the command by itself and check that it exits with code 0".to_owned()),
-            Self::Spawn { .. }
+            Self::NoRepository { .. } => Some("run it inside a checkout of the repository".to_owned()),
+            Self::NoRevision { .. } => Some(
+                "check the name with `git log`; a shallow clone in CI needs `git fetch` of both commits first"
+                    .to_owned(),
+            ),
+            Self::NotAnAncestor { .. } => {
+                Some("--good must be an older commit of the branch that --bad is on".to_owned())
+            }
+            Self::Git { .. } | Self::Spawn { .. }
             | Self::File { .. }
             | Self::System { .. }
             | Self::Interrupted

@@ -4,22 +4,45 @@
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use firstlight_schema::variables;
 
 use crate::EngineError;
 
+/// Folders of a configuration file.
+#[derive(Clone, Debug, Default)]
+pub struct Folders {
+    pub runs: Option<PathBuf>,
+    pub cache: Option<PathBuf>,
+}
+
+static CONFIGURED: OnceLock<Folders> = OnceLock::new();
+
+/// Sets the folders that are used where no environment variable names one. Only the first call counts.
+pub fn set_configured(folders: Folders) {
+    let _ = CONFIGURED.set(folders);
+}
+
 /// The folder below which runs are kept.
 pub fn runs_folder() -> PathBuf {
-    folder(variables::RUNS, variables::XDG_STATE_HOME, ".local/state", "firstlight/runs")
+    let configured = CONFIGURED.get().and_then(|folders| folders.runs.clone());
+    let place = ("firstlight/runs", ".local/state");
+    folder(variables::RUNS, configured, variables::XDG_STATE_HOME, place)
 }
 
 /// The cache folder: environments and the Python side.
 pub fn cache_folder() -> PathBuf {
-    folder(variables::CACHE, variables::XDG_CACHE_HOME, ".cache", "firstlight")
+    let configured = CONFIGURED.get().and_then(|folders| folders.cache.clone());
+    folder(variables::CACHE, configured, variables::XDG_CACHE_HOME, ("firstlight", ".cache"))
 }
 
-fn folder(own: &str, xdg: &str, below_home: &str, name: &str) -> PathBuf {
+fn folder(
+    own: &str,
+    configured: Option<PathBuf>,
+    xdg: &str,
+    (name, below_home): (&str, &str),
+) -> PathBuf {
     let set = |variable: &str| {
         std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
     };
@@ -28,6 +51,7 @@ fn folder(own: &str, xdg: &str, below_home: &str, name: &str) -> PathBuf {
         std::env::temp_dir().join(format!("firstlight-{user}")).join(name)
     };
     set(own)
+        .or(configured)
         .or_else(|| set(xdg).map(|path| path.join(name)))
         .or_else(|| set(variables::HOME).map(|path| path.join(below_home).join(name)))
         .unwrap_or_else(shared)

@@ -27,7 +27,7 @@ const GRACE: Duration = Duration::from_millis(500);
 const MOST_OUTPUT: u64 = 16 << 20;
 
 /// Runs the program until it exits and returns its output. `TimedOut` and `Interrupted` are errors.
-pub(crate) fn output(command: &mut Command, limit: Duration) -> io::Result<Output> {
+pub fn output(command: &mut Command, limit: Duration) -> io::Result<Output> {
     output_after(0, command, limit)
 }
 

@@ -1,5 +1,6 @@
 //! Finds a suite: a folder of the user's, or one that travels inside the binary.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,19 @@ pub struct Suite {
     pub digest: String,
     /// The suite as it is started, if the published one lacks a secret or a name.
     pub started: Option<SuiteFile>,
+    /// Arms whose processes do not run in the suite's folder, by their names.
+    pub places: BTreeMap<String, Place>,
+}
+
+/// Where an arm of a gate comes from and where its processes run.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub folder: PathBuf,
+    /// The interpreter of its workload.
+    pub python: Option<PathBuf>,
+    /// What its own suite calls it, and each of its cases.
+    pub arm: String,
+    pub cases: BTreeMap<String, String>,
 }
 
 /// The names of the suites inside the binary.
@@ -63,6 +77,21 @@ pub fn write(folder: &Path, text: &str) -> Result<Suite, EngineError> {
     read(folder)
 }
 
+/// Writes a suite of several files into a folder, and opens it.
+pub fn write_all(
+    folder: &Path,
+    text: &str,
+    files: &[(String, Vec<u8>)],
+) -> Result<Suite, EngineError> {
+    for (name, content) in files {
+        let path = folder.join(name);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).map_err(EngineError::file("make", parent))?;
+        fs::write(&path, content).map_err(EngineError::file("write", &path))?;
+    }
+    write(folder, text)
+}
+
 /// A generated suite as its processes need it. It is not stored.
 pub fn parse(text: &str) -> Result<SuiteFile, EngineError> {
     let path = PathBuf::from("suite.toml");
@@ -77,7 +106,7 @@ pub fn read(folder: &Path) -> Result<Suite, EngineError> {
     let folder = folder.canonicalize().map_err(EngineError::file("find", folder))?;
     let files = pack(&folder, &file)?;
     let digest = digest_of(files.iter().map(|(name, content)| (name.as_str(), content.as_slice())));
-    Ok(Suite { folder, file, files, digest, started: None })
+    Ok(Suite { folder, file, files, digest, started: None, places: BTreeMap::new() })
 }
 
 /// Opens the suite of a started run: every file in the folder was packed.
@@ -89,7 +118,7 @@ pub fn read_packed(folder: &Path, file: SuiteFile) -> Result<Suite, EngineError>
         files.push((name.to_owned(), content.to_vec()));
     }
     let digest = digest_of(files.iter().map(|(name, content)| (name.as_str(), content.as_slice())));
-    Ok(Suite { folder, file, files, digest, started: None })
+    Ok(Suite { folder, file, files, digest, started: None, places: BTreeMap::new() })
 }
 
 fn is_byte_code(name: &str) -> bool {

@@ -4,6 +4,7 @@
 
 pub mod cache;
 pub mod comparison;
+pub mod config;
 pub mod conformance;
 pub mod conversation;
 pub mod diagnosis;
@@ -11,6 +12,7 @@ pub mod difference;
 pub mod estimate;
 pub mod exit_code;
 pub mod finding;
+pub mod gate;
 pub mod health;
 pub mod launch;
 pub mod machine;

@@ -9,6 +9,8 @@ pub const ORIGINAL_PYTHONPATH: &str = "FIRSTLIGHT_PYTHONPATH";
 pub const TRACE_FOLDER: &str = "FIRSTLIGHT_TRACE_FOLDER";
 pub const TRACE_LEVEL: &str = "FIRSTLIGHT_TRACE_LEVEL";
 pub const TRACE_WORK: &str = "FIRSTLIGHT_TRACE_WORK";
+/// A configuration file, instead of the nearest one; empty for none.
+pub const CONFIG: &str = "FIRSTLIGHT_CONFIG";
 pub const RUNS: &str = "FIRSTLIGHT_RUNS";
 /// The folder in which firstlight was started, for workloads that use it.
 pub const STARTED_IN: &str = "FIRSTLIGHT_STARTED_IN";
@@ -26,9 +28,10 @@ pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
 pub const NO_COLOR: &str = "NO_COLOR";
 
 /// Each name with its meaning, for the reference.
-pub const ALL: [(&str, &str); 19] = [
+pub const ALL: [(&str, &str); 20] = [
     (RUNS, "read: the folder for runs, instead of the state folder"),
     (CACHE, "read: the folder for environments, suites and hooks, instead of the cache folder"),
+    (CONFIG, "read: the configuration file, instead of the nearest one; empty for none"),
     (
         LOCAL,
         "read on nodes of a cluster: a folder on the node's own disk for environments and caches",

@@ -3,6 +3,7 @@
 mod cluster;
 mod conformance;
 mod exchange;
+mod gate;
 mod merge;
 mod trace;
 
@@ -16,6 +17,7 @@ use firstlight_schema::suite::{Regime, Scalar};
 pub(crate) use cluster::{Cluster, StatusArgs};
 pub(crate) use conformance::ConformanceArgs;
 pub(crate) use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
+pub(crate) use gate::{Annotations, BisectArgs, GateArgs, TrialArgs};
 pub(crate) use merge::MergeArgs;
 pub(crate) use trace::{TraceArgs, TraceExport};
 
@@ -30,6 +32,9 @@ pub(crate) struct Args {
     /// When to use colours; `NO_COLOR` switches them off as well
     #[arg(long, global = true, default_value_t = ColorChoice::Auto)]
     pub(crate) color: ColorChoice,
+    /// Read no configuration file
+    #[arg(long, global = true)]
+    pub(crate) no_config: bool,
     /// Show no progress
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
@@ -44,6 +49,7 @@ Examples:
   firstlight cold -- python train.py --epochs 1
   firstlight cold --cache primed --runs 20 -- python train.py
   firstlight compare runs/before runs/after --gate
+  firstlight gate --base main benchmarks/mlp
   firstlight report runs/today
   firstlight snapshot runs/today --archive
   firstlight verify runs/today.tar.zst
@@ -100,10 +106,12 @@ impl LengthArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Bisect(BisectArgs),
     Compare(CompareArgs),
     Cold(ColdArgs),
     Conformance(ConformanceArgs),
     Doctor(DoctorArgs),
+    Gate(GateArgs),
     Publish(PublishArgs),
     Report(ReportArgs),
     Export(ExportArgs),

@@ -34,6 +34,22 @@ pub(crate) enum Error {
     Tampered { shard: PathBuf, place: String },
     #[error("tasks {tasks} of `{}` fail every time; last lines of one:\n\n{words}", folder.display())]
     Hopeless { folder: PathBuf, tasks: String, words: String },
+    #[error("no suite `{}` in {commit}", suite.display())]
+    NoSuiteAtCommit { suite: PathBuf, commit: String },
+    #[error("program `{program}` not found in {commit}")]
+    NoProgramAtCommit { program: String, commit: String },
+    #[error("`{}` is outside the repository", path.display())]
+    OutsideRepository { path: PathBuf },
+    #[error("cannot prepare {commit}: {words}")]
+    NotPrepared { commit: String, words: String },
+    #[error("cannot continue the search in `{}`: {why}", path.display())]
+    OtherSearch { path: PathBuf, why: String },
+    #[error("the two commits have no case and arm in common: {}", notes.join("; "))]
+    NothingCommon { notes: Vec<String> },
+    #[error("{}:{message}", path.display())]
+    Config { path: PathBuf, message: String, hint: Option<String> },
+    #[error("`{}` belongs to another user", path.display())]
+    ForeignConfig { path: PathBuf },
     #[error(transparent)]
     Slurm(SlurmError),
     #[error("`{node}` does not see `{}`", folder.display())]
@@ -123,6 +139,34 @@ impl Error {
             Self::NotRecorded { .. } => {
                 Some("`firstlight run` shows how each arm fails without a recorder".to_owned())
             }
+            Self::NoSuiteAtCommit { .. } => Some(
+                "pass the folder of a suite that both commits have; a built-in suite measures installed packages"
+                    .to_owned(),
+            ),
+            Self::NoProgramAtCommit { program, .. } if program.contains('/') => Some(
+                "a relative path is looked up in each checkout: build it with --prepare, or pass an absolute path"
+                    .to_owned(),
+            ),
+            Self::NoProgramAtCommit { .. } => {
+                Some("check that it is on the PATH, or give its path".to_owned())
+            }
+            Self::OutsideRepository { .. } => {
+                Some("pass a folder that is part of the repository".to_owned())
+            }
+            Self::NotPrepared { .. } => {
+                Some("run the command line of --prepare in a fresh checkout of that commit".to_owned())
+            }
+            Self::Config { hint, .. } => {
+                Some(hint.clone().unwrap_or_else(|| "--no-config ignores the file".to_owned()))
+            }
+            Self::ForeignConfig { path } => Some(format!(
+                "--no-config ignores it; FIRSTLIGHT_CONFIG={} uses it",
+                path.display()
+            )),
+            Self::OtherSearch { .. } => Some("pass another file with --log".to_owned()),
+            Self::NothingCommon { .. } => {
+                Some("compare two commits in which the suite has the same cases".to_owned())
+            }
             Self::Slurm(_) | Self::Io { .. } | Self::Json(_) => None,
         }
     }
@@ -145,8 +189,17 @@ impl Error {
             | Self::Slurm(_)
             | Self::NotShared { .. }
             | Self::Followed { .. }
+            | Self::NoSuiteAtCommit { .. }
+            | Self::NoProgramAtCommit { .. }
+            | Self::OutsideRepository { .. }
+            | Self::OtherSearch { .. }
+            | Self::Config { .. }
+            | Self::ForeignConfig { .. }
+            | Self::NothingCommon { .. }
             | Self::Engine(_) => Exit::Usage,
-            Self::NotRecorded { .. } | Self::Hopeless { .. } => Exit::RunnerFailed,
+            Self::NotRecorded { .. } | Self::NotPrepared { .. } | Self::Hopeless { .. } => {
+                Exit::RunnerFailed
+            }
             Self::Json(_) | Self::Unwritten { .. } => Exit::Unexpected,
         }
     }

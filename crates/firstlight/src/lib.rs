@@ -4,9 +4,11 @@ mod args;
 mod cluster;
 mod cold_suite;
 mod commands;
+mod config;
 mod environment;
 mod error;
 mod escaping;
+mod gate;
 mod guide;
 mod harness;
 mod merging;
@@ -34,10 +36,10 @@ use args::{Args, Command, DoctorArgs, ListArgs};
 use error::Error;
 use printer::Printer;
 use settings::{
-    ColdSettings, CompareSettings, ConformanceSettings, DoctorSettings, ExportSettings,
-    ImportSettings, ListSettings, MergeSettings, NewSettings, PublishSettings, ReportSettings,
-    RunSettings, ShowSettings, SnapshotSettings, StatusSettings, TraceSettings, VerifySettings,
-    WarmSettings,
+    BisectSettings, ColdSettings, CompareSettings, ConformanceSettings, DoctorSettings,
+    ExportSettings, GateSettings, ImportSettings, ListSettings, MergeSettings, NewSettings,
+    PublishSettings, ReportSettings, RunSettings, ShowSettings, SnapshotSettings, StatusSettings,
+    TraceSettings, VerifySettings, WarmSettings,
 };
 
 /// Runs the program with the given arguments, the first of which is its name.
@@ -53,12 +55,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let _ = outlive_file_limits();
     let typed: Vec<String> =
         arguments.iter().map(|one| one.to_string_lossy().into_owned()).collect();
-    let args = match Args::try_parse_from(arguments) {
+    let args = match Args::try_parse_from(&arguments) {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
     let mut printer = Printer::new(args.color, args.quiet);
-    let exit = run(args, &typed, &mut printer).unwrap_or_else(|error| {
+    let configured = config::configured(args, &interface(), &arguments);
+    let done = configured.and_then(|args| run(args, &typed, &mut printer));
+    let exit = done.unwrap_or_else(|error| {
         printer.error(&error);
         error.exit()
     });
@@ -79,6 +83,12 @@ fn run(args: Args, typed: &[String], printer: &mut Printer) -> Result<Exit, Erro
         }
         Command::Doctor(DoctorArgs {}) => {
             commands::doctor(&DoctorSettings::resolve(args.format), printer)
+        }
+        Command::Gate(gate) => {
+            commands::gate(&GateSettings::resolve(gate, args.format, typed)?, printer)
+        }
+        Command::Bisect(bisect) => {
+            commands::bisect(&BisectSettings::resolve(bisect, args.format, typed)?, printer)
         }
         Command::Compare(compare) => {
             commands::compare(&CompareSettings::resolve(compare, args.format), printer)

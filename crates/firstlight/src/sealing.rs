@@ -51,7 +51,7 @@ pub(crate) fn finish_merged(
 /// and the check shares no state with it.
 fn verified_elsewhere(folder: &Path) -> Option<ValidationDocument> {
     let mut verify = Command::new("/proc/self/exe");
-    verify.args(["verify", "--format", "json", "--"]).arg(folder);
+    verify.args(["verify", "--no-config", "--format", "json", "--"]).arg(folder);
     let output = closing_output(&mut verify, LIMIT).ok()?;
     serde_json::from_slice(&output.stdout).ok()
 }

@@ -36,6 +36,13 @@ impl PrivateFolder {
     pub fn path(&self) -> &Path {
         self.root.path()
     }
+
+    /// Whether a path lies in a folder of this kind, be it still there or not.
+    pub(crate) fn contains(path: &Path) -> bool {
+        let below = path.strip_prefix(std::env::temp_dir());
+        let first = below.ok().and_then(|below| below.components().next());
+        first.is_some_and(|first| first.as_os_str().to_string_lossy().starts_with(PREFIX))
+    }
 }
 
 impl Drop for PrivateFolder {

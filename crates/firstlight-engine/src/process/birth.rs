@@ -90,6 +90,7 @@ fn environment(
     let session = (OsString::from(variables::SESSION), OsString::from(super::mark().to_string()));
     let is_changed = |name: &OsStr| {
         name == session.0.as_os_str()
+            || name == variables::CONFIG
             || changes.iter().any(|(changed, _)| changed == name)
             || channel.as_ref().is_some_and(|(changed, _)| changed == name)
     };

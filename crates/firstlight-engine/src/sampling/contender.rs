@@ -16,6 +16,7 @@ use super::suite::{ArmReadings, Guide, RegimeReadings, SuitePlan};
 use crate::EngineError;
 use crate::process::Launch;
 use crate::python::{Interpreter, resolve};
+use crate::suites::Place;
 
 /// Cheaper than `-m`, which imports a good part of the standard library to find a module.
 const RUNNER: &str = "from firstlight.runner import main; main()";
@@ -61,9 +62,11 @@ impl<'a> Contender<'a> {
                 samples: Vec::new(),
             })
             .collect();
-        let readings = ArmReadings { arm: name, priming: Vec::new(), regimes, stopped: None };
+        let readings =
+            ArmReadings { arm: name.clone(), priming: Vec::new(), regimes, stopped: None };
         let arm = plan.suite.started_arm(arm);
-        let prepare = (!arm.is_process()).then(|| prepare(case, arm));
+        let place = plan.suite.places.get(&name);
+        let prepare = (!arm.is_process()).then(|| named(prepare(case, arm), place));
         Ok(Self {
             plan,
             case,
@@ -250,25 +253,46 @@ pub(crate) fn prepare(case: &CaseFile, arm: &ArmFile) -> Prepare {
     }
 }
 
+/// The same request with the names that the workload knows.
+fn named(mut prepare: Prepare, place: Option<&Place>) -> Prepare {
+    if let Some(place) = place {
+        prepare.arm.clone_from(&place.arm);
+        if let Some(case) = place.cases.get(&prepare.case) {
+            prepare.case.clone_from(case);
+        }
+    }
+    prepare
+}
+
 /// The program of an arm, without its requests.
 pub(crate) fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, EngineError> {
     let file = plan.suite.started();
     let arm = plan.suite.started_arm(arm);
+    let place = plan.suite.places.get(arm.name.get_ref());
+    let folder = place.map_or(&plan.suite.folder, |place| &place.folder);
     let (program, arguments, hooked) = match arm.program() {
         Program::Workload(_) => {
-            let python = plan.python.expect("suites with workloads in Python have an interpreter");
+            let own = place.and_then(|place| place.python.as_deref());
+            let python =
+                own.or(plan.python).expect("suites with workloads in Python have an interpreter");
             (python.to_owned(), vec!["-c".into(), RUNNER.into()], true)
         }
         Program::Command(words) => {
             let typed = if words[0].contains('/') {
-                plan.suite.folder.join(&words[0]).to_string_lossy().into_owned()
+                folder.join(&words[0]).to_string_lossy().into_owned()
             } else {
                 words[0].clone()
             };
             (resolve(&typed)?.program, words[1..].iter().map(Into::into).collect(), false)
         }
         Program::Process(words) => {
-            (resolve(&words[0])?.program, words[1..].iter().map(Into::into).collect(), true)
+            let typed = match place {
+                Some(place) if words[0].contains('/') => {
+                    place.folder.join(&words[0]).to_string_lossy().into_owned()
+                }
+                _ => words[0].clone(),
+            };
+            (resolve(&typed)?.program, words[1..].iter().map(Into::into).collect(), true)
         }
     };
     let of_all = match &file.environment {
@@ -284,8 +308,8 @@ pub(crate) fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, Engi
     let launch = Launch {
         program,
         arguments,
-        // A process runs where firstlight was started, as it would without it.
-        directory: (!arm.is_process()).then(|| plan.suite.folder.clone()),
+        // A process runs where firstlight was started, as it would without it, or in its checkout.
+        directory: (!arm.is_process() || place.is_some()).then(|| folder.clone()),
         variables,
         requests: Vec::new(),
         timeout: file.sampling.timeout,
@@ -300,7 +324,8 @@ pub(crate) fn target(plan: &SuitePlan<'_>, arm: &ArmFile) -> Result<Target, Engi
     };
     let mut target = Target::new(launch, hooked, policy, &folders)?;
     target.is_process = arm.is_process();
-    if let Ok(folder) = std::env::current_dir() {
+    let own = place.map(|place| place.folder.clone());
+    if let Some(folder) = own.or_else(|| std::env::current_dir().ok()) {
         target.launch.variables.push((variables::STARTED_IN.into(), Some(folder.into())));
     }
     if arm.artefacts {

@@ -157,7 +157,7 @@ fn line(text: &mut String, line: &str) {
 }
 
 /// Text without special meaning in Markdown and on GitHub: one line, no markup, no mention, no link.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     /// An invisible separator of two characters.
     const JOINER: char = '\u{2060}';
     let mut safe = String::new();

@@ -4,6 +4,7 @@
 mod action;
 mod bencher;
 mod csv;
+mod gate;
 mod junit;
 mod markdown;
 #[cfg(feature = "parquet")]
@@ -21,6 +22,7 @@ use crate::words::headline::headline;
 pub use action::github_action_benchmark;
 pub use bencher::bencher;
 pub use csv::csv;
+pub use gate::{annotations, gate_comment, gate_summary};
 pub use junit::junit;
 pub use markdown::markdown;
 #[cfg(feature = "parquet")]

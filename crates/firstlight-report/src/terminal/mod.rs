@@ -8,6 +8,7 @@ mod conformance;
 mod doctor;
 mod evidence;
 mod findings;
+mod gate;
 mod ledger;
 mod minimum;
 mod page;
@@ -28,6 +29,7 @@ mod verdicts;
 mod windows;
 
 use firstlight_schema::comparison::ComparisonDocument;
+use firstlight_schema::gate::{BisectDocument, GateDocument};
 use firstlight_schema::health::HealthDocument;
 use firstlight_schema::run::RunDocument;
 use firstlight_schema::suite_trace::SuiteTraceDocument;
@@ -60,6 +62,18 @@ impl Terminal {
     pub fn comparison(self, document: &ComparisonDocument) -> String {
         let mut page = Page::new(self.width);
         comparison::comparison(&mut page, document);
+        page.finish()
+    }
+
+    pub fn gate(self, document: &GateDocument) -> String {
+        let mut page = Page::new(self.width);
+        gate::gate(&mut page, document);
+        page.finish()
+    }
+
+    pub fn bisect(self, document: &BisectDocument) -> String {
+        let mut page = Page::new(self.width);
+        gate::bisect(&mut page, document);
         page.finish()
     }
 

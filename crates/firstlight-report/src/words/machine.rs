@@ -2,18 +2,23 @@
 
 use std::collections::BTreeMap;
 
+use firstlight_schema::machine::Machine;
 use firstlight_schema::run::RunDocument;
 
 use crate::words::format::bytes;
 
 /// `2 cores, AMD EPYC, 25.3 GB, NVIDIA H200 (driver 570.86), Linux 6.18`.
 pub(crate) fn machine(document: &RunDocument) -> String {
-    let machine = &document.machine;
+    hardware(&document.machine, gpus(document))
+}
+
+/// The same of a machine whose GPUs are already in words.
+pub(crate) fn hardware(machine: &Machine, gpus: Option<String>) -> String {
     let mut parts = Vec::new();
     parts.extend(machine.cores.map(|cores| format!("{cores} cores")));
     parts.push(machine.cpu.clone().unwrap_or_else(|| "unknown processor".to_owned()));
     parts.extend(machine.memory_bytes.map(bytes));
-    parts.extend(gpus(document));
+    parts.extend(gpus);
     parts.extend(machine.kernel.as_ref().map(|kernel| format!("Linux {kernel}")));
     parts.join(", ")
 }

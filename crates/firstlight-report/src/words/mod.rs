@@ -5,6 +5,7 @@ pub mod arrays;
 pub(crate) mod diagnosis;
 pub mod findings;
 pub mod format;
+pub mod gate;
 pub(crate) mod headline;
 pub mod machine;
 pub(crate) mod recording;

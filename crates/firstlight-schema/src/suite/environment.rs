@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// `environment = "as-found"`, or a table of things to install.
 #[derive(Clone, Debug, Default, JsonSchema)]
@@ -19,7 +19,7 @@ pub enum EnvironmentFile {
 }
 
 /// An environment that firstlight creates from a lock file.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Provisioned {
     /// Requirements, all pinned, relative to the suite.
@@ -36,7 +36,7 @@ pub struct Provisioned {
 }
 
 /// A requirement that not every user has: large packages, a device.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ExtraFile {
     /// The cost of the extra, in a sentence.

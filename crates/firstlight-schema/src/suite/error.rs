@@ -12,17 +12,17 @@ pub struct SuiteError {
 }
 
 impl SuiteError {
-    pub(super) fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
+    pub(crate) fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
         let line = 1 + text[..offset.min(text.len())].matches('\n').count();
         Self { line, message: message.into(), hint: None }
     }
 
-    pub(super) fn with_hint(self, hint: Option<String>) -> Self {
+    pub(crate) fn with_hint(self, hint: Option<String>) -> Self {
         Self { hint, ..self }
     }
 
     /// Converts a parser's error, with the nearest known name if it lists the expected ones.
-    pub(super) fn from_toml(text: &str, error: &toml::de::Error) -> Self {
+    pub(crate) fn from_toml(text: &str, error: &toml::de::Error) -> Self {
         let message = error.message().trim().replace('\n', " ");
         let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
         let hint = match names.split_first() {
@@ -35,7 +35,7 @@ impl SuiteError {
 }
 
 /// The known name most similar to `unknown`, if any is similar.
-pub(super) fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     const ALIKE: f64 = 0.75;
     known
         .iter()

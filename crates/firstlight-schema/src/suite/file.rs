@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use toml::Spanned;
 
 use super::environment::{EnvironmentFile, ExtraFile};
@@ -64,14 +64,14 @@ pub struct SuiteFile {
     pub arms: Vec<ArmFile>,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SamplingFile {
     /// Fresh processes per arm and regime.
     #[schemars(range(min = 1))]
     pub processes: u32,
     /// Time limit for one process, such as `"60s"`.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "duration", serialize_with = "written")]
     #[schemars(with = "String")]
     pub timeout: Duration,
     /// Seed for the order of the processes.
@@ -97,7 +97,7 @@ impl Default for SamplingFile {
     }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct CacheFile {
     /// Python's `.pyc` files: `primed` unless the suite studies them.
@@ -543,6 +543,11 @@ pub(super) fn optional_duration<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
     duration(deserializer).map(Some)
+}
+
+/// A duration as [`duration`] reads it.
+pub(super) fn written<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&humantime::format_duration(*time))
 }
 
 pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {

@@ -6,11 +6,11 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file::duration;
+use super::file::{duration, written};
 use super::scalar::Scalar;
 
 /// The warm regime: the calls of one process, and the number of processes.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct WarmFile {
     /// Calls before the window, unless the workload has its own warm-up.
@@ -19,7 +19,7 @@ pub struct WarmFile {
     #[schemars(range(min = 10))]
     pub iterations: u32,
     /// Time limit for the window of one process, such as `"2s"`.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "duration", serialize_with = "written")]
     #[schemars(with = "String")]
     pub within: Duration,
     /// The smallest number of processes per arm. The default detects with 95 % confidence an effect that
@@ -32,7 +32,7 @@ pub struct WarmFile {
     /// absent.
     pub target: Option<f64>,
     /// No further processes are started for a case after this time.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "duration", serialize_with = "written")]
     #[schemars(with = "String")]
     pub budget: Duration,
 }
@@ -52,7 +52,7 @@ impl Default for WarmFile {
 }
 
 /// The method of comparing arms.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ComparisonFile {
     /// Smaller differences, as a fraction, do not matter.
@@ -99,7 +99,7 @@ pub enum Agreement {
 }
 
 /// The work done by one call.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WorkFile {
     /// In the plural, such as `"tokens"`.

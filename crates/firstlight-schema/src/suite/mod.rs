@@ -17,6 +17,7 @@ pub use conversion::{suite_as_json, suite_from_json};
 pub use defaults::DEFAULTS;
 pub use environment::{EnvironmentFile, ExtraFile, Provisioned};
 pub use error::SuiteError;
+pub(crate) use error::nearest;
 pub use file::{ArmFile, CacheFile, CaseFile, Program, SamplingFile, SuiteFile, SweepPoint};
 pub use launch::{HardwareKey, LaunchFile, SlurmFile};
 pub use measure::{Agreement, ComparisonFile, SweepFile, Takes, WarmFile, WorkFile};

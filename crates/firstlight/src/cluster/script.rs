@@ -31,11 +31,11 @@ export {cache}="${{{local}:-${{TMPDIR:-/tmp}}}}/firstlight-$(id -u)"
 mkdir -p -m 700 "${cache}"
 shard="shards/$name"
 if [ -e "$shard/origin.json" ] || [ -e "$shard/manifest.json" ]; then
-    exec ./firstlight run --resume "$shard" --new-segment --node "$node" {resumed} > /dev/null
+    exec ./firstlight --no-config run --resume "$shard" --new-segment --node "$node" {resumed} > /dev/null
 fi
 # Nothing was measured if even the beginning was not written.
 rm -rf "$shard"
-exec ./firstlight run suite --seed $(( {seed} + index )) --node "$node" --output "$shard" {arguments} > /dev/null
+exec ./firstlight --no-config run suite --seed $(( {seed} + index )) --node "$node" --output "$shard" {arguments} > /dev/null
 "#
         )
     }

@@ -1,6 +1,6 @@
-//! The common part of `run` and `cold`: from a suite and a folder to a sealed result.
+//! The common part of `run`, `cold` and `gate`: from a suite and a folder to a sealed result.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use firstlight_analysis::rebuild::{begin, case_result, conclude, end};
@@ -37,22 +37,42 @@ use crate::sealing::{self, finish};
 use crate::settings::Destination;
 
 /// A measurement and its output.
-pub(super) struct Job<'a> {
-    pub(super) suite: &'a Suite,
-    pub(super) python: Option<&'a Path>,
-    pub(super) show: Show,
+pub(crate) struct Job<'a> {
+    pub(crate) suite: &'a Suite,
+    pub(crate) python: Option<&'a Path>,
+    pub(crate) show: Show,
     /// No round begins after this time.
-    pub(super) limit: Option<Duration>,
-    pub(super) report: Report,
-    pub(super) destination: &'a Destination,
+    pub(crate) limit: Option<Duration>,
+    pub(crate) report: Report,
+    pub(crate) destination: &'a Destination,
 }
 
 /// The start of a run, or its continuation.
-pub(super) struct Beginning {
-    pub(super) store: RunFolder,
-    pub(super) origin: Origin,
+pub(crate) struct Beginning {
+    pub(crate) store: RunFolder,
+    pub(crate) origin: Origin,
     /// The earlier processes of a resumed run.
-    pub(super) earlier: Vec<RawRecord>,
+    pub(crate) earlier: Vec<RawRecord>,
+}
+
+/// A sealed run.
+pub(crate) struct Measured {
+    pub(crate) document: RunDocument,
+    pub(crate) folder: PathBuf,
+    /// Whether the snapshot passes every rule.
+    pub(crate) is_sound: bool,
+    recording: Recording,
+    interrupted: bool,
+}
+
+impl Measured {
+    pub(crate) fn exit(&self) -> Exit {
+        match (exit(&self.document, self.interrupted), &self.recording) {
+            (Exit::Ok | Exit::RunnerFailed, _) if !self.is_sound => Exit::VerificationFailed,
+            (Exit::Ok, Recording::Failed) => Exit::RunnerFailed,
+            (exit, _) => exit,
+        }
+    }
 }
 
 /// Measures the suite, seals the folder and shows the result.
@@ -63,6 +83,19 @@ pub(super) fn measure(
     interrupt: &Interrupt,
     printer: &mut Printer,
 ) -> Result<Exit, Error> {
+    let measured = take(job, beginning, hooks, interrupt, printer)?;
+    show(job, &measured, printer)?;
+    Ok(measured.exit())
+}
+
+/// Measures the suite and seals the folder.
+pub(crate) fn take(
+    job: &Job<'_>,
+    beginning: Beginning,
+    hooks: Hooks,
+    interrupt: &Interrupt,
+    printer: &mut Printer,
+) -> Result<Measured, Error> {
     let Beginning { store, mut origin, earlier } = beginning;
     let suite = &job.suite.file;
     let plan = SuitePlan {
@@ -97,46 +130,47 @@ pub(super) fn measure(
     let recording = traced(&plan, &session, interrupt, printer)?;
     end(&mut document, Some(doctor::examine()));
     output::save(&document, &session.store, job.destination, output::Progress::Whole)?;
-    let folder = session.store.path();
+    let folder = session.store.path().to_owned();
     origin.suite_changes = job.suite.changes();
     if !origin.suite_changes.is_empty() {
-        snapshot::write_origin(folder, &origin)?;
+        snapshot::write_origin(&folder, &origin)?;
         let names = origin.suite_changes.join(", ");
         printer.talk(&format!("error: the suite changed while it was measured: {names}"));
     }
-    let checked = finish(folder, document.after.clone())?;
+    let checked = finish(&folder, document.after.clone())?;
     if !checked.passed {
         printer.talk(&format!(
             "warning: this snapshot fails `firstlight verify {}`",
             folder.display()
         ));
     }
-    if has_numbers(&document) || job.destination.format == Format::Json {
-        let text = |width| Terminal::new(width).run(&document, job.report);
+    let is_sound = checked.passed;
+    Ok(Measured { document, folder, is_sound, recording, interrupted: interrupt.is_set() })
+}
+
+fn show(job: &Job<'_>, measured: &Measured, printer: &mut Printer) -> Result<(), Error> {
+    let Measured { document, folder, recording, .. } = measured;
+    if has_numbers(document) || job.destination.format == Format::Json {
+        let text = |width| Terminal::new(width).run(document, job.report);
         output::show(text, folder, job.destination, printer)?;
     }
     if let Some(privacy) = sealing::privacy(folder)? {
         printer.aside(&privacy::describe(&privacy));
     }
-    for line in failures(&document, job.python) {
+    for line in failures(document, job.python) {
         printer.talk(&format!("\n{line}"));
     }
-    if !document.complete && stopped(&document).next().is_none() {
+    if !document.complete && stopped(document).next().is_none() {
         printer.talk(&format!(
             "\nthe run stopped early; to continue: firstlight run --resume {}",
             folder.display()
         ));
     }
-    if let (Recording::Made(traced), Format::Text) = (&recording, job.destination.format) {
+    if let (Recording::Made(traced), Format::Text) = (recording, job.destination.format) {
         printer.data("\n");
         printer.data(&Terminal::new(printer.width()).suite_trace(traced, 0));
     }
-    let exit = exit(&document, interrupt.is_set());
-    Ok(match (exit, recording) {
-        (Exit::Ok | Exit::RunnerFailed, _) if !checked.passed => Exit::VerificationFailed,
-        (Exit::Ok, Recording::Failed) => Exit::RunnerFailed,
-        (exit, _) => exit,
-    })
+    Ok(())
 }
 
 /// The outcome of the recording that a suite requests.
@@ -147,7 +181,7 @@ enum Recording {
 }
 
 /// The facts known before the first process.
-pub(super) fn origin(
+pub(crate) fn origin(
     suite: &Suite,
     argv: &[String],
     choice: &Choice,
@@ -187,7 +221,7 @@ fn has_numbers(document: &RunDocument) -> bool {
 }
 
 /// The reasons why arms were abandoned, each once, with a hint.
-fn failures(document: &RunDocument, python: Option<&Path>) -> Vec<String> {
+pub(crate) fn failures(document: &RunDocument, python: Option<&Path>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for arm in stopped(document) {
         let why = arm.stopped.as_ref().map_or("", |reason| reason.text.as_str());

@@ -1,10 +1,12 @@
 //! One file per command: settings in, exit code out.
 
+mod bisect;
 mod cold;
 mod compare;
 mod conformance;
 mod doctor;
 mod export;
+mod gate;
 mod import;
 mod list;
 mod measure;
@@ -22,13 +24,16 @@ mod trace;
 mod verify;
 mod warm;
 
+pub(crate) use bisect::bisect;
 pub(crate) use cold::cold;
 pub(crate) use compare::compare;
 pub(crate) use conformance::conformance;
 pub(crate) use doctor::doctor;
 pub(crate) use export::export;
+pub(crate) use gate::gate;
 pub(crate) use import::import;
 pub(crate) use list::list;
+pub(crate) use measure::{Beginning, Job, failures, origin, take};
 pub(crate) use merge::merge;
 pub(crate) use new::new;
 pub(crate) use publish::publish;

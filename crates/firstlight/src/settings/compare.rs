@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use firstlight_analysis::results::Margins;
 use firstlight_schema::suite::Regime;
 
+use super::gate::margins;
 use crate::args::{CompareArgs, Format};
 
 #[derive(Debug)]
@@ -30,15 +31,6 @@ pub(crate) enum Sides {
 
 impl CompareSettings {
     pub(crate) fn resolve(args: CompareArgs, format: Format) -> Self {
-        let mut margins = Margins::default();
-        for (case, margin) in args.margins {
-            match case {
-                Some(case) => {
-                    margins.cases.insert(case, margin);
-                }
-                None => margins.all = Some(margin),
-            }
-        }
         let mut arms = args.arms.into_iter();
         let sides = match (args.second, arms.next(), arms.next()) {
             (Some(second), ..) => Sides::Results(args.first, second),
@@ -47,7 +39,7 @@ impl CompareSettings {
         };
         Self {
             sides,
-            margins,
+            margins: margins(args.margins),
             regimes: args.regimes,
             gate: args.gate,
             replication: args.replication,

@@ -1,10 +1,12 @@
 //! Resolved arguments, environment and defaults. Code below this layer does not see them.
 
+mod bisect;
 mod cold;
 mod compare;
 mod conformance;
 mod doctor;
 mod exchange;
+mod gate;
 mod list;
 mod merge;
 mod publish;
@@ -16,11 +18,13 @@ mod status;
 mod trace;
 mod warm;
 
+pub(crate) use bisect::BisectSettings;
 pub(crate) use cold::ColdSettings;
 pub(crate) use compare::{CompareSettings, Sides};
 pub(crate) use conformance::ConformanceSettings;
 pub(crate) use doctor::DoctorSettings;
 pub(crate) use exchange::{ExportSettings, ImportSettings, Output};
+pub(crate) use gate::{GateSettings, TrialSettings, Typed};
 pub(crate) use list::{ListSettings, NewSettings};
 pub(crate) use merge::MergeSettings;
 pub(crate) use publish::PublishSettings;

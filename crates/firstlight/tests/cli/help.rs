@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 use crate::support::{Finished, Sandbox};
 
 /// Every command, with arguments that it must reject.
-const REFUSALS: [(&str, &[&str]); 18] = [
+const REFUSALS: [(&str, &[&str]); 20] = [
+    ("bisect", &["bisect", "--good", "HEAD"]),
     ("compare", &["compare", "before", "after"]),
     ("cold", &["cold", "--cache", "filthy", "--", "true"]),
     ("conformance", &["conformance"]),
     ("doctor", &["doctor", "now"]),
+    ("gate", &["gate", "--base", "HEAD"]),
     ("publish", &["publish", "empty"]),
     ("report", &["report", "empty"]),
     ("export", &["export", "empty", "--to", "xml"]),

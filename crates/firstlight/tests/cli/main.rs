@@ -6,10 +6,12 @@
 mod campaign;
 mod children;
 mod cold;
+mod config;
 mod conformance;
 mod doctor;
 mod exchange;
 mod faults;
+mod gate;
 mod help;
 mod hooks;
 mod hostile;

@@ -109,8 +109,7 @@ impl LaunchFolder {
         for ((complete, path), task) in self.complete.iter_mut().zip(paths).zip(1_u32..) {
             let expected = format!("{task}/{}", self.launch.tasks);
             *complete = *complete
-                || path.is_file()
-                    && shard::read(&path).is_ok_and(|shard| shard.shard == expected);
+                || path.is_file() && shard::read(&path).is_ok_and(|shard| shard.shard == expected);
         }
         &self.complete
     }
