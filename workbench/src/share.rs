@@ -1,6 +1,6 @@
 //! Files installed with a program: shell completions, manual pages, and the licences of its dependencies.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn put(path: &Path, content: &[u8]) -> Result {
     fs::write(path, content).map_err(cannot)
 }
 
-/// The crates compiled into a program, with their licences.
+/// The crates compiled into a program, with their licences and licence texts.
 fn third_party(program: &str, package: &str) -> Result<String> {
     let mut tree = cargo();
     tree.args(["tree", "--package", package, "--edges", "normal"]);
@@ -67,13 +67,15 @@ fn third_party(program: &str, package: &str) -> Result<String> {
         })
         .collect();
     let mut rows = BTreeMap::new();
+    let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in listed.lines() {
         let mut words = line.split(' ');
         let key = (words.next().unwrap_or("").to_owned(), words.next().unwrap_or("").to_owned());
-        if let Some(package) = known.get(&key) {
-            let row = (field(package, "license"), field(package, "repository"));
-            rows.insert(key, row);
+        let Some(package) = known.get(&key) else { continue };
+        for text in licence_texts(Path::new(&field(package, "manifest_path"))) {
+            texts.entry(text).or_default().insert(key.0.clone());
         }
+        rows.insert(key, (field(package, "license"), field(package, "repository")));
     }
     let mut text = format!(
         "# What is compiled into {program}\n\n| crate | version | licence | source |\n|---|---|---|---|\n"
@@ -81,5 +83,24 @@ fn third_party(program: &str, package: &str) -> Result<String> {
     for ((name, version), (licence, source)) in rows {
         writeln!(text, "| {name} | {} | {licence} | {source} |", &version[1..]).expect("a string");
     }
+    for (licence, crates) in texts {
+        let crates: Vec<_> = crates.into_iter().collect();
+        write!(text, "\n## {}\n\n````\n{licence}\n````\n", crates.join(", ")).expect("a string");
+    }
     Ok(text)
+}
+
+/// The licences and notices beside a crate's manifest.
+fn licence_texts(manifest: &Path) -> Vec<String> {
+    const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
+    let folder = manifest.parent().expect("a manifest lies in a folder");
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files
+        .filter(|file| {
+            let name = file.file_name().to_string_lossy().to_uppercase();
+            NAMES.iter().any(|start| name.starts_with(start))
+        })
+        .filter_map(|file| fs::read_to_string(file.path()).ok())
+        .map(|text| text.replace('\r', "").trim().to_owned())
+        .collect()
 }

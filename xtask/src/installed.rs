@@ -43,7 +43,7 @@ pub fn test(wheels: &[&Path]) -> Result {
                 scope.spawn(move || Environment::new(version, interpreter, wheels)?.test())
             })
             .collect();
-        started.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        started.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
     })
 }
 

@@ -141,7 +141,7 @@ fn python_tests(pythons: &Pythons) -> Result<Counts> {
         command
     };
     let tool = |name: &str, arguments: &[&str]| of(&pythons.jax, name, arguments);
-    let folders = [".", "../suites", "../benches", "../examples", PACKAGE];
+    let folders = [".", "../suites", "../benches", "../examples", "../xtask", PACKAGE];
     let mut ruff = tool("ruff", &["check", "--quiet"]);
     step("Python lints", ruff.args(folders))?;
     let mut formatting = tool("ruff", &["format", "--quiet", "--check"]);

@@ -77,13 +77,13 @@ impl Scratch {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message", "x"]);
         self.write(&format!("target/dist/{COMMIT}"), &self.git(&["rev-parse", "HEAD"]));
-        let mut sums = String::new();
+        let mut sums = Vec::new();
         for wheel in WHEELS {
             let name = format!("target/dist/{wheel}");
             self.write(&name, wheel);
-            sums += &format!("{}  {wheel}\n", digest(&self.0.join(&name)).expect("a digest"));
+            sums.push(format!("{}  {wheel}\n", digest(&self.0.join(&name)).expect("a digest")));
         }
-        self.write(&format!("target/dist/{SUMS}"), &sums);
+        self.write(&format!("target/dist/{SUMS}"), &sums.concat());
     }
 
     /// All problems, one per line, with the names of their checks.

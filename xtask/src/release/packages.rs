@@ -79,7 +79,8 @@ pub(super) fn dist(root: &Path, version: &str) -> Vec<String> {
         }
     }
     for kind in ["firstlight-", "histfactory-"] {
-        if !listed.iter().any(|name| name.starts_with(kind) && name.ends_with(".whl")) {
+        let is_wheel = |name: &&String| Path::new(name).extension().is_some_and(|end| end == "whl");
+        if !listed.iter().filter(is_wheel).any(|name| name.starts_with(kind)) {
             problems.push(format!("there is no wheel `{kind}…whl`"));
         }
     }

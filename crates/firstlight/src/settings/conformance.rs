@@ -1,5 +1,6 @@
 //! Settings of `firstlight conformance`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firstlight_schema::message::Prepare;
@@ -22,7 +23,7 @@ impl ConformanceSettings {
             case: "conformance".to_owned(),
             parameters: args.set.into_iter().collect(),
             arm: "runner".to_owned(),
-            options: Default::default(),
+            options: BTreeMap::new(),
         };
         Self { command: args.command, prepare, timeout: args.timeout, format }
     }
