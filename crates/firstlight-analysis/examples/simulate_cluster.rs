@@ -12,8 +12,8 @@ mod noise;
 use std::process::ExitCode;
 
 use firstlight_analysis::cluster::plan;
-use firstlight_slurm::{Gatherer, QueueState, Seen, ShardState, Step, arrays};
 use firstlight_analysis::stats::Ratio;
+use firstlight_slurm::{Gatherer, QueueState, Seen, ShardState, Step, arrays};
 use noise::Noise;
 
 /// Seconds between two looks.

@@ -4,9 +4,7 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::{
-    Answer, Gatherer, Seen, Slurm, SlurmError, Step, Submission, TaskFolder, arrays,
-};
+use crate::{Answer, Gatherer, Seen, Slurm, SlurmError, Step, Submission, TaskFolder, arrays};
 
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
@@ -161,9 +159,8 @@ impl Submitter {
                 }
                 Answer::Later(why) => {
                     let seconds = self.retry.as_secs();
-                    tasks.aside(&format!(
-                        "Slurm takes no more now: {why}; next try in {seconds} s"
-                    ));
+                    tasks
+                        .aside(&format!("Slurm takes no more now: {why}; next try in {seconds} s"));
                     self.not_before = Instant::now() + self.retry;
                     self.retry = (self.retry * 2).min(LONGEST_RETRY);
                     return Ok(());
@@ -197,7 +194,9 @@ pub fn latency(mut waited: Vec<f64>) -> Option<String> {
     let middle = waited.get(waited.len() / 2)?;
     let most = waited.last()?;
     let starts = waited.len();
-    Some(format!("{starts} starts waited {middle:.1} s for Slurm in the median, {most:.1} s at most"))
+    Some(format!(
+        "{starts} starts waited {middle:.1} s for Slurm in the median, {most:.1} s at most"
+    ))
 }
 
 fn now() -> f64 {

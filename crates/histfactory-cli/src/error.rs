@@ -77,9 +77,9 @@ impl Error {
                 "the tasks' output is in `{0}/logs`; `histfactory attach {0}` submits them again",
                 path.display()
             )),
-            Self::Slurm(SlurmError::Missing) => Some(
-                "run it on a login node of the cluster, or without `--on slurm`".to_owned(),
-            ),
+            Self::Slurm(SlurmError::Missing) => {
+                Some("run it on a login node of the cluster, or without `--on slurm`".to_owned())
+            }
             Self::Slurm(SlurmError::Command { .. }) => {
                 Some("`sinfo` lists partitions and nodes".to_owned())
             }

@@ -33,7 +33,11 @@ impl Proportion {
             value,
             standard_error: (value * (1.0 - value) / n).sqrt(),
             low: if count == 0 { 0.0 } else { root(|p| beta_reg(k, n - k + 1.0, p) - TAIL) },
-            high: if count >= of { 1.0 } else { root(|p| beta_reg(k + 1.0, n - k, p) - 1.0 + TAIL) },
+            high: if count >= of {
+                1.0
+            } else {
+                root(|p| beta_reg(k + 1.0, n - k, p) - 1.0 + TAIL)
+            },
         }
     }
 }

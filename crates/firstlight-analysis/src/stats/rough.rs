@@ -84,10 +84,7 @@ pub(super) fn above(prices: &[f64], limit: f64) -> impl Iterator<Item = usize> {
 }
 
 /// Most chunks have no such row, and are left at once.
-fn rows(
-    prices: &[f64],
-    wanted: impl Fn(f64) -> bool + Copy,
-) -> impl Iterator<Item = usize> {
+fn rows(prices: &[f64], wanted: impl Fn(f64) -> bool + Copy) -> impl Iterator<Item = usize> {
     prices.chunks(CHUNK).enumerate().flat_map(move |(number, chunk)| {
         let any = chunk.iter().fold(false, |any, price| any | wanted(*price));
         let chunk = if any { chunk } else { &[] };
@@ -102,9 +99,10 @@ mod tests {
 
     #[test]
     fn the_logarithm_is_as_precise_as_stated() {
-        for x in [f64::MIN_POSITIVE, 1e-300, 0.5, 0.706, 0.708, 1.0, 1.414, 1.415, 3.0, 1e17, f64::MAX]
-            .into_iter()
-            .chain((1..4000).map(|i| 1.002_f64.powi(i)))
+        for x in
+            [f64::MIN_POSITIVE, 1e-300, 0.5, 0.706, 0.708, 1.0, 1.414, 1.415, 3.0, 1e17, f64::MAX]
+                .into_iter()
+                .chain((1..4000).map(|i| 1.002_f64.powi(i)))
         {
             let rounding = 1e-14 * x.ln().abs();
             assert!((logarithm(x) - x.ln()).abs() <= ERROR_OF_LOGARITHM + rounding, "{x}");

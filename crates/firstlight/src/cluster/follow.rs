@@ -32,8 +32,7 @@ pub(crate) fn follow(
     printer: &mut Printer,
 ) -> Result<Followed, Error> {
     let _lock = folder.tasks.lock()?;
-    let mut follower =
-        Follower { folder, printer, interrupt, printed: String::new(), began: None };
+    let mut follower = Follower { folder, printer, interrupt, printed: String::new(), began: None };
     match slurm::follow(&mut follower, slurm)? {
         slurm::Followed::Left => return Ok(Followed::Left(Exit::Interrupted)),
         slurm::Followed::Hopeless(tasks) => return Err(follower.hopeless(&tasks)),

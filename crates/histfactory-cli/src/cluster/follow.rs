@@ -34,8 +34,9 @@ pub(super) fn follow(
         Followed::Complete => {
             let Follower { folder, printer, .. } = follower;
             let jobs = folder.jobs();
-            let waited =
-                (0..folder.launch.tasks).flat_map(|task| folder.tasks.waited(task, &jobs)).collect();
+            let waited = (0..folder.launch.tasks)
+                .flat_map(|task| folder.tasks.waited(task, &jobs))
+                .collect();
             latency(waited).iter().for_each(|line| printer.aside(line));
             Ok(Some(folder))
         }

@@ -160,10 +160,5 @@ fn render(document: &LimitsDocument<'_>) -> String {
         let limits = [row.observed].into_iter().chain(row.expected).map(limit);
         table.row([row.name.clone()].into_iter().chain(limits).chain([notes]));
     }
-    format!(
-        "upper limits on {} at CLs = {}\n\n{}",
-        document.poi,
-        document.level,
-        table.render()
-    )
+    format!("upper limits on {} at CLs = {}\n\n{}", document.poi, document.level, table.render())
 }

@@ -26,7 +26,11 @@ pub(crate) struct ClusterSettings {
 }
 
 impl Part {
-    pub(super) fn resolve(args: PartArgs, destination: &Destination, plot: Option<&PathBuf>) -> Self {
+    pub(super) fn resolve(
+        args: PartArgs,
+        destination: &Destination,
+        plot: Option<&PathBuf>,
+    ) -> Self {
         let options = options(&args);
         match (args.shard, args.on, args.folder) {
             (Some(shard), ..) => Self::Shard(shard),

@@ -51,7 +51,9 @@ fn check_version(bytes: &[u8]) -> Result<(), String> {
         return Err(format!("is not a shard: it is a document `{name}`"));
     }
     if version != Schema::new(NAME).version {
-        return Err(format!("has version {version} of the format, which this histfactory cannot read"));
+        return Err(format!(
+            "has version {version} of the format, which this histfactory cannot read"
+        ));
     }
     Ok(())
 }

@@ -53,7 +53,8 @@ pub(super) fn compute(
         options = options.fixing(poi, value);
     }
     let start = model.fit(model.observed(), &options)?.require()?;
-    let progress = Progress::new(usize::try_from(toys.count).unwrap_or(usize::MAX), "toys", printer);
+    let progress =
+        Progress::new(usize::try_from(toys.count).unwrap_or(usize::MAX), "toys", printer);
     let done = |some: u64| progress.advance(usize::try_from(some).unwrap_or(usize::MAX));
     let covariance = FitOptions::default().with_covariance();
     let fits = model.toy_fits_with(&start.theta, toys, &covariance, &done)?;

@@ -79,12 +79,9 @@ pub(super) fn compute(
     let count = usize::try_from(toys.count).unwrap_or(usize::MAX);
     let progress = Progress::new(count.saturating_mul(2), "toys", printer);
     let done = |some: u64| progress.advance(usize::try_from(some).unwrap_or(usize::MAX));
-    let found =
-        model.toy_test_with(model.observed(), mu, test.kind, toys, test.search, &done)?;
-    let distribution = |values: Vec<f64>| Distribution {
-        failed: toys.count - values.len() as u64,
-        values,
-    };
+    let found = model.toy_test_with(model.observed(), mu, test.kind, toys, test.search, &done)?;
+    let distribution =
+        |values: Vec<f64>| Distribution { failed: toys.count - values.len() as u64, values };
     let question = TestQuestion {
         toys: settings.toys,
         seed: settings.seed,
@@ -157,12 +154,10 @@ fn document<'a>(
 }
 
 fn quotient(tested: &Proportion, alternative: &Proportion) -> Quotient {
-    let value =
-        if alternative.value > 0.0 { tested.value / alternative.value } else { 0.0 };
+    let value = if alternative.value > 0.0 { tested.value / alternative.value } else { 0.0 };
     let relative = |part: &Proportion| part.standard_error / part.value;
     let both = tested.value > 0.0 && alternative.value > 0.0;
-    let standard_error =
-        both.then(|| value * relative(tested).hypot(relative(alternative)));
+    let standard_error = both.then(|| value * relative(tested).hypot(relative(alternative)));
     Quotient { value, standard_error }
 }
 
@@ -189,8 +184,7 @@ fn render(document: &ToyTestDocument<'_>, answers: &ToyStatistics) -> String {
         ("95 % interval", Align::Left),
     ]);
     let tested = (format!("{poi} = {}", document.test_poi), &answers.tested, &document.tested);
-    let other =
-        ("alternative".to_owned(), &answers.alternative, &document.alternative);
+    let other = ("alternative".to_owned(), &answers.alternative, &document.alternative);
     for (name, toys, share) in [tested, other] {
         let mut sorted = toys.values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -207,7 +201,8 @@ fn render(document: &ToyTestDocument<'_>, answers: &ToyStatistics) -> String {
     }
     text.push_str(&table.render());
     if let Some(cls) = &document.cls {
-        let error = cls.standard_error.map_or(String::new(), |error| format!(" ± {}", number(error)));
+        let error =
+            cls.standard_error.map_or(String::new(), |error| format!(" ± {}", number(error)));
         text.push_str(&format!("\nCLs  observed  {}{error}\n", number(cls.value)));
     }
     if let Some(bands) = document.expected {
