@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use firstlight_slurm::{self as slurm, TaskFolder};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -17,26 +16,26 @@ const LAUNCH: &str = "launch.json";
 pub(super) const SHARDS: &str = "shards";
 
 /// `launch.json`: what was submitted, and what is needed to submit the rest.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LaunchDocument {
-    pub(crate) schema: Schema,
+pub(super) struct LaunchDocument {
+    pub(super) schema: Schema,
     /// The version of the program.
-    pub(crate) histfactory: String,
+    pub(super) histfactory: String,
     /// Of every task, besides its shard and its output.
-    pub(crate) arguments: Vec<String>,
-    pub(crate) tasks: u32,
+    pub(super) arguments: Vec<String>,
+    pub(super) tasks: u32,
     /// Options of `sbatch`.
-    pub(crate) options: Vec<String>,
+    pub(super) options: Vec<String>,
     /// Indices within an array are smaller than this.
-    pub(crate) largest_array: u32,
-    pub(crate) jobs: Vec<JobRecord>,
+    pub(super) largest_array: u32,
+    pub(super) jobs: Vec<JobRecord>,
 }
 
 /// A job array that the scheduler accepted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct JobRecord {
+pub(super) struct JobRecord {
     job: u64,
     /// What is added to the index within the array.
     offset: u32,

@@ -16,7 +16,6 @@ use crate::printer::Printer;
 use crate::settings::{ClusterSettings, Destination};
 use folder::LaunchFolder;
 
-pub(crate) use folder::LaunchDocument;
 pub(crate) use job::Job;
 
 /// Submits a job, waits for it and shows the result.

@@ -40,7 +40,6 @@ use histfactory::Workspace;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-use crate::cluster::LaunchDocument;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::output::show;
@@ -59,12 +58,11 @@ fn made(
 }
 
 /// The schema of each document that `--format json` prints, by the document's name.
-pub(crate) fn schemas() -> [(&'static str, Schema); 12] {
+pub(crate) fn schemas() -> [(&'static str, Schema); 11] {
     [
         ("histfactory-cls", printed::<cls::ClsDocument<'_>>()),
         ("histfactory-fit", printed::<fit::FitDocument<'_>>()),
         ("histfactory-inspect", printed::<inspect::Inspection<'_>>()),
-        ("histfactory-launch", printed::<LaunchDocument>()),
         ("histfactory-limits", printed::<limits::LimitsDocument<'_>>()),
         ("histfactory-rank", printed::<rank::RankDocument<'_>>()),
         ("histfactory-scan", printed::<scan::ScanDocument<'_>>()),

@@ -7,4 +7,6 @@ mod notes;
 mod rearranging;
 mod refusals;
 mod schemas;
+mod shards;
+mod slurm;
 mod support;

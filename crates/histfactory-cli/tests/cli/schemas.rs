@@ -7,7 +7,8 @@ use crate::support::Sandbox;
 #[test]
 fn every_document_follows_its_schema() {
     let sandbox = Sandbox::new();
-    let commands: [&[&str]; 13] = [
+    sandbox.write_patch_set(false);
+    let commands: [&[&str]; 16] = [
         &["inspect", "small.json"],
         &["fit", "small.json"],
         &["fit", "small.json", "--minos", "mu"],
@@ -21,10 +22,23 @@ fn every_document_follows_its_schema() {
         &["rank", "small.json"],
         &["rank", "search.json"],
         &["toys", "small.json", "--toys", "20"],
+        &["toys", "small.json", "--toys", "20", "--test-stat", "q0"],
+        &["toys", "small.json", "--toys", "20", "--test-stat", "qtilde"],
+        &["limits", "small.json", "--patchset", "patchset.json"],
+    ];
+    let shards = [
+        &["toys", "small.json", "--toys", "9", "--shard", "1/3"][..],
+        &["toys", "small.json", "--toys", "9", "--test-stat", "q", "--shard", "2/3"],
+        &["limits", "small.json", "--patchset", "patchset.json", "--shard", "1/1"],
     ];
     let mut seen = std::collections::BTreeSet::new();
-    for command in commands {
-        let document = sandbox.document(command);
+    let documents = commands.map(|command| (command, sandbox.document(command)));
+    let shards = shards.map(|command| {
+        let finished = sandbox.run(&[command, &["--output-file", "shard.json"]].concat());
+        assert_eq!(finished.code, 0, "{}", finished.stderr);
+        (command, serde_json::from_str(&sandbox.read("shard.json")).unwrap())
+    });
+    for (command, document) in documents.into_iter().chain(shards) {
         let name = document["schema"]["name"].as_str().unwrap().to_owned();
         let (_, schema) = histfactory_cli::schemas().find(|(known, _)| *known == name).unwrap();
         let schema = jsonschema::validator_for(schema.as_value()).unwrap();

@@ -38,7 +38,7 @@ impl Sandbox {
         Workspace::from_path(self.path().join(name)).unwrap()
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_histfactory"));
         command.current_dir(self.path()).env("NO_COLOR", "1").args(arguments);
         command
@@ -48,10 +48,40 @@ impl Sandbox {
         Finished::new(self.command(arguments).output().unwrap())
     }
 
+    /// With a variable of the environment.
+    pub(crate) fn run_with(&self, name: &str, value: &str, arguments: &[&str]) -> Finished {
+        Finished::new(self.command(arguments).env(name, value).output().unwrap())
+    }
+
     /// Uses a file of the folder as the standard input.
     pub(crate) fn fed(&self, file: &str, arguments: &[&str]) -> Finished {
         let input = fs::File::open(self.path().join(file)).unwrap();
         Finished::new(self.command(arguments).stdin(Stdio::from(input)).output().unwrap())
+    }
+
+    /// A patch set for `small.json` with two signals, and one more that fits no channel.
+    pub(crate) fn write_patch_set(&self, broken: bool) {
+        let digest = self.run(&["digest", "small.json", "--format", "json"]).stdout;
+        let digests: Value = serde_json::from_str(&digest).unwrap();
+        let workspace: Value = serde_json::from_str(&self.read("small.json")).unwrap();
+        let samples = workspace["channels"][0]["samples"].as_array().unwrap();
+        let signal = samples.iter().position(|sample| sample["name"] == "signal").unwrap();
+        let path = format!("/channels/0/samples/{signal}/data");
+        let patch = |name: &str, value: Value, place: f64| {
+            let patch = [serde_json::json!({"op": "replace", "path": path, "value": value})];
+            serde_json::json!({"metadata": {"name": name, "values": [place]}, "patch": patch})
+        };
+        let mut patches = vec![
+            patch("one", serde_json::json!([5.0, 9.0]), 1.0),
+            patch("two", serde_json::json!([9.0, 4.0]), 2.0),
+        ];
+        if broken {
+            patches.push(patch("broken", serde_json::json!([1.0]), 3.0));
+        }
+        let metadata = serde_json::json!({"name": "test", "description": "signals", "labels": ["mass"],
+            "digests": digests, "references": {"hepdata": "ins1"}});
+        let set = serde_json::json!({"metadata": metadata, "patches": patches, "version": "1.0.0"});
+        self.file("patchset.json", &set.to_string());
     }
 
     /// The JSON document of a command that succeeds.
@@ -69,11 +99,19 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    fn new(Output { status, stdout, stderr }: Output) -> Self {
+    pub(crate) fn new(Output { status, stdout, stderr }: Output) -> Self {
         Self {
             code: status.code().expect("histfactory exits by itself"),
             stdout: String::from_utf8(stdout).unwrap(),
             stderr: String::from_utf8(stderr).unwrap(),
         }
     }
+}
+
+/// Whether something happens within a minute.
+pub(crate) fn eventually(mut condition: impl FnMut() -> bool) -> bool {
+    (0..600).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        condition()
+    })
 }
