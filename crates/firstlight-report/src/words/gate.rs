@@ -27,9 +27,7 @@ pub(crate) fn headline(document: &GateDocument) -> String {
             format!("head {what} in {}", part(Decision::Failed))
         }
         Decision::NotRun => format!("no verdict: a process failed in {}", part(Decision::NotRun)),
-        Decision::Inconclusive if all == 0 => {
-            "no verdict: base and head have nothing in common to compare".to_owned()
-        }
+        Decision::Inconclusive if all == 0 => "no verdict: nothing was compared".to_owned(),
         Decision::Inconclusive => format!(
             "could not tell whether head is slower than base in {}",
             part(Decision::Inconclusive)
