@@ -78,7 +78,7 @@ pub(crate) fn change(row: &GateRow) -> String {
 /// A ratio as a change with its sign.
 fn signed(ratio: f64) -> String {
     let change = (ratio - 1.0) * 100.0;
-    let digits = if change.abs() < 99.95 { 1 } else { 0 };
+    let digits = usize::from(change.abs() < 99.95);
     let text = format!("{:.digits$}", change.abs());
     let sign = match change {
         _ if text.trim_matches(['0', '.']).is_empty() => "",
