@@ -32,20 +32,24 @@ pub fn classify(rows: &[GateRow], change: Change) -> Found {
 }
 
 fn of_row(row: &GateRow, change: Change) -> Found {
+    if row.decision == Decision::NotRun {
+        return Found::NotRun;
+    }
     let verdict = row.comparison.as_ref().map(|one| one.verdict);
-    match (change, row.decision, row.results) {
-        (_, Decision::NotRun, _) => Found::NotRun,
-        (Change::DifferentResults, _, Results::Different) => Found::After,
-        (Change::DifferentResults, _, Results::Same) => Found::Before,
-        (Change::DifferentResults, _, Results::NotCompared) => Found::Inconclusive,
-        (Change::Slower, Decision::Passed, _) => Found::Before,
-        (Change::Slower, _, _) if verdict == Some(Verdict::Slower) => Found::After,
-        (Change::Faster, _, _) => match verdict {
+    match change {
+        Change::DifferentResults => match row.results {
+            Results::Different => Found::After,
+            Results::Same => Found::Before,
+            Results::NotCompared => Found::Inconclusive,
+        },
+        Change::Slower if row.decision == Decision::Passed => Found::Before,
+        Change::Slower if verdict == Some(Verdict::Slower) => Found::After,
+        Change::Slower => Found::Inconclusive,
+        Change::Faster => match verdict {
             Some(Verdict::Faster) => Found::After,
             Some(Verdict::Equivalent | Verdict::Slower) => Found::Before,
             _ => Found::Inconclusive,
         },
-        (Change::Slower, _, _) => Found::Inconclusive,
     }
 }
 

@@ -164,7 +164,7 @@ mod tests {
             assert!(matches!(error, EngineError::NoRevision { .. }), "{name}: {error}");
         }
         let (one, two) = (repository.commit("HEAD~1").unwrap(), repository.commit("HEAD").unwrap());
-        assert_eq!(repository.between(&one, &two).unwrap(), [two.clone()]);
+        assert_eq!(repository.between(&one, &two).unwrap(), std::slice::from_ref(&two));
         let error = repository.between(&two, &one).unwrap_err();
         assert!(matches!(error, EngineError::NotAnAncestor { .. }), "{error}");
     }

@@ -138,9 +138,9 @@ impl Repository {
         command.arg("-C").arg(&self.root);
         command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]);
         command.args(["-c", "gc.auto=0", "-c", "advice.detachedHead=false"]).args(arguments);
-        INHERITED.iter().for_each(|name| {
+        for name in INHERITED {
             command.env_remove(name);
-        });
+        }
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0").env("LC_ALL", "C");
         command
     }

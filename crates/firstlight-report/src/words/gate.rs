@@ -27,9 +27,7 @@ pub(crate) fn headline(document: &GateDocument) -> String {
             format!("head {what} in {}", part(Decision::Failed))
         }
         Decision::NotRun => format!("no verdict: a process failed in {}", part(Decision::NotRun)),
-        Decision::Inconclusive if all == 0 => {
-            "no verdict: base and head have nothing in common to compare".to_owned()
-        }
+        Decision::Inconclusive if all == 0 => "no verdict: nothing was compared".to_owned(),
         Decision::Inconclusive => format!(
             "could not tell whether head is slower than base in {}",
             part(Decision::Inconclusive)
@@ -80,7 +78,7 @@ pub(crate) fn change(row: &GateRow) -> String {
 /// A ratio as a change with its sign.
 fn signed(ratio: f64) -> String {
     let change = (ratio - 1.0) * 100.0;
-    let digits = if change.abs() < 99.95 { 1 } else { 0 };
+    let digits = usize::from(change.abs() < 99.95);
     let text = format!("{:.digits$}", change.abs());
     let sign = match change {
         _ if text.trim_matches(['0', '.']).is_empty() => "",
