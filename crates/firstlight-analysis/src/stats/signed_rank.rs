@@ -113,15 +113,16 @@ fn null_distribution(n: usize, last: usize) -> Vec<f64> {
 )]
 fn likely_sums(item: usize, n: usize) -> Range<usize> {
     let most = item * (item + 1) / 2;
+    let past = most + 1;
     if n <= FEW {
-        return 0..most + 1;
+        return 0..past;
     }
     let size = count(item);
     let deviation = (size * (size + 1.0) * (2.0 * size + 1.0) / 24.0).sqrt();
     let middle = count(most) / 2.0;
     let low = (middle - REACH * deviation).max(0.0) as usize;
-    let high = (middle + REACH * deviation).min(count(most)) as usize;
-    low..high + 1
+    let high = (middle + REACH * deviation) as usize;
+    low..past.min(high + 1)
 }
 
 #[cfg(test)]

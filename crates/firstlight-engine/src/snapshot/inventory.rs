@@ -71,9 +71,12 @@ pub fn check_inventory(files: &Files, manifest: &Manifest) -> RuleResult {
 fn check_files(files: &Files, entries: &[FileEntry]) -> Vec<Place> {
     let is_large = |entry: &FileEntry| entry.bytes >= WORTH_A_THREAD;
     thread::scope(|scope| {
-        let begin = |entry| match is_large(entry) {
-            true => Checked::Later(scope.spawn(move || check_file(files, entry))),
-            false => Checked::Now(check_file(files, entry)),
+        let begin = |entry| {
+            if is_large(entry) {
+                Checked::Later(scope.spawn(move || check_file(files, entry)))
+            } else {
+                Checked::Now(check_file(files, entry))
+            }
         };
         let begun: Vec<Checked<'_>> = entries.iter().map(begin).collect();
         let end = |checked| match checked {

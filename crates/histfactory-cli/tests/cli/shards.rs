@@ -74,7 +74,7 @@ fn what_is_not_a_part_of_the_same_computation_is_refused_by_name() {
     let text = refused(&sandbox, &[one, two, "copy.json", three]);
     assert!(text.contains("has toys 16 to 32, which `"), "{text}");
 
-    let mut other = |option: &[&str]| {
+    let other = |option: &[&str]| {
         let command = [&TEST[..], option].concat();
         std::fs::rename(sandbox.path().join(two), sandbox.path().join("kept.json")).unwrap();
         shard(&sandbox, &command, "2/3");
