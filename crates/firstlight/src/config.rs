@@ -159,9 +159,10 @@ fn read(path: &Path) -> Result<String, Error> {
 }
 
 fn parse(path: &Path, text: &str) -> Result<Option<Config>, Error> {
-    let parsed = match path.file_name().is_some_and(|name| name == PROJECT_FILE) {
-        true => Config::parse_project(text),
-        false => Config::parse(text).map(Some),
+    let parsed = if path.file_name().is_some_and(|name| name == PROJECT_FILE) {
+        Config::parse_project(text)
+    } else {
+        Config::parse(text).map(Some)
     };
     parsed.map_err(|error| Error::Config {
         path: path.to_owned(),

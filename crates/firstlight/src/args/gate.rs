@@ -34,7 +34,7 @@ pub(crate) struct GateArgs {
     /// Write the comment of a pull request to this file, as Markdown
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
-    /// Append the whole table to this file, such as "$GITHUB_STEP_SUMMARY"
+    /// Append the whole table to this file, such as `$GITHUB_STEP_SUMMARY`
     #[arg(long, value_name = "FILE")]
     pub(crate) summary: Option<PathBuf>,
     /// Print annotations for this CI as well

@@ -72,9 +72,10 @@ impl Place {
     fn within(&self, typed: &Path) -> Result<PathBuf, Error> {
         let outside = || Error::OutsideRepository { path: typed.to_owned() };
         let root = self.repository.root();
-        let path = match typed.is_absolute() {
-            true => typed.strip_prefix(root).map_err(|_| outside())?.to_owned(),
-            false => self.below.join(typed),
+        let path = if typed.is_absolute() {
+            typed.strip_prefix(root).map_err(|_| outside())?.to_owned()
+        } else {
+            self.below.join(typed)
         };
         let mut plain = PathBuf::new();
         for part in path.components() {

@@ -192,15 +192,19 @@ fn text(
 fn environment(of: &EnvironmentFile) -> Value {
     let EnvironmentFile::Provisioned(wanted) = of else { return "as-found".into() };
     let mut table = json!(wanted.clone());
-    let below = |path: &str| Value::from(format!("{}/{path}", SIDES[1]));
-    table["requirements"] = below(&wanted.requirements);
+    table["requirements"] = below_head(&wanted.requirements);
     // Each side's arms carry their own.
     table["variables"] = json!({});
     for (name, extra) in &wanted.extras {
         table["extra"][name]["requirements"] =
-            extra.requirements.as_deref().map_or(Value::Null, below);
+            extra.requirements.as_deref().map_or(Value::Null, below_head);
     }
     table
+}
+
+/// A file of head, as a path in the run.
+fn below_head(path: &str) -> Value {
+    format!("{}/{path}", SIDES[1]).into()
 }
 
 fn case(one: &Common<'_>, pair: &Pair, head: &SuiteFile, margins: &Margins) -> Value {

@@ -262,9 +262,10 @@ fn programs(subject: &Subject, sides: &[Side; 2]) -> Result<Vec<PathBuf>, Error>
     let Subject::Command(Command { words, .. }) = subject else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for side in sides {
-        let typed = match words[0].contains('/') {
-            true => side.folder.join(&words[0]).to_string_lossy().into_owned(),
-            false => words[0].clone(),
+        let typed = if words[0].contains('/') {
+            side.folder.join(&words[0]).to_string_lossy().into_owned()
+        } else {
+            words[0].clone()
         };
         let resolved = resolve(&typed).map_err(|_| Error::NoProgramAtCommit {
             program: words[0].clone(),

@@ -71,18 +71,17 @@ impl TrialSettings {
         if args.timeout.is_zero() {
             return Err(Error::Usage("--timeout must be greater than zero".to_owned()));
         }
-        let what = match args.suite {
-            Some(suite) => Typed::Suite(PathBuf::from(suite)),
-            None => {
-                let (regimes, compilers) = regimes(&args.cache).map_err(Error::Usage)?;
-                Typed::Command(Command {
-                    words: args.command,
-                    regimes,
-                    compilers,
-                    timeout: args.timeout,
-                    any_exit_code: args.ignore_exit_code,
-                })
-            }
+        let what = if let Some(suite) = args.suite {
+            Typed::Suite(PathBuf::from(suite))
+        } else {
+            let (regimes, compilers) = regimes(&args.cache).map_err(Error::Usage)?;
+            Typed::Command(Command {
+                words: args.command,
+                regimes,
+                compilers,
+                timeout: args.timeout,
+                any_exit_code: args.ignore_exit_code,
+            })
         };
         let choice = Choice {
             processes: args.processes,
