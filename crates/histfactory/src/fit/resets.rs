@@ -98,7 +98,9 @@ impl Fitter<'_> {
             if !(unit > 0.0) {
                 return None;
             }
-            tangent.iter_mut().for_each(|part| *part /= unit);
+            for part in &mut tangent {
+                *part /= unit;
+            }
         }
         let start: Vec<f64> =
             best.theta.iter().zip(&tangent).map(|(from, part)| from + way * part).collect();
