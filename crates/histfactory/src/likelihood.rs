@@ -100,10 +100,15 @@ impl Evaluator<'_> {
         self.gradient()
     }
 
-    /// The gradient with the slopes of interpolations at −α for every parameter with |α| of at least `least`;
-    /// the rates are those at α.
-    pub(crate) fn mirrored_gradient(&mut self, theta: &[f64], least: f64) -> &[f64] {
-        self.raw_gradient_with(theta, Slopes::Mirrored { least });
+    /// The gradient with the slopes that interpolations have at −α; the rates are those at α. It costs half an
+    /// evaluation where the latest one was at `theta`.
+    pub(crate) fn mirrored_gradient(&mut self, theta: &[f64]) -> &[f64] {
+        if !self.scratch.has_slopes || self.scratch.theta[..theta.len()] != *theta {
+            self.raw_gradient(theta);
+        }
+        let Model { layout, numbers, .. } = self.model;
+        let data = self.softened.as_deref().unwrap_or(&self.data.values);
+        evaluate::mirrored_gradient(layout, numbers, data, &mut self.scratch);
         self.gradient()
     }
 

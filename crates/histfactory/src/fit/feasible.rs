@@ -48,7 +48,9 @@ impl Fitter<'_> {
     /// One step towards positive rates; false if nothing moves.
     fn lift(&mut self, state: &mut State) -> bool {
         let layout = &self.evaluator.model.layout;
+        // This factor belongs to no minimum.
         self.exact = None;
+        self.factored.fill(false);
         self.evaluator.collect(&mut self.curvature, Information::Fisher);
         let mut pulls = vec![0.0; layout.bins];
         let mut slope = vec![0.0; state.theta.len()];

@@ -40,6 +40,8 @@ pub struct Fitter<'a> {
     pub(super) lent: Option<Arc<Factor>>,
     /// Memory for the inverse of a covariance.
     pub(super) spare: Aligned,
+    /// Whether the fit is one of very many, which repeats itself only for a reason.
+    pub(crate) is_toy: bool,
 }
 
 /// The result of a step.
@@ -73,25 +75,30 @@ impl<'a> Fitter<'a> {
             exact: None,
             lent: None,
             spare: Aligned::default(),
+            is_toy: false,
         })
     }
 
     /// The same memory for another data set.
     pub fn set_data(&mut self, data: &'a Data) -> Result<(), EvaluationError> {
         self.evaluator.data = data;
+        self.evaluator.scratch.has_slopes = false;
         self.evaluator.check(self.evaluator.model.init())
     }
 
     /// Reuses the memory for data with another lifetime.
     pub(crate) fn on<'b>(self, model: &'b Model, data: &'b Data) -> Fitter<'b> {
-        let Self { evaluator: Evaluator { scratch, curvature: kept, .. }, .. } = self;
+        let Self { evaluator: Evaluator { mut scratch, curvature: kept, .. }, .. } = self;
+        scratch.has_slopes = false;
         let Self { curvature, system, secants, factored, lent, spare, .. } = self;
         let evaluator = Evaluator { model, data, softened: None, scratch, curvature: kept };
-        Fitter { evaluator, curvature, system, secants, factored, exact: None, lent, spare }
+        let is_toy = false;
+        Fitter { evaluator, curvature, system, secants, factored, exact: None, lent, spare, is_toy }
     }
 
     /// Minimises −log L.
     pub fn fit(&mut self, options: &FitOptions) -> Result<Fit, FitError> {
+        self.is_toy = false;
         let state = self.begin(options)?;
         let pace = Pace::new(self.evaluator.model, options.start.is_some());
         let pace = if options.covariance { pace.with_covariance() } else { pace };
@@ -489,6 +496,7 @@ impl<'a> Fitter<'a> {
             at_border: Vec::new(),
             other_minima: Vec::new(),
             two_sided: false,
+            doubtful: false,
             flat,
             kkt,
             edm: distance.unwrap_or(if kkt == 0.0 { 0.0 } else { f64::INFINITY }),

@@ -6,14 +6,18 @@
 //! deviations. The fit resets each such parameter to its initial value, lets the others follow and releases
 //! it. The lowest minimum is the result.
 //!
-//! A parameter at an end of its range is also common with a single minimum: a signal that was not seen. The
-//! fit therefore first moves it with the factor of the minimum, in two steps that cost little more than a
-//! gradient each. If the slope there leads back as steeply as for a convex function, nothing is repeated.
+//! A parameter at an end of its range is common where there is one minimum: a signal that was not seen. The
+//! fit therefore first moves it with the factor of the minimum, steps that cost little more than a gradient
+//! each. If the slope there leads back as steeply as a convex function would, nothing is repeated. The fit of a
+//! toy also checks parameters with a constraint in this way, stops at the first step that shows it, and marks
+//! itself as doubtful if none does.
 
 use super::Fitter;
 use super::newton::Step;
 use super::options::{FitOptions, Search};
 use super::result::Fit;
+use super::state::State;
+use crate::linalg::product;
 use crate::model::Constraint;
 
 /// The search resets parameters with a larger pull.
@@ -24,11 +28,17 @@ const MOST_RESETS: usize = 6;
 const MOST_ABOVE: f64 = 100.0;
 /// The number of steps in which the others follow a parameter that is moved.
 const FOLLOWING_STEPS: usize = 2;
+/// The same in the fit of a toy, which ends as soon as the slope leads back.
+const FOLLOWING_STEPS_TOY: usize = 3;
 /// The share of the mean slope to a point that the slope there must have. It is at least one if −log L is
 /// convex on the way, and two if it is a parabola from its minimum.
 const LEADS_BACK: f64 = 0.99;
-/// The fraction of the rise that may remain between the point that the steps reach and its minimum.
+/// The same of a parameter with a constraint, which alone makes −log L a parabola.
+const PULLS_BACK: f64 = 1.4;
+/// The share of the rise that may be left between the point that the steps reach and its minimum.
 const MOST_LEFT: f64 = 0.15;
+/// The same where a bound held the parameter, so that the others follow from the first step on only.
+const MOST_LEFT_AT_BOUND: f64 = 0.4;
 
 impl Fitter<'_> {
     /// A lower minimum without a far parameter, or this one.
@@ -40,9 +50,11 @@ impl Fitter<'_> {
             let init = self.evaluator.model.init()[parameter];
             let is_wide = matches!(options.search, Search::Global { .. });
             let is_free = matches!(constraints[parameter], Constraint::Free);
-            if is_free && !is_wide && self.leads_back(&mut best, parameter, init, options) {
+            let is_checked = !is_wide && (is_free || self.is_toy);
+            if is_checked && self.leads_back(&mut best, parameter, init, options).is_some() {
                 continue;
             }
+            best.doubtful = true;
             let held = options.clone().fixing(parameter, init);
             let Some(other) = self.descend_from(&best.theta, &held) else { continue };
             best.iterations += other.iterations;
@@ -60,21 +72,21 @@ impl Fitter<'_> {
         best
     }
 
-    /// Whether −log L falls back to this minimum from another value of the parameter, with the other
-    /// parameters following approximately. False if that is unknown, for example without the factor of the
-    /// minimum.
+    /// Whether −log L falls back to this minimum from where the parameter has another value, the other
+    /// parameters following approximately: then how far it rises on the way there, at least. Nothing if that is
+    /// not known, as without the factor of the minimum.
     pub(crate) fn leads_back(
         &mut self,
         best: &mut Fit,
         parameter: usize,
         to: f64,
         options: &FitOptions,
-    ) -> bool {
+    ) -> Option<f64> {
         // The parameter itself may have reached its bound after the factorisation.
         let moving = self.factored.clone();
         let is_same = |(i, moving): (usize, bool)| i == parameter || moving == self.factored[i];
         if !best.moving().into_iter().enumerate().all(is_same) || !best.at_border.is_empty() {
-            return false;
+            return None;
         }
         let way = to - best.theta[parameter];
         // The change of the others for one unit of the parameter.
@@ -84,42 +96,67 @@ impl Fitter<'_> {
             self.solve(&moving, &mut tangent);
             let unit = tangent[parameter];
             if !(unit > 0.0) {
-                return false;
+                return None;
             }
             for part in &mut tangent {
                 *part /= unit;
             }
         }
-        let start = best.theta.iter().zip(&tangent).map(|(from, part)| from + way * part);
-        let options = options.clone().from(&start.collect::<Vec<_>>()).fixing(parameter, to);
-        let Ok(mut state) = self.begin(&options) else { return false };
-        if !state.kinks.is_empty() {
-            return false;
+        let start: Vec<f64> =
+            best.theta.iter().zip(&tangent).map(|(from, part)| from + way * part).collect();
+        // A search for another start would destroy the factor.
+        let mut state = self.prepare(&options.clone().from(&start).fixing(parameter, to)).ok()?;
+        if !state.kinks.is_empty() || !self.evaluate(&mut state) {
+            return None;
         }
-        for _ in 0..FOLLOWING_STEPS {
+        let constraint = self.evaluator.model.numbers.constraints[parameter];
+        let enough = if constraint == Constraint::Free { LEADS_BACK } else { PULLS_BACK };
+        let following_steps = if self.is_toy { FOLLOWING_STEPS_TOY } else { FOLLOWING_STEPS };
+        let mut rise = None;
+        for steps_left in (0..=following_steps).rev() {
             let kkt = state.activate();
-            let mut step: Vec<f64> = state.gradient.iter().map(|slope| -slope).collect();
-            step[parameter] = 0.0;
-            self.solve(&moving, &mut step);
-            let back = step[parameter];
-            for (i, part) in step.iter_mut().enumerate() {
-                *part = if state.moving[i] { *part - back * tangent[i] } else { 0.0 };
+            let step = self.following_step(&state, parameter, &moving, &tangent);
+            if self.is_toy && !moving[parameter] && steps_left == following_steps {
+                // The factor does not know the parameter, but the others' gradient is what they follow.
+                tangent.iter_mut().zip(&step).for_each(|(part, step)| *part += step / way);
+            }
+            let above = state.nll - best.nll;
+            let left = 0.5 * product(&state.gradient, &step).abs();
+            let alone = way * state.gradient[parameter];
+            let following = way * product(&state.gradient, &tangent);
+            let (slope, most_left) = match (self.is_toy, moving[parameter]) {
+                (false, _) => (alone, MOST_LEFT),
+                (true, true) => (alone.min(following), MOST_LEFT),
+                (true, false) => (following, MOST_LEFT_AT_BOUND),
+            };
+            let is_back = above > 0.0 && left <= most_left * above && slope > enough * above;
+            rise = is_back.then_some(above - 2.0 * left);
+            if steps_left == 0 || (self.is_toy && is_back) {
+                break;
             }
             let Step::Taken { .. } = self.search(&mut state, &step, kkt) else { break };
+            rise = None;
         }
         best.evaluations += state.evaluations;
-        let rise = state.nll - best.nll;
-        state.activate();
-        let mut rest = state.gradient.clone();
-        rest[parameter] = 0.0;
-        self.solve(&moving, &mut rest);
-        let back = rest[parameter];
-        let left: f64 = (0..rest.len())
-            .filter(|i| *i != parameter && state.moving[*i])
-            .map(|i| 0.5 * state.gradient[i] * (rest[i] - back * tangent[i]))
-            .sum();
-        let is_followed = left.abs() <= MOST_LEFT * rise;
-        is_followed && rise > 0.0 && state.gradient[parameter] * way > LEADS_BACK * rise
+        rise
+    }
+
+    /// The step of the other parameters where one is held, with the factor of the minimum.
+    fn following_step(
+        &mut self,
+        state: &State,
+        parameter: usize,
+        moving: &[bool],
+        tangent: &[f64],
+    ) -> Vec<f64> {
+        let mut step: Vec<f64> = state.gradient.iter().map(|slope| -slope).collect();
+        step[parameter] = 0.0;
+        self.solve(moving, &mut step);
+        let back = step[parameter];
+        for (i, part) in step.iter_mut().enumerate() {
+            *part = if state.moving[i] { *part - back * tangent[i] } else { 0.0 };
+        }
+        step
     }
 
     /// Free parameters at an end of their range or with a large pull, the furthest first.

@@ -36,7 +36,9 @@ pub struct Fit {
     pub flat: Option<FlatDirection>,
     /// Whether a parameter may have a minimum on both sides of zero.
     pub(crate) two_sided: bool,
-    /// Present if requested and defined.
+    /// Whether a parameter went far and −log L did not show that it comes back from elsewhere.
+    pub(crate) doubtful: bool,
+    /// If asked for and there is one.
     pub covariance: Option<Covariance>,
 }
 
@@ -121,6 +123,7 @@ impl Fit {
         lower.other_minima.sort_by(f64::total_cmp);
         (lower.iterations, lower.evaluations) = (iterations, evaluations);
         lower.two_sided |= higher.two_sided;
+        lower.doubtful |= higher.doubtful;
         lower
     }
 

@@ -244,6 +244,7 @@ impl WithSimd for Slopes<'_> {
 impl Fitter<'_> {
     /// Fits one of many data sets: it may end on the expected information.
     pub(crate) fn fit_toy(&mut self, options: &FitOptions) -> Result<Fit, FitError> {
+        self.is_toy = true;
         let state = self.begin(options)?;
         let pace = Pace::of_toy(self.evaluator.model, false);
         Ok(self.minimise(state, pace, None, options))
@@ -256,6 +257,7 @@ impl Fitter<'_> {
         first: First,
         options: &FitOptions,
     ) -> Result<Fit, FitError> {
+        self.is_toy = true;
         self.renew();
         let mut state = shared.state.clone();
         (state.nll, state.gradient, state.evaluations) = (first.nll, first.gradient, 0);

@@ -61,6 +61,13 @@ impl State {
 impl Fitter<'_> {
     /// The start, with everything that holds its parameters.
     pub(super) fn begin(&mut self, options: &FitOptions) -> Result<State, FitError> {
+        let mut state = self.prepare(options)?;
+        self.feasible_start(&mut state)?;
+        Ok(state)
+    }
+
+    /// The same before −log L is evaluated there.
+    pub(super) fn prepare(&mut self, options: &FitOptions) -> Result<State, FitError> {
         self.renew();
         let model = self.evaluator.model;
         let mut theta = options.start.clone().unwrap_or_else(|| model.init().to_vec());
@@ -117,7 +124,6 @@ impl Fitter<'_> {
             blocked: 0,
         };
         state.find_kinks(model);
-        self.feasible_start(&mut state)?;
         Ok(state)
     }
 

@@ -130,7 +130,7 @@ impl Fitter<'_> {
     fn two_sided(&mut self, best: &mut Fit, options: &FitOptions) -> Vec<usize> {
         best.evaluations += 1;
         let model = self.evaluator.model;
-        let mirrored = self.evaluator.mirrored_gradient(&best.theta, LEAST_PULL).to_vec();
+        let mirrored = self.evaluator.mirrored_gradient(&best.theta).to_vec();
         let wide = matches!(options.search, Search::Global { .. });
         let (share, most) = if wide { (0.0, MOST_RISE_GLOBAL) } else { (SHARE, MOST_RISE) };
         let mut pushed: Vec<(f64, usize)> = Vec::new();

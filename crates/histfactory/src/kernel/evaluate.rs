@@ -7,9 +7,9 @@
 
 use super::bins::{Bins, backward, deviance, forward};
 use super::dispatch::{Simd, WithSimd, dispatch};
-use super::factors::{factors, gradient, products};
+use super::factors::{factors, gradient, mirrored_factors, products};
 use super::scratch::{Lanes, Scratch};
-use crate::interpolation::{exponential, polynomial_at};
+use crate::interpolation::exponential;
 use crate::model::layout::{LANES, Layout};
 use crate::model::numbers::Numbers;
 use crate::special::poisson_deviance;
@@ -30,8 +30,6 @@ pub(crate) enum Slopes {
     Near,
     /// Beyond zero: the gradient there if nothing else changed.
     Far,
-    /// At −α if |α| is at least `least`, also for interpolations without a kink.
-    Mirrored { least: f64 },
 }
 
 /// −ln L without the part that only the data determine.
@@ -43,6 +41,7 @@ pub(crate) fn value(
     scratch: &mut Scratch,
 ) -> f64 {
     scratch.theta[..theta.len()].copy_from_slice(theta);
+    scratch.has_slopes = false;
     dispatch(Evaluate::<false> { layout, numbers, data, scratch, slopes: Slopes::Near })
 }
 
@@ -56,13 +55,54 @@ pub(crate) fn value_and_gradient(
     scratch: &mut Scratch,
 ) -> f64 {
     scratch.theta[..theta.len()].copy_from_slice(theta);
+    scratch.has_slopes = slopes == Slopes::Near;
     dispatch(Evaluate::<true> { layout, numbers, data, scratch, slopes })
+}
+
+/// Leaves the gradient in `scratch.gradient` that interpolations would give with the slopes that they have at −α.
+/// The rates are those of the latest evaluation, which must have been one of value and gradient.
+pub(crate) fn mirrored_gradient(
+    layout: &Layout,
+    numbers: &Numbers,
+    data: &[f64],
+    scratch: &mut Scratch,
+) {
+    scratch.has_slopes = false;
+    dispatch(Mirror { layout, numbers, data, scratch });
 }
 
 /// Only the rates, left in `scratch.rate`.
 pub(crate) fn rates(layout: &Layout, numbers: &Numbers, theta: &[f64], scratch: &mut Scratch) {
     scratch.theta[..theta.len()].copy_from_slice(theta);
+    scratch.has_slopes = false;
     dispatch(Rates { layout, numbers, scratch });
+}
+
+struct Mirror<'a> {
+    layout: &'a Layout,
+    numbers: &'a Numbers,
+    data: &'a [f64],
+    scratch: &'a mut Scratch,
+}
+
+impl WithSimd for Mirror<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { layout, numbers, data, scratch } = self;
+        mirror(layout, scratch);
+        mirrored_factors(simd, layout, numbers, scratch);
+        scratch.clear_gradient();
+        for channel in &layout.channels {
+            for bins in Bins::split(channel) {
+                backward(simd, layout, numbers, &bins, scratch);
+            }
+        }
+        gradient(simd, layout, numbers, scratch);
+        scratch.add_sums();
+        constraints::<true>(layout, numbers, data, scratch);
+    }
 }
 
 struct Rates<'a> {
@@ -96,12 +136,9 @@ impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
         match slopes {
             Slopes::Near => {}
             Slopes::Far => turn(layout, numbers, scratch),
-            Slopes::Mirrored { least } => mirror(layout, numbers, least, scratch),
         }
         if GRADIENT {
-            scratch.gradient.fill(0.0);
-            scratch.sums.fill(Lanes::default());
-            scratch.pull.fill(0.0);
+            scratch.clear_gradient();
         }
         let mut nll = numbers.normal_constant;
         for channel in &layout.channels {
@@ -118,9 +155,7 @@ impl<const GRADIENT: bool> WithSimd for Evaluate<'_, GRADIENT> {
         }
         if GRADIENT {
             gradient(simd, layout, numbers, scratch);
-            for (gradient, Lanes([a, b, c, d])) in scratch.gradient.iter_mut().zip(&scratch.sums) {
-                *gradient += (a + b) + (c + d);
-            }
+            scratch.add_sums();
         }
         nll + constraints::<GRADIENT>(layout, numbers, data, scratch)
     }
@@ -168,31 +203,15 @@ fn turn(layout: &Layout, numbers: &Numbers, scratch: &mut Scratch) {
     }
 }
 
-/// Uses the slopes at −α for interpolations.
+/// Gives templates the slopes that they have at −α.
 #[inline(never)]
-fn mirror(layout: &Layout, numbers: &Numbers, least: f64, scratch: &mut Scratch) {
+fn mirror(layout: &Layout, scratch: &mut Scratch) {
     let interpolation = layout.options.interpolation;
     for &parameter in &layout.histosys_parameters {
         let parameter = parameter as usize;
         let basis = interpolation.histosys.basis(-scratch.theta[parameter]);
         let [x, y] = [basis.x[1], basis.y[1]];
         scratch.basis_slope[parameter] = Lanes([x, x, y, y]);
-    }
-    for (parameter, &alpha) in scratch.theta[..layout.names.len()].iter().enumerate() {
-        if alpha.abs() < least {
-            continue;
-        }
-        for &entry in layout.normsys_of.entries(parameter) {
-            let entry = entry as usize;
-            let [value, slope, _] = if interpolation.normsys.is_polynomial(alpha) {
-                let [value, slope, curvature] =
-                    polynomial_at(&numbers.coefficients(layout, entry), -alpha);
-                [1.0 + value, slope, curvature]
-            } else {
-                exponential(-alpha, numbers.ln_hi[entry], numbers.ln_lo[entry])
-            };
-            scratch.relative[layout.factors.place[entry] as usize] = slope / value;
-        }
     }
 }
 

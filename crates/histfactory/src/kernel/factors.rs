@@ -61,7 +61,44 @@ pub(super) fn factors<S: Simd, const GRADIENT: bool>(
     }
 }
 
-/// The product of each block's scalar factors.
+/// Relative slopes at −α, with the values left as they are.
+#[inline(always)]
+pub(super) fn mirrored_factors<S: Simd>(
+    simd: S,
+    layout: &Layout,
+    numbers: &Numbers,
+    scratch: &mut Scratch,
+) {
+    let theta = scratch.theta.as_slice();
+    let results = scratch.relative.chunks_exact_mut(LANES);
+    let entries = layout.factors.owner.iter().zip(&numbers.polynomial);
+    let one = simd.splat_f64s(1.0);
+    for ((&owner, powers), relatives) in entries.zip(results) {
+        let alpha = simd.splat_f64s(-theta[owner as usize]);
+        let [c1, c2, c3, c4, c5, c6] = powers.0.each_ref().map(|power| vectors::<S>(power));
+        for (at, relative) in vectors_mut::<S>(relatives).iter_mut().enumerate() {
+            let (mut value, mut slope) = (c6[at], c6[at]);
+            for power in [c5, c4, c3, c2, c1] {
+                value = simd.mul_add_e_f64s(value, alpha, power[at]);
+                slope = simd.mul_add_e_f64s(slope, alpha, value);
+            }
+            *relative = simd.div_f64s(slope, simd.mul_add_e_f64s(value, alpha, one));
+        }
+    }
+    let code = layout.options.interpolation.normsys;
+    for (parameter, &alpha) in scratch.theta[..layout.names.len()].iter().enumerate() {
+        if code.is_polynomial(alpha) {
+            continue;
+        }
+        for &entry in layout.normsys_of.entries(parameter) {
+            let entry = entry as usize;
+            let [value, slope, _] = exponential(-alpha, numbers.ln_hi[entry], numbers.ln_lo[entry]);
+            scratch.relative[layout.factors.place[entry] as usize] = slope / value;
+        }
+    }
+}
+
+/// Π of each block's scalar factors.
 #[inline(always)]
 pub(super) fn products<S: Simd>(simd: S, layout: &Layout, scratch: &mut Scratch) {
     let Scratch { theta, factor, product, .. } = scratch;

@@ -31,6 +31,8 @@ pub(crate) struct Scratch {
     pub(crate) gradient: Vec<f64>,
     /// What normsys and histosys of each parameter add to the gradient, lane by lane.
     pub(crate) sums: Vec<Lanes>,
+    /// Whether the latest evaluation was one of value and gradient at `theta`.
+    pub(crate) has_slopes: bool,
 }
 
 /// A vector within one cache line.
@@ -61,6 +63,21 @@ impl Scratch {
             weight: of_bins(),
             gradient: of_parameters(),
             sums: vec![Lanes::default(); parameters],
+            has_slopes: false,
+        }
+    }
+
+    pub(super) fn clear_gradient(&mut self) {
+        self.gradient.fill(0.0);
+        self.sums.fill(Lanes::default());
+        self.pull.fill(0.0);
+    }
+
+    /// Adds what normsys and histosys give to the gradient.
+    #[inline(always)]
+    pub(super) fn add_sums(&mut self) {
+        for (gradient, Lanes([a, b, c, d])) in self.gradient.iter_mut().zip(&self.sums) {
+            *gradient += (a + b) + (c + d);
         }
     }
 }

@@ -12,8 +12,19 @@ use crate::model::{Constraint, Data, Model};
 /// Toys may prefer an end of a parameter's range if −log L of the expected data at that end is less than this
 /// above the minimum: four standard deviations.
 const MOST_RISE: f64 = 8.0;
-/// The number of parameters without a constraint whose ranges are examined, besides the parameter of
-/// interest.
+/// Where a descent ends higher than this no lower minimum is searched.
+const MOST_SEARCHED: f64 = 4.0 * MOST_RISE;
+/// Where −log L rises by more than `MOST_RISE` to an end, or by more than `FAR_RISE` on a part of the way, and
+/// leads back from there, the end is out of reach without a fit.
+const FAR_RISE: f64 = 20.0;
+const PARTS: [(f64, f64); 5] = [
+    (1.0, MOST_RISE),
+    (0.25, FAR_RISE),
+    (0.125, FAR_RISE),
+    (0.0625, FAR_RISE),
+    (0.03125, FAR_RISE),
+];
+/// Parameters without a constraint whose ranges are looked at, beside the parameter of interest.
 const MOST_LOOSE: usize = 8;
 /// A fit at such an end is continued if its −log L is at most this much above the best fit's.
 const MOST_ABOVE: f64 = 4.0;
@@ -53,12 +64,11 @@ impl Starts {
         let expected = Data::new(model, model.expected_data(theta)?)?;
         let mut fitter = Fitter::new(model, &expected)?;
         let nll = model.nll(theta, &expected)?;
-        let mut fit_at = |parameter: usize, value: f64| {
-            let options = starts.fixed.clone().fixing(parameter, value).from(theta);
-            fitter.fit(&options).ok().filter(Fit::converged)
-        };
-        let mut has_several = minima.iter().any(|fit| fit.may_have_others());
-        has_several |= fit_at(poi, mu).is_some_and(|fit| fit.may_have_others());
+        // The expected data have their minimum where they come from.
+        let descent = starts.fixed.clone().from(theta).searching(Search::Descent);
+        let mut best = fitter.fit(&descent)?;
+        fitter.is_toy = true;
+        let mut ends = Vec::new();
         let mut at_start = Vec::new();
         for parameter in loose(model, poi) {
             let [low, high] =
@@ -66,11 +76,31 @@ impl Starts {
             for end in [low, high] {
                 if end == theta[parameter] {
                     at_start.push((parameter, end));
-                } else if let Some(fit) = fit_at(parameter, end) {
-                    has_several |= parameter == poi && fit.may_have_others();
-                    if fit.nll - nll < MOST_RISE {
-                        starts.ends.push((parameter, end));
-                    }
+                } else if !PARTS.iter().any(|(part, least)| {
+                    let to = theta[parameter] + part * (end - theta[parameter]);
+                    let rise = fitter.leads_back(&mut best, parameter, to, &starts.fixed);
+                    rise.is_some_and(|rise| rise > *least)
+                }) {
+                    ends.push((parameter, end));
+                }
+            }
+        }
+        let mut fit_at = |parameter: usize, value: f64| {
+            let options = descent.clone().fixing(parameter, value);
+            let found = fitter.fit(&options).ok().filter(Fit::converged)?;
+            if found.nll - nll > MOST_SEARCHED {
+                return Some(found);
+            }
+            let options = starts.fixed.clone().fixing(parameter, value).from(&found.theta);
+            fitter.fit(&options).ok().filter(Fit::converged)
+        };
+        let mut has_several = minima.iter().any(|fit| fit.may_have_others());
+        has_several |= fit_at(poi, mu).is_some_and(|fit| fit.may_have_others());
+        for (parameter, end) in ends {
+            if let Some(fit) = fit_at(parameter, end) {
+                has_several |= parameter == poi && fit.may_have_others();
+                if fit.nll - nll < MOST_RISE {
+                    starts.ends.push((parameter, end));
                 }
             }
         }
@@ -91,7 +121,9 @@ impl Starts {
         best: &mut Fit,
         (parameter, end): (usize, f64),
     ) -> Option<Fit> {
-        if best.theta[parameter] == end || fitter.leads_back(best, parameter, end, &self.free) {
+        if best.theta[parameter] == end
+            || fitter.leads_back(best, parameter, end, &self.free).is_some()
+        {
             return None;
         }
         let options = self.free.clone().fixing(parameter, end).from(&best.theta);

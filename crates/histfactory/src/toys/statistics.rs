@@ -136,9 +136,11 @@ impl Model {
             let mut conditional =
                 fitter.fit_toy(&fixed.clone().from(&best.theta)).ok()?.require().ok()?;
             let several = conditional.may_have_others() || best.may_have_others();
-            if several || !starts.points.is_empty() {
-                // As in a test of observed data: other starts, and the two fits share their minima.
-                let points = starts.points.iter().map(Vec::as_slice);
+            let doubtful = conditional.doubtful || best.doubtful;
+            if several || doubtful || !starts.points.is_empty() {
+                // As in a test of observed data: other starts, and each fit knows of the other.
+                let init = (doubtful && starts.points.is_empty()).then(|| self.init());
+                let points = starts.points.iter().map(Vec::as_slice).chain(init);
                 for start in [theta].into_iter().chain(points) {
                     conditional = lower(fitter, conditional, &fixed.clone().from(start));
                 }
