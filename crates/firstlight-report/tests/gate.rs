@@ -1,7 +1,5 @@
 //! Goldens of a gate: the comment, the summary, the annotations, the terminal and the JSON document.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use firstlight_report::export::{annotations, gate_comment, gate_summary};
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::comparison::{Comparison, Verdict};

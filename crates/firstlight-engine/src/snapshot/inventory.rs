@@ -78,16 +78,16 @@ fn check_files(files: &Files, entries: &[FileEntry]) -> Vec<Place> {
                 Checked::Now(check_file(files, entry))
             }
         };
-        let begun: Vec<Checked<'_>> = entries.iter().map(begin).collect();
+        let checks: Vec<Checked<'_>> = entries.iter().map(begin).collect();
         let end = |checked| match checked {
             Checked::Now(found) => found,
             Checked::Later(found) => found.join().expect("hashing does not panic"),
         };
-        begun.into_iter().filter_map(end).collect()
+        checks.into_iter().filter_map(end).collect()
     })
 }
 
-/// Hashing less is done before a thread has begun.
+/// Hashing fewer bytes takes less time than starting a thread.
 const WORTH_A_THREAD: u64 = 8 << 20;
 
 enum Checked<'scope> {

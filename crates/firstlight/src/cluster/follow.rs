@@ -40,7 +40,9 @@ pub(crate) fn follow(
     }
     let found = status(folder, slurm)?;
     let waited = found.tasks.iter().flat_map(|task| task.waited.clone()).collect();
-    latency(waited).iter().for_each(|line| printer.aside(line));
+    if let Some(line) = latency(waited) {
+        printer.aside(&line);
+    }
     let shards: Vec<PathBuf> = (0..folder.launch.tasks).map(|task| folder.shard(task)).collect();
     merging::merge(&shards, &folder.merged(), argv).map(|merged| Followed::Merged(Box::new(merged)))
 }

@@ -37,7 +37,9 @@ pub(super) fn follow(
             let waited = (0..folder.launch.tasks)
                 .flat_map(|task| folder.tasks.waited(task, &jobs))
                 .collect();
-            latency(waited).iter().for_each(|line| printer.aside(line));
+            if let Some(line) = latency(waited) {
+                printer.aside(&line);
+            }
             Ok(Some(folder))
         }
     }

@@ -38,7 +38,9 @@ pub(crate) fn report(
 ) -> Result<Exit, Error> {
     match (&whole.question, &whole.answers) {
         (Question::Fits(question), Answers::Fits(answers)) => {
-            notes.iter().for_each(|note| printer.warning(note));
+            for note in notes {
+                printer.warning(note);
+            }
             toys::show_fits(whole, (question, answers), destination, plot, printer)
         }
         (Question::Test(question), Answers::Test(answers)) => {

@@ -41,7 +41,7 @@ pub(crate) fn join(mut shards: Vec<(PathBuf, ShardDocument)>) -> Result<Joined, 
     if end != total {
         return Err(missing(&latest, &whole, end, total));
     }
-    whole.shard = "1/1".to_owned();
+    "1/1".clone_into(&mut whole.shard);
     whole.digest.clear();
     let note = "the shards were computed on processors that round differently, so the result is not \
                 bitwise that of one piece";

@@ -66,9 +66,10 @@ impl Sandbox {
         let workspace: Value = serde_json::from_str(&self.read("small.json")).unwrap();
         let samples = workspace["channels"][0]["samples"].as_array().unwrap();
         let signal = samples.iter().position(|sample| sample["name"] == "signal").unwrap();
-        let path = format!("/channels/0/samples/{signal}/data");
+        let place_of_data = format!("/channels/0/samples/{signal}/data");
         let patch = |name: &str, value: Value, place: f64| {
-            let patch = [serde_json::json!({"op": "replace", "path": path, "value": value})];
+            let patch =
+                [serde_json::json!({"op": "replace", "path": place_of_data, "value": value})];
             serde_json::json!({"metadata": {"name": name, "values": [place]}, "patch": patch})
         };
         let mut patches = vec![

@@ -1,5 +1,6 @@
 //! A test with toys: distributions of the test statistic, and the p-values of the observed data.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use histfactory::Model;
@@ -203,11 +204,13 @@ fn render(document: &ToyTestDocument<'_>, answers: &ToyStatistics) -> String {
     if let Some(cls) = &document.cls {
         let error =
             cls.standard_error.map_or(String::new(), |error| format!(" ± {}", number(error)));
-        text.push_str(&format!("\nCLs  observed  {}{error}\n", number(cls.value)));
+        writeln!(text, "\nCLs  observed  {}{error}", number(cls.value))
+            .expect("writing to a string");
     }
     if let Some(bands) = document.expected {
         let bands = bands.map(number).join("  ");
-        text.push_str(&format!("     expected  {bands}  (−2σ, −1σ, median, +1σ, +2σ)\n"));
+        writeln!(text, "     expected  {bands}  (−2σ, −1σ, median, +1σ, +2σ)")
+            .expect("writing to a string");
     }
     text.push_str(&output::notes(document.notes));
     text
