@@ -18,6 +18,10 @@ const SKIPPED: &str = "FIRSTLIGHT_SKIPPED";
 /// Python tests that compare times. They run after the others, one process for each file.
 const TIMED: [&str; 2] = ["test_planted.py", "test_trace_truth.py"];
 
+/// Python tests that take longest. They begin first.
+const LONGEST: [&str; 4] =
+    ["test_suites.py", "test_trace_page.py", "test_pytest_plugin.py", "test_histfactory_pyhf.py"];
+
 /// Tests of the adapters, which also run with the newest frameworks. PyTorch has one version.
 const ADAPTERS: [&str; 2] = ["tests/test_jax.py", "tests/test_numba.py"];
 
@@ -160,13 +164,26 @@ fn python_tests(pythons: &Pythons) -> Result<Counts> {
     let timed: Vec<String> = TIMED.iter().map(|name| format!("tests/{name}")).collect();
     let beside = ["--numprocesses", "2", "--dist", "loadfile"];
     let mut others = tests(&beside);
-    others.args(timed.iter().map(|path| format!("--ignore={path}")));
+    // The longest files first, so that no worker is left with one at the end.
+    others.args(["--no-loadscope-reorder", "--durations=12"]).args(untimed_files()?);
     let mut adapters = tests_with(&pythons.newest, &["-p", "no:cacheprovider"]);
     adapters.args(ADAPTERS);
     let untimed = vec![("Python tests", others), ("adapters with the newest frameworks", adapters)];
     let mut lines = steps_side_by_side(untimed)?;
     lines.extend(step_with_output("Python tests that compare times", tests(&beside).args(&timed))?);
     counted(&lines, "Python tests")
+}
+
+/// The files of Python tests that compare no times, those that take longest first.
+fn untimed_files() -> Result<Vec<String>> {
+    let folder = root().join("python/tests");
+    let found = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let names = found.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> =
+        names.filter(|name| name.starts_with("test_") && !TIMED.contains(&name.as_str())).collect();
+    names.sort();
+    names.sort_by_key(|name| LONGEST.iter().position(|long| long == name).unwrap_or(LONGEST.len()));
+    Ok(names.into_iter().map(|name| format!("tests/{name}")).collect())
 }
 
 /// The report is tested in a real browser. If there is none and none can be installed, those tests fail: they

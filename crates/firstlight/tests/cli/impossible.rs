@@ -111,16 +111,16 @@ fn a_stopped_process_gives_no_sample() {
 #[test]
 fn a_process_with_a_stopped_grandchild_gives_no_sample() {
     let sandbox = Sandbox::new();
-    // On a busy machine a program stops late, so the script waits for that before it continues it.
-    let resume = "resume() { until grep -q '^State:.T' /proc/$1/status; do sleep 0.02; done; \
-                  sleep 0.5; kill -CONT $1; }; ";
+    // A program may stop late on a busy machine, and a launcher may have short-lived children. The script
+    // waits until the process that `$1` finds is stopped.
+    let resume = "resume() { until P=$(eval $1) && grep -qs '^State:.T' /proc/$P/status; do \
+                  sleep 0.02; done; sleep 0.5; kill -CONT $P; }; ";
     // Its own child; the child of another thread; an orphan that has left the session.
     for stopped in [
-        "bash -c 'kill -STOP $$' & resume $!; wait",
+        "bash -c 'kill -STOP $$' & resume \"echo $!\"; wait",
         "python3 -c 'import threading, os\nt = threading.Thread(target=os.system, args=(\"kill -STOP $$\",))\n\
-         t.start()' & until P=$(pgrep -P $!); do sleep 0.02; done; resume $P; wait",
-        "(setsid bash -c 'echo $$ > pid; kill -STOP $$' &); until [ -s pid ]; do sleep 0.02; done; \
-         resume $(cat pid)",
+         t.start()' & resume \"pgrep -P $!\"; wait",
+        "(setsid bash -c 'echo $$ > pid; kill -STOP $$' &); resume 'cat pid'",
     ] {
         let script = &format!("{resume}{stopped}");
         let mut command = sandbox.firstlight();
