@@ -357,7 +357,7 @@ def setup(case):
     @jax.jit
     def step(weights, key):
         return (inputs @ weights[0]["w"]).sum()
-    weights = [{"w": jnp.ones((3, 2))}]
+    weights = [{"w": jnp.ones((3, 2), jnp.float32)}]
     return firstlight.Workload(step, (weights, jax.random.key(1)), sync=jax.block_until_ready)
 """
     _, messages = serve(tmp_path, jitted, [prepare(tmp_path), FIRST, FINISH])
