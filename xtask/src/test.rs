@@ -27,6 +27,24 @@ const ADAPTERS: [&str; 2] = ["tests/test_jax.py", "tests/test_numba.py"];
 
 pub fn test() -> Result {
     let mut stages = Stages::default();
+    let tested = all(&mut stages);
+    stages.print();
+    let (rust, python, package) = tested?;
+    for (name, counts) in [("Rust", rust), ("Python", python), ("package", package)] {
+        println!("{name} tests: {} passed, {} skipped", counts.passed, counts.skipped);
+    }
+    let passed = rust.passed + python.passed + package.passed;
+    let skipped = rust.skipped + python.skipped + package.skipped;
+    println!("{passed} passed, 0 failed, {skipped} skipped");
+    let expected = if shared_data() { 0 } else { rust.skipped };
+    if skipped > expected {
+        return Err(format!("{} tests were skipped unexpectedly", skipped - expected));
+    }
+    Ok(())
+}
+
+/// All stages in turn, with the tests that ran: of Rust, of Python, of the Python package.
+fn all(stages: &mut Stages) -> Result<(Counts, Counts, Counts)> {
     slurm();
     // Packages are downloaded while the compiler works.
     let environments = thread::spawn(environments);
@@ -45,18 +63,7 @@ pub fn test() -> Result {
     let python = stages.take("Python tests", || python_tests(&pythons))?;
     let package =
         stages.take("Python package", || counted(&wheel::test(&pythons.jax)?, "Python package"))?;
-    stages.print();
-    for (name, counts) in [("Rust", rust), ("Python", python), ("package", package)] {
-        println!("{name} tests: {} passed, {} skipped", counts.passed, counts.skipped);
-    }
-    let passed = rust.passed + python.passed + package.passed;
-    let skipped = rust.skipped + python.skipped + package.skipped;
-    println!("{passed} passed, 0 failed, {skipped} skipped");
-    let expected = if shared_data() { 0 } else { rust.skipped };
-    if skipped > expected {
-        return Err(format!("{} tests were skipped unexpectedly", skipped - expected));
-    }
-    Ok(())
+    Ok((rust, python, package))
 }
 
 /// Interpreters with the packages of the tests.
@@ -83,26 +90,39 @@ fn shared_data() -> bool {
     root().ancestors().any(|folder| folder.join("shared/data").is_dir())
 }
 
-/// How long each stage took.
+/// How long each stage took, and how much processor time its programs used.
 #[derive(Default)]
-struct Stages(Vec<(&'static str, Duration)>);
+struct Stages(Vec<(&'static str, Duration, Duration)>);
 
 impl Stages {
     fn take<T>(&mut self, name: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let began = Instant::now();
+        let (began, used) = (Instant::now(), processor_time());
         let result = work();
-        self.0.push((name, began.elapsed()));
+        self.0.push((name, began.elapsed(), processor_time().saturating_sub(used)));
         result
     }
 
     fn print(&self) {
         let minutes = |time: Duration| time.as_secs_f64() / 60.0;
-        println!("\nminutes");
-        for (name, time) in &self.0 {
-            println!("{:7.1}  {name}", minutes(*time));
+        println!("\nminutes, processor minutes");
+        for (name, elapsed, used) in &self.0 {
+            println!("{:7.1} {:7.1}  {name}", minutes(*elapsed), minutes(*used));
         }
-        println!("{:7.1}  in all", minutes(self.0.iter().map(|(_, time)| *time).sum()));
+        let elapsed = self.0.iter().map(|(_, elapsed, _)| *elapsed).sum();
+        let used = self.0.iter().map(|(_, _, used)| *used).sum();
+        println!("{:7.1} {:7.1}  in all", minutes(elapsed), minutes(used));
     }
+}
+
+/// The processor time of all programs that were started and have ended. Zero without `/proc`.
+fn processor_time() -> Duration {
+    /// Linux counts these times in hundredths of a second on every machine.
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program comes first, in parentheses, and may contain spaces.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+    let ticks: u32 = fields.skip(13).take(2).filter_map(|ticks| ticks.parse::<u32>().ok()).sum();
+    TICK * ticks
 }
 
 /// Checks that our own published results still follow from their raw readings.
