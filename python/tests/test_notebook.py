@@ -115,7 +115,9 @@ def test_a_warm_cell_that_compiles_says_so(shell: Any) -> None:
         "import jax, numpy\nfrom itertools import count\nsizes = count(1)\n"
         "double = jax.jit(lambda x: x * 2)"
     )
-    done = shell.run_cell('%%warm --calls 3 --warm-up 2\ndouble(numpy.ones(next(sizes), "float32"))')
+    done = shell.run_cell(
+        '%%warm --calls 3 --warm-up 2\ndouble(numpy.ones(next(sizes), "float32"))'
+    )
     html = done.result._repr_html_()
     assert "(not valid, see below)" in html
     assert "3 programs were compiled while the window was open" in html

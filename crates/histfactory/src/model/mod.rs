@@ -11,12 +11,16 @@ pub(crate) mod numbers;
 mod parameters;
 mod sorted;
 mod staterror;
+mod structure;
 mod yields;
 
 use std::sync::Arc;
 
 pub use data::Data;
 pub use error::{EvaluationError, ModelError};
+pub use structure::{
+    BlockStructure, HistosysStructure, NormsysStructure, ShapesysStructure, StaterrorStructure,
+};
 pub use yields::YieldChange;
 
 use crate::interpolation::Interpolation;
