@@ -164,7 +164,11 @@ class _Explanations:
         self.asked = False
 
     def patches(self):
-        return {"jax._src.config": self.patch_config, "jax._src.api": self.patch_api}
+        return {
+            "jax._src.config": self.patch_config,
+            "jax._src.api": self.patch_api,
+            "jax._src.interpreters.partial_eval": self.patch_partial_eval,
+        }
 
     def patch_config(self, module):
         import logging
@@ -191,6 +195,25 @@ class _Explanations:
         """Handle JAX's messages about its cache on disk, which the same setting enables."""
         return self.asked or "persistent compilation cache" not in record.getMessage().lower()
 
+    def patch_partial_eval(self, module):
+        """Explain static arguments, which JAX from 0.11 compares but does not print."""
+        explain = getattr(module, "diff_tracing_cache_keys", None)
+        if explain is None:
+            return
+
+        def diff_tracing_cache_keys(new, old):
+            result = explain(new, old)
+            try:
+                unknown = result[-1] == "cache miss explanation unavailable"
+                lines = _static_differences(new[1][0], old[1][0]) if unknown else []
+            except Exception:
+                lines = []  # a version with other keys
+            if not lines:
+                return result
+            return (1, len(lines), "different static arguments:\n" + "\n".join(lines))
+
+        module.diff_tracing_cache_keys = diff_tracing_cache_keys
+
     def patch_api(self, module):
         clear_caches = module.clear_caches
 
@@ -207,6 +230,31 @@ class _Explanations:
         line = json.dumps({"time-ns": time.time_ns(), "text": text})
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(line + "\n")
+
+
+def _static_differences(new, old):
+    """Return a line for each static argument that differs, in the words of older versions."""
+    before = dict(_statics(old))
+
+    def shown(static):
+        return repr(static.val)[:200].replace("\n", " ")
+
+    return [
+        f"  * at input path {path}, now Static(val={shown(static)}) "
+        f"and before Static(val={shown(before[path])})"
+        for path, static in _statics(new)
+        if path in before and static != before[path]
+    ]
+
+
+def _statics(tree, path=""):
+    """Yield the static arguments in JAX's tree of arguments, with their paths."""
+    if type(tree).__name__ == "FTStatic":
+        yield path, tree
+    keys = getattr(tree, "keys", None)
+    children = tree._vals if keys is not None else getattr(tree, "elts", ())
+    for key, child in zip(keys or range(len(children)), children):
+        yield from _statics(child, f"{path}[{key!r}]")
 
 
 class _Torch:

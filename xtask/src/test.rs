@@ -23,7 +23,8 @@ const LONGEST: [&str; 4] =
     ["test_suites.py", "test_trace_page.py", "test_pytest_plugin.py", "test_histfactory_pyhf.py"];
 
 /// Tests of the adapters, which also run with the newest frameworks. PyTorch has one version.
-const ADAPTERS: [&str; 2] = ["tests/test_jax.py", "tests/test_numba.py"];
+const ADAPTERS: [&str; 3] =
+    ["tests/test_jax.py", "tests/test_numba.py", "tests/test_trace_causes.py"];
 
 pub fn test() -> Result {
     let mut stages = Stages::default();
