@@ -25,6 +25,15 @@ pub enum Input {
     Counts { channel: String },
 }
 
+/// Inputs that are nominal yields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NominalInputs {
+    /// Cells as in [`Model::structure`].
+    pub cells: Vec<usize>,
+    /// Whether the templates of these cells move with them.
+    pub templates_ride: bool,
+}
+
 /// A number of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Slot {
@@ -136,6 +145,16 @@ impl Slots {
             Slot::Count(index) => model.observed.main()[index],
         };
         self.slots.iter().map(value).collect()
+    }
+
+    pub(super) fn nominal(&self) -> Option<NominalInputs> {
+        let cell = |slot: &Slot| match *slot {
+            Slot::Nominal(index) => Some(index),
+            Slot::Parameter(_) | Slot::High(_) | Slot::Low(_) => None,
+            Slot::Uncertainty(_) | Slot::Count(_) => None,
+        };
+        let cells = self.slots.iter().map(cell).collect::<Option<_>>()?;
+        Some(NominalInputs { cells, templates_ride: !self.riding.is_empty() })
     }
 
     /// The parameters among the inputs.

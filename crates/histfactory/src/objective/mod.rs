@@ -17,7 +17,7 @@ mod stage;
 mod surface;
 mod width;
 
-pub use input::Input;
+pub use input::{Input, NominalInputs};
 
 use std::ops::Range;
 
@@ -108,6 +108,15 @@ impl Objective {
 
     pub fn quantity(&self) -> Quantity {
         self.quantity
+    }
+
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The inputs as cells of [`Model::structure`], if all are nominal yields.
+    pub fn nominal_inputs(&self) -> Option<NominalInputs> {
+        self.slots.nominal()
     }
 
     /// The value and, if requested, the derivatives in the inputs.
