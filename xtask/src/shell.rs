@@ -86,7 +86,7 @@ pub fn exists(program: &str) -> bool {
 
 /// Installs a program if it is missing: hyperfine, valgrind or chromium, on Debian.
 pub fn install(program: &str, package: &str) -> bool {
-    if exists(program) {
+    if on_path(program) {
         return true;
     }
     let apt = |arguments: &[&str]| {
@@ -97,5 +97,12 @@ pub fn install(program: &str, package: &str) -> bool {
             .is_ok_and(|s| s.success())
     };
     let _ = apt(&["update", "-qq"]);
-    apt(&["install", "-y", "-qq", package]) && exists(program)
+    apt(&["install", "-y", "-qq", package]) && on_path(program)
+}
+
+/// Whether a file with this name is in a folder of `PATH`. Slurm's programs do not even print their version without a
+/// cluster.
+fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::layout::Block;
 use super::Model;
+use super::layout::Block;
 
 /// A sample in a channel: its rates are the product of its factors times the sum of its templates.
 #[derive(Debug, Clone, PartialEq)]
