@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::shell::{Result, output, root};
-use crate::{installed, wheel};
+use crate::{installed, systems, wheel};
 
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 /// The checksums of everything else in the folder.
@@ -47,8 +47,8 @@ pub fn dist(arguments: &[String]) -> Result {
         lines.extend(check::policy(path)?);
         lines.push(format!("{:>10} bytes  {}  {}", size(path)?, digest(path)?, name(path)));
     }
-    let wheels: Vec<&Path> = made.iter().map(PathBuf::as_path).filter(is_for_here).collect();
-    installed::test(&wheels)?;
+    let wheels: Vec<&Path> = made.iter().map(PathBuf::as_path).filter(is_wheel).collect();
+    let untried = try_wheels(&wheels)?;
     sources::check(&made)?;
     write_sums(&folder, &made)?;
     write_commit(&folder)?;
@@ -56,6 +56,9 @@ pub fn dist(arguments: &[String]) -> Result {
     for triple in missing {
         println!("not built: {triple}, because its Rust standard library is not installed");
         println!("hint: rustup target add {triple}");
+    }
+    for line in untried {
+        println!("{line}");
     }
     println!(
         "{}",
@@ -115,9 +118,18 @@ impl Build {
     }
 }
 
-/// A wheel that can be installed on this machine.
-fn is_for_here(path: &&Path) -> bool {
-    name(path).ends_with(&format!("{}.whl", std::env::consts::ARCH))
+fn is_wheel(path: &&Path) -> bool {
+    path.extension().is_some_and(|end| end == "whl")
+}
+
+/// Tries wheels with every Python of this machine and on other systems. Returns a line for each system on
+/// which they were not tried.
+pub fn try_wheels(wheels: &[&Path]) -> Result<Vec<String>> {
+    let end = format!("_{}.whl", std::env::consts::ARCH);
+    let own: Vec<&Path> =
+        wheels.iter().copied().filter(|path| name(path).ends_with(&end)).collect();
+    installed::test(&own)?;
+    systems::test(wheels)
 }
 
 fn is_installed(triple: &str) -> Result<bool> {

@@ -9,5 +9,6 @@ pub mod python;
 pub mod release;
 pub mod shell;
 pub mod suite;
+pub mod systems;
 pub mod test;
 pub mod wheel;

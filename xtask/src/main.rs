@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use xtask::shell::{Result, cargo, step};
 use xtask::wheel::Product;
-use xtask::{dist, installed, prebuilt, release, suite, test, wheel};
+use xtask::{dist, prebuilt, release, suite, test, wheel};
 
 const HELP: &str = "\
 firstlight's own chores
@@ -29,7 +29,7 @@ Chores:
   coverage [RUNS]     print how often intervals cover known truths, scenario by scenario
   simulate-cluster    play a scheduler with 1,000 nodes, failures and pre-emptions on paper
   wheel [FILE]...     build both wheels into target/wheels, for this machine; with files, try these
-                      wheels in empty environments
+                      wheels in empty environments and on other systems
   dist [--twice]      build and check what is published into target/dist
   release VERSION     check everything that a release needs, and tag it [--dry-run]
   suite [OPTION]...   run the suite `histfactory` on the wheel and runner of this repository
@@ -125,7 +125,13 @@ fn workbench(chore: &str, arguments: &[String]) -> Result {
 
 fn wheels(files: &[String]) -> Result {
     if !files.is_empty() {
-        return installed::test(&files.iter().map(Path::new).collect::<Vec<_>>());
+        if let Some(file) = files.iter().find(|file| !Path::new(file).is_file()) {
+            return Err(format!("{file}: no such file"));
+        }
+        for line in dist::try_wheels(&files.iter().map(Path::new).collect::<Vec<_>>())? {
+            println!("{line}");
+        }
+        return Ok(());
     }
     for product in Product::ALL {
         println!("{}", wheel::build(product, "release")?.display());

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{committed, name, size};
+use super::{committed, is_wheel, name, size};
 use crate::python::real_interpreter;
 use crate::shell::{Result, output, step};
 use crate::wheel;
@@ -22,7 +22,7 @@ pub(super) fn clean(path: &Path, paths: &[(String, &str)]) -> Result {
 
 /// The size of a wheel, and the oldest system that it runs on. Other files have no policy.
 pub(super) fn policy(path: &Path) -> Result<Option<String>> {
-    if path.extension().is_none_or(|end| end != "whl") {
+    if !is_wheel(&path) {
         return Ok(None);
     }
     let bytes = size(path)?;

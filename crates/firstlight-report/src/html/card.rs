@@ -20,7 +20,9 @@ pub(super) fn card(id: &str, case: &Case<'_>) -> Markup {
                 @if !rest.is_empty() {
                     ul { @for one in rest { li { bdi { (sentence(one)) } } } }
                 }
-                p class="note" { "Reproduce: " (command(&case.rerun)) }
+                @if !case.rerun.is_empty() {
+                    p class="note" { "Reproduce: " (command(&case.rerun)) }
+                }
                 @if !case.arrays.is_empty() {
                     p class="note" {
                         "Arrays: "

@@ -2,6 +2,7 @@
 
 mod joint;
 mod prepare;
+mod reproduce;
 mod trial;
 
 pub(crate) use prepare::prepare;

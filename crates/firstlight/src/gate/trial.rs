@@ -24,6 +24,7 @@ use firstlight_schema::run::{EnvironmentKind, EnvironmentRecord, RunDocument};
 use firstlight_schema::suite::{Choice, Regime};
 
 use super::joint::{Half, Joint, joint};
+use super::reproduce::reproduce;
 use crate::cold_suite::{ColdSuite, named};
 use crate::commands::{Beginning, Job, failures, origin, take};
 use crate::environment::{Wanted, environment, record};
@@ -177,7 +178,7 @@ pub(crate) fn measure_sides(
     };
     let beginning = Beginning { store, origin, earlier: Vec::new() };
     let measured = take(&job, beginning, hooks, trial.interrupt, printer)?;
-    let mut document = document(trial, sides, &joint, &measured.document);
+    let mut document = document(trial, amounts, sides, &joint, &measured.document);
     document.notes.extend(differences);
     document.run = measured.folder.display().to_string();
     Ok(Outcome {
@@ -286,6 +287,7 @@ fn suite(store: &RunFolder, joint: &Joint) -> Result<Suite, Error> {
 
 fn document(
     trial: &Trial<'_>,
+    amounts: &Amounts,
     sides: &[Side; 2],
     joint: &Joint,
     run: &RunDocument,
@@ -314,20 +316,8 @@ fn document(
         seed: run.seed,
         complete: run.complete,
         run: String::new(),
-        reproduce: reproduce(trial, base, head),
+        reproduce: reproduce(trial, amounts, base, head),
     }
-}
-
-/// The command that measures the same two commits.
-fn reproduce(trial: &Trial<'_>, base: &Revision, head: &Revision) -> String {
-    // Uncommitted changes can only be measured where they are.
-    let head = if head.uncommitted { String::new() } else { format!("--head {} ", head.short()) };
-    let between = match &trial.subject {
-        Subject::Suite(_) => "",
-        Subject::Command(_) => "-- ",
-    };
-    let words = trial.subject.words();
-    format!("firstlight gate --base {} {head}{between}{words}", base.short())
 }
 
 /// `main (1a2b3c4d5e)`.

@@ -65,6 +65,9 @@ fn a_planted_slowdown_fails_and_every_command_reads_the_run() {
         let read = repository.firstlight(command);
         assert_eq!(read.code, 0, "{command:?}: {}{}", read.stdout, read.stderr);
     }
+    let page = repository.firstlight(&["report", "run", "--output", "page.html"]);
+    assert_eq!(page.code, 0, "{}", page.stderr);
+    assert!(!read("page.html").contains("firstlight run gate-"), "no suite has this name");
     let compared = ["compare", "run", "--arms", "base", "head", "--format", "json"];
     assert!(repository.firstlight(&compared).stdout.contains("\"verdict\":\"slower\""));
     let text = read("run/result.json");
@@ -117,6 +120,42 @@ fn an_open_question_and_a_failed_process_have_codes_of_their_own() {
     assert_eq!(gate.decision, Decision::NotRun);
     assert!(gate.head.uncommitted && gate.rows[0].why.as_ref().unwrap().starts_with("head: "));
     assert_eq!(repository.git(&["status", "--porcelain"]), "M bench/arm.jsonl");
+}
+
+/// The planted difference is a tenth of the time, and twice the margin.
+#[test]
+fn a_slowdown_of_a_tenth_fails_and_none_passes() {
+    let repository = Repository::new();
+    for (ms, message) in [(200, "first"), (200, "same"), (222, "slower")] {
+        repository.suite(&[("arm", &script(ms, "00"))]);
+        repository.commit(message);
+    }
+    let gate = |head: &str| {
+        let options = ["--margin", "5%", "--processes", "12", "--format", "json", "bench"];
+        repository
+            .firstlight(&[&["gate", "--base", "HEAD~2", "--head", head], &options[..]].concat())
+    };
+    let slower = gate("HEAD");
+    assert_eq!(slower.code, 3, "{}{}", slower.stdout, slower.stderr);
+    let same = gate("HEAD~1");
+    assert_eq!(same.code, 0, "{}{}", same.stdout, same.stderr);
+}
+
+#[test]
+fn the_command_that_repeats_a_gate_has_its_options() {
+    let repository = changed(&script(QUICK, "00"));
+    let reproduced = |arguments: &[&str]| {
+        let start = ["gate", "--base", "HEAD~1", "--head", "HEAD", "--format", "json"];
+        let finished = repository.firstlight(&[&start[..], arguments].concat());
+        let words = document(&finished).reproduce;
+        let (commits, options) = words.split_at("firstlight gate --base 0123456789".len());
+        assert!(commits.starts_with("firstlight gate --base "), "{words}");
+        options[" --head 0123456789 ".len()..].to_owned()
+    };
+    let options = ["--processes", "2", "--margin", "7%", "--prepare", "echo $HOME", "bench"];
+    assert_eq!(reproduced(&options), "--prepare 'echo $HOME' --processes 2 --margin 0.07 bench");
+    let command = ["--processes", "2", "--cache", "primed", "--timeout", "9s", "--", "true", "a b"];
+    assert_eq!(reproduced(&command), "--processes 2 --cache primed --timeout 9000ms -- true 'a b'");
 }
 
 #[test]
