@@ -73,6 +73,12 @@ exec chroot "$1" /usr/bin/env --ignore-environment HOME=/tmp PATH=/opt/wheels/bi
     PYTHONPATH=/opt/wheels PYTHONDONTWRITEBYTECODE=1 JAX_PLATFORMS=cpu /bin/sh -euc "$3"
 "#;
 
+const SNAPSHOT: &str = "fixtures/snapshots/jax-1.0.tar.zst";
+
+const MIRROR: &str = "http://deb.debian.org/debian";
+/// How debootstrap unpacks any release, also one that is newer than debootstrap.
+const SCRIPT: &str = "sid";
+
 /// Unpacks the downloaded packages over the base system.
 const UNPACK: &str = r#"
 for package in var/cache/apt/archives/*.deb; do
@@ -84,12 +90,19 @@ mkdir --parents opt
 touch unpacked
 "#;
 
-const COLD: &str = "\
+/// The program and the package, without a measurement.
+const PROGRAM: &str = "\
 firstlight --version
+firstlight verify /opt/jax-1.0.tar.zst > /tmp/verified || { cat /tmp/verified; exit 1; }
+python3 -c 'import firstlight; firstlight.mark(\"nobody measures\")'
+";
+
+/// A measurement. qemu lacks a system call that it needs: `prctl` with `PR_SET_CHILD_SUBREAPER`.
+const COLD: &str = "\
 firstlight cold --quiet --runs 2 --output /tmp/true -- true
 firstlight cold --quiet --runs 2 --output /tmp/python -- \
     python3 -c 'import firstlight; firstlight.mark(\"here\")'
-firstlight verify --quiet /tmp/true /tmp/python
+firstlight verify /tmp/true /tmp/python > /tmp/verified || { cat /tmp/verified; exit 1; }
 ";
 
 /// Tries the wheels on each system. Returns a line for each system on which they were not tried.
@@ -151,15 +164,16 @@ impl System {
     fn unpack(&self, folder: &Path) -> Result {
         let mut debootstrap = Command::new("debootstrap");
         debootstrap.args(["--foreign", "--variant=minbase", "--include=python3", "--arch"]);
-        debootstrap.args([self.architecture, self.release]).arg(folder).stdout(Stdio::null());
-        step(self.words, &mut debootstrap)?;
-        let packages = Command::new("sh").args(["-euc", UNPACK]).current_dir(folder).status();
-        let is_unpacked = packages.is_ok_and(|status| status.success());
-        if is_unpacked { Ok(()) } else { Err("its packages cannot be unpacked".to_owned()) }
+        debootstrap.args([self.architecture, self.release]).arg(folder).args([MIRROR, SCRIPT]);
+        step(self.words, debootstrap.stdout(Stdio::null()))
+            .map_err(|_| "debootstrap cannot download it".to_owned())?;
+        let mut packages = Command::new("sh");
+        step("its packages", packages.args(["-euc", UNPACK]).current_dir(folder))
+            .map_err(|_| "its packages cannot be unpacked".to_owned())
     }
 
     fn test(&self, folder: &Path, wheels: &[&Path]) -> Result {
-        let [site, project] = ["opt/wheels", "opt/project"].map(|name| folder.join(name));
+        let site = folder.join("opt/wheels");
         let _ = fs::remove_dir_all(&site);
         let platform = format!("{}-manylinux_2_28", self.processor);
         let mut install = uv(&["pip", "install", "--quiet", "--python-version", self.python]);
@@ -169,9 +183,12 @@ impl System {
         }
         step(&format!("the wheels for {}", self.words), &mut install)?;
         let mut copy = Command::new("cp");
-        copy.args(["--recursive", "--no-target-directory"]).arg(root().join(SAMPLE_PROJECT));
-        step("the sample project", copy.arg(project))?;
-        let mut script = vec![COLD.to_owned()];
+        copy.arg("--recursive").args([SAMPLE_PROJECT, SNAPSHOT].map(|name| root().join(name)));
+        step("the sample project and a snapshot", copy.arg(folder.join("opt")))?;
+        let mut script = vec![PROGRAM.to_owned()];
+        if !self.is_foreign() {
+            script.push(COLD.to_owned());
+        }
         if self.products.contains(&Product::Histfactory) {
             script.push(format!("python3 - <<'EOF'\n{FIRST_STEPS}\nEOF\n"));
         }
@@ -196,7 +213,7 @@ fn sample_project() -> String {
     let [all, cause] = EXPECTED;
     let tests = SAMPLES.join(" ");
     format!(
-        "cd /opt/project
+        "cd /opt/pytest
         python3 -m pytest -q -p no:cacheprovider {tests} > /tmp/said || test $? = 1
         grep -qF '{all}' /tmp/said && grep -qF '{cause}' /tmp/said || {{ cat /tmp/said; exit 1; }}\n"
     )

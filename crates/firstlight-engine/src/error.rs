@@ -52,6 +52,8 @@ pub enum EngineError {
     SecretInSuite { place: String, what: String },
     #[error("`{}` is not in a git repository: {message}", folder.display())]
     NoRepository { folder: PathBuf, message: String },
+    #[error("`{}` already holds a run", path.display())]
+    HoldsRun { path: PathBuf },
     #[error("no commit named `{name}`")]
     NoRevision { name: String },
     #[error("`{good}` is not an ancestor of `{bad}`")]
@@ -131,6 +133,7 @@ impl EngineError {
                  environment variable, which it inherits and which is not recorded"
                     .to_owned(),
             ),
+            Self::HoldsRun { .. } => Some("pass a new folder with --output".to_owned()),
             Self::NoSteps => Some(
                 "in JAX, wrap each step in `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`; in \
                  PyTorch, call `step()` on a torch.profiler.profile or an optimizer"

@@ -36,14 +36,23 @@ impl RunFolder {
             Some(path) => path.to_owned(),
             None => unused(parent, name),
         };
+        Self::check_new(&path)?;
         fs::create_dir_all(&path).map_err(EngineError::file("make", &path))?;
-        let raw_path = path.join("raw.jsonl");
+        let raw_path = path.join(RAW);
         let raw = File::options()
             .append(true)
             .create_new(true)
             .open(&raw_path)
             .map_err(EngineError::file("start", &raw_path))?;
         Ok(Self { path, raw })
+    }
+
+    /// An error if a new run cannot begin in this folder.
+    pub fn check_new(path: &Path) -> Result<(), EngineError> {
+        if path.join(RAW).exists() {
+            return Err(EngineError::HoldsRun { path: path.to_owned() });
+        }
+        Ok(())
     }
 
     /// Opens the folder of an unfinished run and truncates its raw readings to this length.
@@ -170,7 +179,7 @@ mod tests {
         let second = RunFolder::create(parent.path(), "cold", None).unwrap();
         assert_ne!(first.path(), second.path());
         let error = RunFolder::create(parent.path(), "cold", Some(first.path())).unwrap_err();
-        assert!(error.to_string().starts_with("cannot start `"), "{error}");
+        assert!(error.to_string().ends_with("` already holds a run"), "{error}");
     }
 
     #[test]

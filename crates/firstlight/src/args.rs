@@ -159,10 +159,10 @@ pub(crate) struct WarmArgs {
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=100_000_000))]
     pub(crate) calls: u32,
     /// Time limit for the calls of one process
-    #[arg(long, default_value = "1s", value_parser = humantime::parse_duration, value_name = "TIME")]
+    #[arg(long, default_value = "1s", value_parser = duration, value_name = "TIME")]
     pub(crate) within: Duration,
     /// Time limit for one process
-    #[arg(long, default_value = "5m", value_parser = humantime::parse_duration, value_name = "TIME")]
+    #[arg(long, default_value = "5m", value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Duration,
     /// Seed for the order of the processes
     #[arg(long, default_value_t = 1)]
@@ -228,7 +228,7 @@ pub(crate) struct ColdArgs {
     #[arg(long, default_value_t = Policy::AsFound, value_name = "POLICY")]
     pub(crate) page_cache: Policy,
     /// Time limit for one process
-    #[arg(long, default_value = "10m", value_parser = humantime::parse_duration, value_name = "TIME")]
+    #[arg(long, default_value = "10m", value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Duration,
     /// Interleave runs without hooks, and print the overhead of the hooks
     #[arg(long)]
@@ -246,7 +246,7 @@ pub(crate) struct ColdArgs {
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Start no new round after this time; continue with `firstlight run --resume`
-    #[arg(long = "for", value_parser = humantime::parse_duration, value_name = "TIME")]
+    #[arg(long = "for", value_parser = duration, value_name = "TIME")]
     pub(crate) limit: Option<Duration>,
     #[command(flatten)]
     pub(crate) length: LengthArgs,
@@ -325,7 +325,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["suite", "resume"])]
     pub(crate) attach: Option<PathBuf>,
     /// Start no new round after this time; continue with --resume
-    #[arg(long = "for", value_parser = humantime::parse_duration, value_name = "TIME")]
+    #[arg(long = "for", value_parser = duration, value_name = "TIME")]
     pub(crate) limit: Option<Duration>,
     /// A profile of the suite, such as tiny or full
     #[arg(long, value_name = "NAME")]
@@ -379,6 +379,10 @@ fn node(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err(format!("expected a name of 1 to {LONGEST} bytes on one line"))
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|_| "expected a duration such as 90s or 5m".to_owned())
 }
 
 fn regime(text: &str) -> Result<Regime, String> {

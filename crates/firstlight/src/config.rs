@@ -110,8 +110,10 @@ impl Found {
         };
         let line = settings.iter().find(refused).map_or(1, |setting| setting.line);
         let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default();
-        let message = first.trim_start_matches("error: ").to_owned();
+        // The values that are possible stand on a line of their own.
+        let lines: Vec<&str> =
+            text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+        let message = lines.join(" ").trim_start_matches("error: ").to_owned();
         Error::Config {
             path: self.path.clone(),
             message: format!("line {line}: {message}"),
@@ -155,7 +157,12 @@ fn absolute(path: PathBuf) -> PathBuf {
 }
 
 fn read(path: &Path) -> Result<String, Error> {
-    fs::read_to_string(path).map_err(|error| Error::io("read", path, &error))
+    let bytes = fs::read(path).map_err(|error| Error::io("read", path, &error))?;
+    String::from_utf8(bytes).map_err(|error| Error::Config {
+        path: path.to_owned(),
+        message: format!("invalid UTF-8 at byte {}", error.utf8_error().valid_up_to()),
+        hint: None,
+    })
 }
 
 fn parse(path: &Path, text: &str) -> Result<Option<Config>, Error> {

@@ -139,7 +139,8 @@ fn foot(text: &mut String, document: &GateDocument, report_url: Option<&str>) {
     if !document.complete {
         text.push_str("**The run is not complete.**\n\n");
     }
-    if let Some(url) = report_url.filter(|url| url.starts_with("https://")) {
+    let is_web = |url: &&str| ["https://", "http://"].iter().any(|start| url.starts_with(start));
+    if let Some(url) = report_url.filter(is_web) {
         let url = url.replace(['(', ')', '<', '>', ' ', '\n'], "");
         writeln!(text, "[Report]({url})\n").expect("writing to a string");
     }

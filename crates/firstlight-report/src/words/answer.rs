@@ -152,12 +152,11 @@ fn alone(arm: &ArmResult) -> Vec<String> {
 /// `1.03 s (95 % CI 966 ms–1.17 s)`.
 pub(crate) fn with_interval(estimate: &Estimate) -> String {
     let point = duration(estimate.point);
-    match estimate.interval {
-        Some(ends) => {
-            format!("{point} (95 % CI {}–{})", duration(ends.low), duration(ends.high))
-        }
-        None => format!("{point} ({} processes, too few for an interval)", estimate.n),
+    if let Some(ends) = estimate.interval {
+        return format!("{point} (95 % CI {}–{})", duration(ends.low), duration(ends.high));
     }
+    let processes = if estimate.n == 1 { "process" } else { "processes" };
+    format!("{point} ({} {processes}, too few for an interval)", estimate.n)
 }
 
 /// The reason why there is no answer.

@@ -101,7 +101,7 @@ impl Choice {
         for (what, asked, known) in asked {
             if let Some(name) = asked.iter().find(|name| !known.contains(name)) {
                 return Err(match known.as_slice() {
-                    [] => format!("the suite has no {what} `{name}`; it has none at all"),
+                    [] => format!("no {what} `{name}`: the suite has no {what}s"),
                     known => format!("the suite has no {what} `{name}`, only {}", known.join(", ")),
                 });
             }

@@ -74,7 +74,7 @@ impl SuiteFile {
         let Some(profile) = self.profiles.get(name).cloned() else {
             let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
             return Err(match known.as_slice() {
-                [] => format!("the suite has no profile `{name}`; it has none at all"),
+                [] => format!("no profile `{name}`: the suite has no profiles"),
                 known => format!("the suite has no profile `{name}`, only {}", known.join(", ")),
             });
         };

@@ -21,7 +21,7 @@ pub(crate) struct ConformanceArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     pub(crate) set: Vec<(String, Scalar)>,
     /// Time limit for one process
-    #[arg(long, default_value = "30s", value_parser = humantime::parse_duration, value_name = "TIME")]
+    #[arg(long, default_value = "30s", value_parser = super::duration, value_name = "TIME")]
     pub(crate) timeout: Duration,
     /// The runner and its arguments
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "workload")]

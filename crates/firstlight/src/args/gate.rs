@@ -6,7 +6,7 @@ use std::time::Duration;
 use firstlight_schema::cache::Policy;
 use firstlight_schema::suite::{Regime, Scalar};
 
-use super::{margin, parameter, regime};
+use super::{duration, margin, parameter, regime};
 
 /// Measure two commits side by side and fail if the newer one is slower
 ///
@@ -15,7 +15,7 @@ use super::{margin, parameter, regime};
 /// fails if head is slower than the margin allows, or if its results differ. The worktrees are removed
 /// at the end.
 #[derive(Debug, clap::Args)]
-#[command(after_help = GATE_EXAMPLES)]
+#[command(after_help = GATE_EXAMPLES, override_usage = GATE_USAGE)]
 pub(crate) struct GateArgs {
     /// The commit to compare with: a branch, a tag or an id
     #[arg(long, value_name = "REF")]
@@ -41,11 +41,19 @@ pub(crate) struct GateArgs {
     #[arg(long, value_enum, value_name = "CI")]
     pub(crate) annotations: Option<Annotations>,
     /// Link to the report in the comment and the summary
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = web_address)]
     pub(crate) report_url: Option<String>,
     /// Write the run to this new folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// A comment only links to web addresses.
+fn web_address(text: &str) -> Result<String, String> {
+    if ["https://", "http://"].iter().any(|start| text.starts_with(start)) {
+        return Ok(text.to_owned());
+    }
+    Err("expected an address that begins with https:// or http://".to_owned())
 }
 
 /// Whose log is annotated.
@@ -101,7 +109,7 @@ pub(crate) struct TrialArgs {
     )]
     pub(crate) cache: Vec<Policy>,
     /// Time limit for one process of a command
-    #[arg(long, default_value = "10m", value_parser = humantime::parse_duration, value_name = "TIME")]
+    #[arg(long, default_value = "10m", value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Duration,
     /// Treat any exit code of a command as success
     #[arg(long)]
@@ -113,6 +121,9 @@ pub(crate) struct TrialArgs {
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
+
+const GATE_USAGE: &str = "firstlight gate --base <REF> [OPTIONS] <SUITE>
+       firstlight gate --base <REF> [OPTIONS] -- <COMMAND>...";
 
 const GATE_EXAMPLES: &str = "\
 Examples:
@@ -132,7 +143,7 @@ Exit codes: 0 head is not slower, 3 head is slower or its results differ, 4 inco
 /// and skipped in the end. A candidate that fails to run is skipped. The search also finds the commit
 /// since which results differ, or since which the program is faster, if that is how bad differs.
 #[derive(Debug, clap::Args)]
-#[command(after_help = BISECT_EXAMPLES)]
+#[command(after_help = BISECT_EXAMPLES, override_usage = BISECT_USAGE)]
 pub(crate) struct BisectArgs {
     /// A commit before the change
     #[arg(long, value_name = "REF")]
@@ -149,6 +160,9 @@ pub(crate) struct BisectArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
 }
+
+const BISECT_USAGE: &str = "firstlight bisect --good <REF> [OPTIONS] <SUITE>
+       firstlight bisect --good <REF> [OPTIONS] -- <COMMAND>...";
 
 const BISECT_EXAMPLES: &str = "\
 Examples:

@@ -74,7 +74,7 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) keep: Option<PathBuf>,
     /// Time limit for one run of --record
-    #[arg(long, default_value = "10m", value_parser = humantime::parse_duration, value_name = "TIME", requires = "record")]
+    #[arg(long, default_value = "10m", value_parser = super::duration, value_name = "TIME", requires = "record")]
     pub(crate) timeout: Duration,
     /// The command to record and its arguments, after `--`
     #[arg(last = true, requires = "record", value_name = "COMMAND")]

@@ -17,7 +17,7 @@ use firstlight_schema::gate::{
     GateDocument, GateRow, Revision,
 };
 
-use super::gate::{Place, trial};
+use super::gate::{Place, open_for_writing, trial};
 use crate::args::Format;
 use crate::error::Error;
 use crate::gate::{Amounts, Outcome, Selection, Side, Trial, measure_sides, prepare};
@@ -263,7 +263,11 @@ fn log(
         steps: Vec::new(),
         suspects: Vec::new(),
     };
-    let Some(path) = settings.log.as_deref().filter(|path| has_text(path)) else { return Ok(new) };
+    let Some(path) = settings.log.as_deref() else { return Ok(new) };
+    open_for_writing(path)?;
+    if !has_text(path) {
+        return Ok(new);
+    }
     let text = fs::read_to_string(path).map_err(|error| Error::io("read", path, &error))?;
     let other = |why: &str| Error::OtherSearch { path: path.to_owned(), why: why.to_owned() };
     let found: BisectDocument =

@@ -8,7 +8,7 @@ use firstlight_engine::git::{Checkouts, Commit, Repository};
 use firstlight_engine::interrupt::Interrupt;
 use firstlight_engine::process::adopt_orphans;
 use firstlight_engine::secrets;
-use firstlight_engine::store::write_whole;
+use firstlight_engine::store::{RunFolder, write_whole};
 use firstlight_report::export::{annotations, gate_comment, gate_summary};
 use firstlight_report::terminal::Terminal;
 use firstlight_schema::exit_code::Exit;
@@ -25,6 +25,9 @@ pub(crate) fn gate(settings: &GateSettings, printer: &mut Printer) -> Result<Exi
     adopt_orphans()?;
     let place = Place::here()?;
     let trial = trial(&settings.trial, &place, &interrupt)?;
+    if let Some(folder) = &settings.trial.destination.output {
+        RunFolder::check_new(folder)?;
+    }
     for path in [&settings.json, &settings.markdown, &settings.summary].into_iter().flatten() {
         open_for_writing(path)?;
     }
@@ -168,7 +171,7 @@ fn publish(
     Ok(())
 }
 
-fn open_for_writing(path: &Path) -> Result<(), Error> {
+pub(super) fn open_for_writing(path: &Path) -> Result<(), Error> {
     let opened = OpenOptions::new().append(true).create(true).open(path);
     opened.map(drop).map_err(|error| Error::io("write", path, &error))
 }

@@ -30,8 +30,16 @@ pub(crate) fn prepare(trial: &Trial<'_>, side: &Side, printer: &mut Printer) -> 
     if done.status.success() {
         return Ok(());
     }
+    let how = done.status.code().map_or_else(
+        || format!("`{line}` was killed: {}", done.status),
+        |code| format!("`{line}` exited with code {code}"),
+    );
     let text = String::from_utf8_lossy(&done.stderr).into_owned();
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let tail = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
-    Err(failed(format!("{}; last lines of stderr:\n\n{tail}", done.status)))
+    Err(failed(if tail.is_empty() {
+        how
+    } else {
+        format!("{how}; last lines of stderr:\n\n{tail}")
+    }))
 }

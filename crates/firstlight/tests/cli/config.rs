@@ -83,6 +83,8 @@ fn what_is_wrong_in_the_file_is_an_error_with_its_line() {
             "firstlight.toml:line 2: invalid value 'filthy' for",
             "--no-config",
         ),
+        ("report = \"long\"\n", "'--report <LENGTH>' [possible values: ", "--no-config"),
+        ("timeout = \"x\"\n", "expected a duration such as 90s or 5m", "--no-config"),
         ("runs = [\n", "firstlight.toml:line", "--no-config"),
     ] {
         let sandbox = Sandbox::new();
@@ -92,6 +94,15 @@ fn what_is_wrong_in_the_file_is_an_error_with_its_line() {
         assert!(finished.stderr.contains(words), "{text}: {}", finished.stderr);
         assert!(finished.stderr.contains(hint), "{text}: {}", finished.stderr);
     }
+}
+
+#[test]
+fn a_file_that_is_not_text_is_refused_with_the_byte() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path().join("firstlight.toml"), b"runs = 2 # \xff\n").unwrap();
+    let finished = cold(&sandbox, ".", &[], &[]);
+    assert_eq!(finished.code, 2, "{}", finished.stderr);
+    assert!(finished.stderr.contains("invalid UTF-8 at byte 11"), "{}", finished.stderr);
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn a_folder_that_holds_a_run_is_not_written_to() {
     assert_eq!(Finished::new(command).code, 0);
     let before = fs::read(folder.join("raw.jsonl")).unwrap();
     let text = refused(&sandbox, &arguments);
-    assert!(text.contains("raw.jsonl"), "{text}");
+    assert!(text.contains("` already holds a run"), "{text}");
     assert_eq!(fs::read(folder.join("raw.jsonl")).unwrap(), before);
 }
 

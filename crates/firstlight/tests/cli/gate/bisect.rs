@@ -57,6 +57,8 @@ fn the_planted_commit_of_twenty_is_found_and_the_log_continues_the_search() {
     let sentence = format!("{} is the first commit that became slower: {last}", commits[12]);
     let said = continued.stdout.replace("\n  ", " ");
     assert!(said.ends_with(&format!("{sentence}\n")), "{said}");
+    let early = repository.firstlight(&["bisect", "--good", "good", "--log", "no/log", "bench"]);
+    assert!(early.stderr.starts_with("error: cannot write `no/log`: "), "{}", early.stderr);
     let other = repository.firstlight(&[
         "bisect", "--good", "good~0", "--bad", "HEAD~1", "--log", "log.json", "bench",
     ]);

@@ -25,11 +25,16 @@ fn document(finished: &Finished) -> GateDocument {
 
 /// A repository whose first commit has one arm, and the given script in the second.
 fn changed(second: &str) -> Repository {
+    commits(&[&script(QUICK, "00"), second])
+}
+
+/// A repository with a commit for each script of its one arm.
+fn commits(scripts: &[&str]) -> Repository {
     let repository = Repository::new();
-    repository.suite(&[("arm", &script(QUICK, "00"))]);
-    repository.commit("first");
-    repository.suite(&[("arm", second)]);
-    repository.commit("second");
+    for (script, name) in scripts.iter().zip(["first", "second", "third"]) {
+        repository.suite(&[("arm", script)]);
+        repository.commit(name);
+    }
     repository
 }
 
@@ -85,7 +90,9 @@ fn a_planted_slowdown_fails_and_every_command_reads_the_run() {
 
 #[test]
 fn the_same_program_passes_and_the_same_commit_is_an_a_a_check() {
-    let repository = changed(&script(QUICK, "00"));
+    // Long enough that a busy machine adds little to it.
+    let steady = script(5 * QUICK, "00");
+    let repository = commits(&[&steady, &steady]);
     let finished = repository.firstlight(&[&GATE[..], &["--margin", "60%"]].concat());
     assert_eq!(finished.code, 0, "{}{}", finished.stdout, finished.stderr);
     assert_eq!(document(&finished).decision, Decision::Passed);
@@ -125,11 +132,8 @@ fn an_open_question_and_a_failed_process_have_codes_of_their_own() {
 /// The planted difference is a tenth of the time, and twice the margin.
 #[test]
 fn a_slowdown_of_a_tenth_fails_and_none_passes() {
-    let repository = Repository::new();
-    for (ms, message) in [(200, "first"), (200, "same"), (222, "slower")] {
-        repository.suite(&[("arm", &script(ms, "00"))]);
-        repository.commit(message);
-    }
+    let [usual, slower] = [200, 222].map(|ms| script(ms, "00"));
+    let repository = commits(&[&usual, &usual, &slower]);
     let gate = |head: &str| {
         let options = ["--margin", "5%", "--processes", "12", "--format", "json", "bench"];
         repository
@@ -180,6 +184,8 @@ fn a_command_is_measured_in_both_checkouts() {
     let broken = gate("./tools/app", &["--prepare", "echo no compiler >&2; false"]);
     assert_eq!(broken.code, 5, "{}", broken.stderr);
     assert!(broken.stderr.contains("no compiler"), "{}", broken.stderr);
+    let silent = gate("./tools/app", &["--prepare", "exit 3"]);
+    assert!(silent.stderr.contains("`exit 3` exited with code 3\n\nhint: "), "{}", silent.stderr);
     assert_eq!(repository.worktrees(), 0);
 }
 
@@ -188,17 +194,22 @@ fn what_cannot_be_compared_is_an_error_with_a_hint() {
     let repository = changed(&script(QUICK, "00"));
     repository.write("later/suite.toml", "name = \"later\"\n");
     repository.commit("third");
+    repository.write("old/raw.jsonl", "");
     for (arguments, words) in [
         (&["gate", "--base", "nowhere", "bench"][..], "error: no commit named `nowhere`"),
         (&["gate", "--base", "HEAD~1", "later"], "error: no suite `later` in HEAD~1 ("),
         (&["gate", "--base", "HEAD~1", "../other"], "error: `../other` is outside the repository"),
         (&["gate", "--base", "HEAD~1", "bench", "--arm", "x"], "error: HEAD~1 ("),
+        (&["gate", "--base", "HEAD~1", "bench", "--output", "old"], "`old` already holds a run"),
     ] {
         let finished = repository.firstlight(arguments);
         assert_eq!(finished.code, 2, "{arguments:?}: {}", finished.stderr);
         assert!(finished.stderr.contains(words), "{arguments:?}: {}", finished.stderr);
         assert!(finished.stderr.contains("\nhint: "), "{arguments:?}: {}", finished.stderr);
     }
+    let link = ["gate", "--base", "HEAD", "bench", "--report-url", "javascript:alert(1)"];
+    let refused = repository.firstlight(&link);
+    assert!(refused.stderr.contains("begins with https:// or http://"), "{}", refused.stderr);
     let mut outside = repository.command(&["gate", "--base", "HEAD", "bench"]);
     outside.current_dir(repository.sandbox.path());
     let outside = Finished::new(outside);
