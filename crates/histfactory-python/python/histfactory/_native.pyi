@@ -252,6 +252,30 @@ class Objective:
         self, x: Array, directions: Array
     ) -> tuple[Array, Array, Array]: ...
 
+class DeviceObjective:
+    """An objective whose model lies on a GPU; nothing waits for its rows."""
+
+    def __init__(self, objective: Objective, ordinal: int) -> None: ...
+    @property
+    def was_compiled(self) -> bool: ...
+    def blocks(self, rows: int) -> int: ...
+    def scratch_bytes(self, blocks: int) -> int: ...
+    def start(
+        self,
+        inputs: int,
+        value: int,
+        slopes: int,
+        status: int,
+        scratch: int,
+        *,
+        rows: int,
+        blocks: int,
+        stream: int,
+    ) -> None: ...
+
+def cuda_is_present() -> bool: ...
+def device_status(code: int) -> str | None: ...
+
 class XlaFunction:
     """An objective and the number by which compiled programs refer to it."""
 
