@@ -5,6 +5,7 @@
 mod arrays;
 mod device;
 mod error;
+mod many;
 mod model;
 mod objective;
 mod opening;

@@ -10,10 +10,11 @@ use histfactory::{Data, FitOptions, ModelOptions};
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyDictMethods};
+use pyo3::types::{PyDict, PyDictMethods, PyList};
 
 use crate::arrays::{Vector, data, matrix, numbers, vector};
 use crate::error::{Result, unknown};
+use crate::many::{self, Matrix};
 use crate::opening;
 use crate::results::{Fit, Hypotest, Significance, UpperLimit, statistic};
 use crate::yields;
@@ -343,6 +344,60 @@ impl Model {
         }
         let values = found.into_iter().map(|value| value.unwrap_or(f64::NAN));
         Ok(vector(py, values.collect()))
+    }
+
+    /// Fits each row of data.
+    #[pyo3(signature = (data, fixed=None, *, bounds=None, covariance=false, search="mirrored"))]
+    fn fit_many<'py>(
+        &self,
+        py: Python<'py>,
+        data: Matrix<'_>,
+        fixed: Option<&Bound<'_, PyDict>>,
+        bounds: Option<&Bound<'_, PyDict>>,
+        covariance: bool,
+        search: &str,
+    ) -> Result<Bound<'py, PyList>> {
+        let options = self.fit_options(fixed, None, bounds)?;
+        let options = FitOptions { covariance, search: self::search(search)?, ..options };
+        let data = many::data(&self.core, &data)?;
+        let found = py.detach(|| self.core.fit_many(&data, &options));
+        many::list(py, found, |fit| Fit::new(py, &self.core, fit))
+    }
+
+    /// Tests one value of the parameter of interest on each row of data.
+    #[pyo3(signature = (mu, data, test="qtilde", *, search="mirrored", extend_bound=false))]
+    fn hypotest_many<'py>(
+        &self,
+        py: Python<'py>,
+        mu: f64,
+        data: Matrix<'_>,
+        test: &str,
+        search: &str,
+        extend_bound: bool,
+    ) -> Result<Bound<'py, PyList>> {
+        let kind = kind(test)?;
+        let options = TestOptions { search: self::search(search)?, extend_bound };
+        let data = many::data(&self.core, &data)?;
+        let found = py.detach(|| self.core.hypotest_many(&data, mu, kind, &options));
+        many::list(py, found, |test| Ok(Hypotest::new(py, &test)))
+    }
+
+    /// The significance of the model with each row of yields.
+    #[pyo3(signature = (yields, data="asimov", *, mu=1.0, search="mirrored", extend_bound=false))]
+    fn significance_many<'py>(
+        &self,
+        py: Python<'py>,
+        yields: &Bound<'_, PyDict>,
+        data: &str,
+        mu: f64,
+        search: &str,
+        extend_bound: bool,
+    ) -> Result<Bound<'py, PyList>> {
+        let dataset = dataset(data, mu)?;
+        let options = TestOptions { search: self::search(search)?, extend_bound };
+        let rows = many::changes(&self.core, yields)?;
+        let found = py.detach(|| self.core.significance_many(&rows, dataset, &options));
+        many::list(py, found, |significance| Ok(Significance::new(py, significance)))
     }
 
     /// The same model with other yields, templates or uncertainties.

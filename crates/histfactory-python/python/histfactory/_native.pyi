@@ -128,6 +128,33 @@ class Model:
         *,
         search: SearchName = "mirrored",
     ) -> Array: ...
+    def fit_many(
+        self,
+        data: ArrayLike,
+        fixed: Mapping[str, float] | None = None,
+        *,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        covariance: bool = False,
+        search: SearchName = "mirrored",
+    ) -> list[Fit | HistfactoryError]: ...
+    def hypotest_many(
+        self,
+        mu: float,
+        data: ArrayLike,
+        test: TestName = "qtilde",
+        *,
+        search: SearchName = "mirrored",
+        extend_bound: bool = False,
+    ) -> list[Hypotest | HistfactoryError]: ...
+    def significance_many(
+        self,
+        yields: Mapping[str, ArrayLike],
+        data: DatasetName = "asimov",
+        *,
+        mu: float = 1.0,
+        search: SearchName = "mirrored",
+        extend_bound: bool = False,
+    ) -> list[Significance | HistfactoryError]: ...
     def with_yields(self, changes: Mapping[str, ArrayLike]) -> Model: ...
     def with_data(self, data: ArrayLike) -> Model: ...
 
