@@ -7,8 +7,9 @@ use histfactory::fit::Search;
 use histfactory::inference::{Dataset, LimitOptions, TestKind, TestOptions};
 use histfactory::toys::ToyOptions;
 use histfactory::{Data, FitOptions, ModelOptions};
+use histfactory_cuda::{CudaError, Device, DeviceModel};
 use numpy::{PyArray1, PyArray2};
-use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods, PyList};
 
@@ -319,8 +320,11 @@ impl Model {
         Ok(matrix(py, values, columns)?)
     }
 
-    /// The test statistic of each toy. A toy without one is NaN, and a warning reports their number.
-    #[pyo3(signature = (theta, mu, count, seed=0, test="qtilde", *, search="mirrored"))]
+    /// The test statistic of each toy. A toy without one is NaN, and a warning reports their number. On a GPU, the
+    /// CPU computes the toys again that do not converge there.
+    #[pyo3(signature = (
+        theta, mu, count, seed=0, test="qtilde", *, search="mirrored", device="cpu",
+    ))]
     #[expect(clippy::too_many_arguments, reason = "named in Python")]
     fn toy_statistics(
         &self,
@@ -331,11 +335,25 @@ impl Model {
         seed: u64,
         test: &str,
         search: &str,
+        device: &str,
     ) -> Result<Py<PyArray1<f64>>> {
         let (theta, kind, toys) = (numbers(&theta), kind(test)?, ToyOptions::new(count, seed));
         let search = self::search(search)?;
-        let found =
-            py.detach(|| self.core.toy_statistics_with(&theta, mu, kind, &toys, search, &|_| {}))?;
+        let found = match device {
+            "cpu" => py.detach(|| {
+                self.core.toy_statistics_with(&theta, mu, kind, &toys, search, &|_| {})
+            })?,
+            "cuda" if search == Search::default() => py.detach(|| {
+                let on_gpu = DeviceModel::new(&Device::shared(0)?, &self.core)?;
+                let found = on_gpu.toy_statistics(&self.core, &theta, mu, kind, &toys)?;
+                Ok::<_, CudaError>(found.statistics)
+            })?,
+            "cuda" => {
+                let problem = "the GPU has one search for minima\nhint: leave `search` out";
+                return Err(PyNotImplementedError::new_err(problem).into());
+            }
+            other => return Err(unknown("device", other, &["cpu", "cuda"])),
+        };
         let failed = found.iter().filter(|value| value.is_none()).count();
         if failed > 0 {
             let warning = format!("{failed} of {count} toys have no statistic and are NaN");

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import gpu
@@ -222,3 +225,46 @@ def test_an_unknown_device_is_refused() -> None:
     model = histfactory.Model.synthetic("small")
     with pytest.raises(ValueError, match='take one of "auto", "cpu", "cuda"'):
         SignificanceLoss(model, ["signal"], device="gpu")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("test, mu", [("q0", 0.0), ("qtilde", 1.0)])
+def test_toys_have_the_statistics_of_the_cpu(driver: ctypes.CDLL, test: Any, mu: float) -> None:
+    model = histfactory.Model.synthetic("small")
+    theta = model.init
+    assert model.poi_index is not None
+    theta[model.poi_index] = mu
+    found = model.toy_statistics(theta, mu, 50, 3, test, device="cuda")
+    expected = model.toy_statistics(theta, mu, 50, 3, test)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7)
+    with pytest.raises(NotImplementedError, match="one search for minima"):
+        model.toy_statistics(theta, mu, 5, search="global", device="cuda")
+    with pytest.raises(ValueError, match='take one of "cpu", "cuda"'):
+        model.toy_statistics(theta, mu, 5, device="gpu")  # type: ignore[arg-type]
+
+
+def refusal(first: str = "") -> str:
+    """The reason why a process of its own has no toys on the GPU: a process opens it once."""
+    program = (
+        f"{first}\n"
+        "import histfactory\n"
+        "model = histfactory.Model.synthetic('small')\n"
+        "try: model.toy_statistics(model.init, 1.0, 5, device='cuda')\n"
+        "except RuntimeError as problem: print(problem)\n"
+    )
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_an_old_driver_is_named() -> None:
+    faulty = (
+        "import pathlib, tempfile, gpu\n"
+        "driver = gpu.load(pathlib.Path(tempfile.mkdtemp()))\n"
+        "driver.driver_set(gpu.VERSION, 11040)"
+    )
+    expected = "the CUDA driver is too old: version 11.4, at least 12.0 is needed\n"
+    assert refusal(faulty) == expected
+
+
+@pytest.mark.skipif(Path("/proc/driver/nvidia").exists(), reason="this machine has a driver")
+def test_without_a_driver_that_is_the_reason() -> None:
+    assert refusal() == "no CUDA driver was found\n"

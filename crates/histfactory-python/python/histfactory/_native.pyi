@@ -127,6 +127,7 @@ class Model:
         test: TestName = "qtilde",
         *,
         search: SearchName = "mirrored",
+        device: Literal["cpu", "cuda"] = "cpu",
     ) -> Array: ...
     def fit_many(
         self,
