@@ -5,7 +5,7 @@ use serde_json::Value;
 use xtask::shell::{Result, cargo, output};
 
 /// A crate and the crates of ours that it may use.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("firstlight-schema", &[]),
     ("firstlight-analysis", &["firstlight-schema"]),
     ("firstlight-engine", &["firstlight-schema"]),
@@ -28,7 +28,8 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ),
     ("histfactory", &[]),
     ("histfactory-cli", &["firstlight-plot", "firstlight-slurm", "histfactory"]),
-    ("histfactory-python", &["histfactory"]),
+    ("histfactory-cuda", &["histfactory"]),
+    ("histfactory-python", &["histfactory", "histfactory-cuda"]),
     ("histfactory-runner", &["firstlight-runner", "histfactory"]),
     (
         "workbench",

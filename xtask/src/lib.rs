@@ -4,6 +4,7 @@
 
 pub mod dist;
 pub mod installed;
+pub mod kernels;
 pub mod prebuilt;
 pub mod python;
 pub mod release;

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use xtask::shell::{Result, cargo, step};
 use xtask::wheel::Product;
-use xtask::{dist, prebuilt, release, suite, test, wheel};
+use xtask::{dist, kernels, prebuilt, release, suite, test, wheel};
 
 const HELP: &str = "\
 firstlight's own chores
@@ -21,6 +21,7 @@ Chores:
   test                everything that must pass: formatting, lints, layers, licences,
                       generated files, snapshots, Rust and Python tests
   generate [--check]  write the JSON Schemas, reference pages and figures, or check them
+  kernels [--check]   compile the CUDA kernels of histfactory, or check the compiled ones
   docs                build the documentation site into target/book/site
   bench [NAME]...     measure firstlight itself beside its peers; needs a quiet machine
   faults [SEED]       try to break firstlight: faults, signals, full disks, forged snapshots
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
     };
     let result = match chore {
         "test" => test::test(),
+        "kernels" => kernels::kernels(rest),
         "wheel" => wheels(rest),
         "dist" => dist::dist(rest),
         "release" => release::release(rest),

@@ -18,6 +18,10 @@ pub const NEWEST_PYTHON: &str = "3.13";
 /// PyTorch, for the tests of its adapter and of histfactory.
 pub const TORCH: Lane = Lane { lock: "python/requirements-torch.lock", folder: "python-torch" };
 
+/// The compiler of the CUDA kernels.
+const KERNELS: Lane =
+    Lane { lock: "crates/histfactory-cuda/kernels/requirements.lock", folder: "python-kernels" };
+
 /// An environment and the file that pins its packages.
 #[derive(Clone, Copy, Debug)]
 pub struct Lane {
@@ -37,6 +41,11 @@ pub fn newest() -> Result<PathBuf> {
     wheel::provide_uv()?;
     let found = wheel::interpreter(NEWEST_PYTHON).map(|path| path.display().to_string());
     NEWEST.made_with(found.as_deref().unwrap_or(NEWEST_PYTHON))
+}
+
+/// The interpreter of the environment that compiles the CUDA kernels.
+pub fn kernels() -> Result<PathBuf> {
+    KERNELS.made_with(&real_interpreter()?)
 }
 
 impl Lane {

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 
 use crate::prebuilt::WHOLE;
 use crate::shell::{Result, cargo, install, root, step, step_with_output, steps_side_by_side};
-use crate::{python, wheel};
+use crate::{kernels, python, wheel};
 
 /// The Python package, relative to `python/`.
 const PACKAGE: &str = "../crates/histfactory-python";
+/// The package of the CUDA kernels, relative to `python/`.
+const KERNELS: &str = "../crates/histfactory-cuda";
 /// Tests with missing input append their names to the file in this variable.
 const SKIPPED: &str = "FIRSTLIGHT_SKIPPED";
 /// Python tests that compare times. They run after the others, one process for each file.
@@ -61,6 +63,7 @@ fn all(stages: &mut Stages) -> Result<(Counts, Counts, Counts)> {
     let pythons = stages.take("Python environments", || {
         environments.join().map_err(|_| "the Python environments".to_owned())?
     })?;
+    stages.take("CUDA kernels", kernels::check)?;
     let python = stages.take("Python tests", || python_tests(&pythons))?;
     let package =
         stages.take("Python package", || counted(&wheel::test(&pythons.jax)?, "Python package"))?;
@@ -76,6 +79,7 @@ struct Pythons {
 }
 
 fn environments() -> Result<Pythons> {
+    python::kernels()?;
     let pythons =
         Pythons { jax: python::environment()?, newest: python::newest()?, torch: wheel::torch()? };
     browser();
@@ -166,7 +170,7 @@ fn python_tests(pythons: &Pythons) -> Result<Counts> {
         command
     };
     let tool = |name: &str, arguments: &[&str]| of(&pythons.jax, name, arguments);
-    let folders = [".", "../suites", "../benches", "../examples", "../xtask", PACKAGE];
+    let folders = [".", "../suites", "../benches", "../examples", "../xtask", PACKAGE, KERNELS];
     let mut ruff = tool("ruff", &["check", "--quiet"]);
     step("Python lints", ruff.args(folders))?;
     let mut formatting = tool("ruff", &["format", "--quiet", "--check"]);

@@ -39,8 +39,13 @@ impl Product {
 }
 
 /// Tests for the environment with PyTorch; all others run in the one with pyhf and JAX.
-const WITH_TORCH: [&str; 4] =
-    ["test_torch.py", "test_histogram.py", "test_example.py", "test_fronts.py"];
+const WITH_TORCH: [&str; 5] = [
+    "test_torch.py",
+    "test_torch_gpu.py",
+    "test_histogram.py",
+    "test_example.py",
+    "test_fronts.py",
+];
 
 /// The variable with the interpreter with JAX, for the tests of both fronts.
 const JAX_PYTHON: &str = "HISTFACTORY_JAX_PYTHON";

@@ -3,7 +3,9 @@
 #![expect(clippy::needless_pass_by_value, reason = "arguments come from Python as values")]
 
 mod arrays;
+mod device;
 mod error;
+mod many;
 mod model;
 mod objective;
 mod opening;
@@ -23,6 +25,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::Significance>()?;
     module.add_class::<objective::Objective>()?;
     module.add_function(wrap_pyfunction!(opening::synthetic_workspace, module)?)?;
+    device::add(module)?;
     xla::add(module)?;
     error::add(module)
 }

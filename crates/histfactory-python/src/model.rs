@@ -7,13 +7,15 @@ use histfactory::fit::Search;
 use histfactory::inference::{Dataset, LimitOptions, TestKind, TestOptions};
 use histfactory::toys::ToyOptions;
 use histfactory::{Data, FitOptions, ModelOptions};
+use histfactory_cuda::{CudaError, Device, DeviceModel};
 use numpy::{PyArray1, PyArray2};
-use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyDictMethods};
+use pyo3::types::{PyDict, PyDictMethods, PyList};
 
 use crate::arrays::{Vector, data, matrix, numbers, vector};
 use crate::error::{Result, unknown};
+use crate::many::{self, Matrix};
 use crate::opening;
 use crate::results::{Fit, Hypotest, Significance, UpperLimit, statistic};
 use crate::yields;
@@ -318,8 +320,11 @@ impl Model {
         Ok(matrix(py, values, columns)?)
     }
 
-    /// The test statistic of each toy. A toy without one is NaN, and a warning reports their number.
-    #[pyo3(signature = (theta, mu, count, seed=0, test="qtilde", *, search="mirrored"))]
+    /// The test statistic of each toy. A toy without one is NaN, and a warning reports their number. On a GPU, the
+    /// CPU computes the toys again that do not converge there.
+    #[pyo3(signature = (
+        theta, mu, count, seed=0, test="qtilde", *, search="mirrored", device="cpu",
+    ))]
     #[expect(clippy::too_many_arguments, reason = "named in Python")]
     fn toy_statistics(
         &self,
@@ -330,11 +335,25 @@ impl Model {
         seed: u64,
         test: &str,
         search: &str,
+        device: &str,
     ) -> Result<Py<PyArray1<f64>>> {
         let (theta, kind, toys) = (numbers(&theta), kind(test)?, ToyOptions::new(count, seed));
         let search = self::search(search)?;
-        let found =
-            py.detach(|| self.core.toy_statistics_with(&theta, mu, kind, &toys, search, &|_| {}))?;
+        let found = match device {
+            "cpu" => py.detach(|| {
+                self.core.toy_statistics_with(&theta, mu, kind, &toys, search, &|_| {})
+            })?,
+            "cuda" if search == Search::default() => py.detach(|| {
+                let on_gpu = DeviceModel::new(&Device::shared(0)?, &self.core)?;
+                let found = on_gpu.toy_statistics(&self.core, &theta, mu, kind, &toys)?;
+                Ok::<_, CudaError>(found.statistics)
+            })?,
+            "cuda" => {
+                let problem = "the GPU has one search for minima\nhint: leave `search` out";
+                return Err(PyNotImplementedError::new_err(problem).into());
+            }
+            other => return Err(unknown("device", other, &["cpu", "cuda"])),
+        };
         let failed = found.iter().filter(|value| value.is_none()).count();
         if failed > 0 {
             let warning = format!("{failed} of {count} toys have no statistic and are NaN");
@@ -343,6 +362,60 @@ impl Model {
         }
         let values = found.into_iter().map(|value| value.unwrap_or(f64::NAN));
         Ok(vector(py, values.collect()))
+    }
+
+    /// Fits each row of data.
+    #[pyo3(signature = (data, fixed=None, *, bounds=None, covariance=false, search="mirrored"))]
+    fn fit_many<'py>(
+        &self,
+        py: Python<'py>,
+        data: Matrix<'_>,
+        fixed: Option<&Bound<'_, PyDict>>,
+        bounds: Option<&Bound<'_, PyDict>>,
+        covariance: bool,
+        search: &str,
+    ) -> Result<Bound<'py, PyList>> {
+        let options = self.fit_options(fixed, None, bounds)?;
+        let options = FitOptions { covariance, search: self::search(search)?, ..options };
+        let data = many::data(&self.core, &data)?;
+        let found = py.detach(|| self.core.fit_many(&data, &options));
+        many::list(py, found, |fit| Fit::new(py, &self.core, fit))
+    }
+
+    /// Tests one value of the parameter of interest on each row of data.
+    #[pyo3(signature = (mu, data, test="qtilde", *, search="mirrored", extend_bound=false))]
+    fn hypotest_many<'py>(
+        &self,
+        py: Python<'py>,
+        mu: f64,
+        data: Matrix<'_>,
+        test: &str,
+        search: &str,
+        extend_bound: bool,
+    ) -> Result<Bound<'py, PyList>> {
+        let kind = kind(test)?;
+        let options = TestOptions { search: self::search(search)?, extend_bound };
+        let data = many::data(&self.core, &data)?;
+        let found = py.detach(|| self.core.hypotest_many(&data, mu, kind, &options));
+        many::list(py, found, |test| Ok(Hypotest::new(py, &test)))
+    }
+
+    /// The significance of the model with each row of yields.
+    #[pyo3(signature = (yields, data="asimov", *, mu=1.0, search="mirrored", extend_bound=false))]
+    fn significance_many<'py>(
+        &self,
+        py: Python<'py>,
+        yields: &Bound<'_, PyDict>,
+        data: &str,
+        mu: f64,
+        search: &str,
+        extend_bound: bool,
+    ) -> Result<Bound<'py, PyList>> {
+        let dataset = dataset(data, mu)?;
+        let options = TestOptions { search: self::search(search)?, extend_bound };
+        let rows = many::changes(&self.core, yields)?;
+        let found = py.detach(|| self.core.significance_many(&rows, dataset, &options));
+        many::list(py, found, |significance| Ok(Significance::new(py, significance)))
     }
 
     /// The same model with other yields, templates or uncertainties.

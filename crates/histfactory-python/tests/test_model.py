@@ -251,3 +251,31 @@ def test_objectives_work_with_numpy(two_bins: histfactory.Model) -> None:
     assert objective.value(rows[:0]).shape == (0,)
     with pytest.raises(ValueError, match="last axis must have 2"):
         objective.value(np.ones(3))
+
+
+def test_many_rows_have_the_results_of_single_ones(two_bins: histfactory.Model) -> None:
+    model = two_bins
+    toys = model.toys(model.init, 5, seed=3)
+    fits = model.fit_many(toys)
+    tests = model.hypotest_many(1.0, toys)
+    for row, fit, test in zip(toys, fits, tests, strict=True):
+        assert isinstance(fit, histfactory.Fit) and isinstance(test, histfactory.Hypotest)
+        assert fit.nll == model.fit(data=row, covariance=False).nll
+        assert test.cls == model.hypotest(1.0, row).cls
+    signal = np.array([[5.0, 10.0], [10.0, 20.0]])
+    found = model.significance_many({"signal": signal})
+    for yields, significance in zip(signal, found, strict=True):
+        assert isinstance(significance, histfactory.Significance)
+        assert significance.z == model.with_yields({"signal": yields}).significance().z
+
+
+def test_a_bad_row_has_its_exception_and_the_others_their_results(
+    two_bins: histfactory.Model,
+) -> None:
+    found = two_bins.significance_many({"signal": [[5.0, 10.0], [np.nan, 1.0], [6.0, 9.0]]})
+    assert isinstance(found[0], histfactory.Significance)
+    assert isinstance(found[1], histfactory.HistfactoryError)
+    assert isinstance(found[2], histfactory.Significance)
+    assert two_bins.fit_many(np.empty((0, 2))) == []
+    with pytest.raises(ValueError, match="2 and 1 rows"):
+        two_bins.significance_many({"signal": [[5.0, 10.0]] * 2, "background": [[50.0, 60.0]]})

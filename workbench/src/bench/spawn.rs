@@ -12,46 +12,40 @@ use xtask::shell::{Result, install, output};
 
 const ROUNDS: u32 = 40;
 const RUNS: u32 = 400;
+/// A second length separates what every sample costs from what a whole result costs once.
+const FEW: u32 = 100;
 
 pub(super) fn bench(workshop: &Workshop) -> Result {
-    println!("── bench spawn: `true`, {ROUNDS} rounds of {RUNS} runs, interleaved with hyperfine");
+    println!(
+        "── bench spawn: `true`, {ROUNDS} rounds of {RUNS} and {FEW} runs, interleaved with hyperfine"
+    );
     if !install("hyperfine", "hyperfine") {
         return Err("hyperfine is not installed, and apt-get could not install it".to_owned());
     }
     let version = output(Command::new("hyperfine").arg("--version"))?;
-    let (mut reported, mut elapsed) = (Vec::new(), Vec::new());
     let (mut ours_all, mut peers_all) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        let (ours, peer) = if round % 2 == 0 {
-            let ours = firstlight(workshop)?;
-            (ours, hyperfine(workshop)?)
+        if round % 2 == 0 {
+            ours_all.push(Figures::new(workshop, firstlight)?);
+            peers_all.push(Figures::new(workshop, hyperfine)?);
         } else {
-            let peer = hyperfine(workshop)?;
-            (firstlight(workshop)?, peer)
-        };
-        reported.push(ours.median / peer.median);
-        elapsed.push(ours.per_run / peer.per_run);
-        ours_all.push(ours);
-        peers_all.push(peer);
+            peers_all.push(Figures::new(workshop, hyperfine)?);
+            ours_all.push(Figures::new(workshop, firstlight)?);
+        }
     }
-    let micros = |values: &[Figures], one: fn(&Figures) -> f64| {
-        median(&values.iter().map(one).collect::<Vec<_>>()) * 1e6
-    };
-    println!(
-        "   reported per sample: firstlight {:.0} µs, {} {:.0} µs",
-        micros(&ours_all, |f| f.median),
-        version.trim(),
-        micros(&peers_all, |f| f.median),
-    );
-    println!(
-        "   elapsed per sample, everything included: firstlight {:.0} µs, hyperfine {:.0} µs",
-        micros(&ours_all, |f| f.per_run),
-        micros(&peers_all, |f| f.per_run),
-    );
-    for (what, ratios) in [("reported time, ratio", reported), ("elapsed time, ratio", elapsed)] {
+    let version = version.trim();
+    for (what, one, unit, scale) in Figures::ALL {
+        let middle = |all: &[Figures]| scale * median(&all.iter().map(one).collect::<Vec<_>>());
+        let (ours, peer) = (middle(&ours_all), middle(&peers_all));
+        println!("   {what}: firstlight {ours:.0} {unit}, {version} {peer:.0} {unit}");
+    }
+    for (what, one, _, _) in &Figures::ALL[..2] {
+        let pairs = ours_all.iter().zip(&peers_all);
+        let ratios: Vec<f64> = pairs.map(|(ours, peer)| one(ours) / one(peer)).collect();
         let (low, high) = interval(&ratios);
         let figure = format!("{:.3} ({low:.3} to {high:.3}, 95 %)", median(&ratios));
-        judge_interval(what, &figure, "no more than hyperfine's", (low, high), 1.0);
+        let what = format!("{what}, ratio");
+        judge_interval(&what, &figure, "no more than hyperfine's", (low, high), 1.0);
     }
     Ok(())
 }
@@ -63,45 +57,55 @@ fn interval(ratios: &[f64]) -> (f64, f64) {
     (sorted[13], sorted[26])
 }
 
-/// Seconds: the reported median, and the elapsed time divided by the runs.
+/// Seconds.
 struct Figures {
-    median: f64,
-    per_run: f64,
+    /// The median that the tool reports.
+    reported: f64,
+    /// The elapsed time of a further sample.
+    each: f64,
+    /// The elapsed time of a result without its samples: start, sealing, check.
+    once: f64,
 }
 
-fn firstlight(workshop: &Workshop) -> Result<Figures> {
+/// A name, the figure, its unit, and how many of them are a second.
+type Named = (&'static str, fn(&Figures) -> f64, &'static str, f64);
+
+impl Figures {
+    const ALL: [Named; 3] = [
+        ("reported per sample", |figures| figures.reported, "µs", 1e6),
+        ("elapsed for each further sample", |figures| figures.each, "µs", 1e6),
+        ("elapsed once for a result", |figures| figures.once, "ms", 1e3),
+    ];
+
+    /// The figures of a tool, which returns the median that it reports.
+    fn new(workshop: &Workshop, tool: fn(&Workshop, u32) -> Result<f64>) -> Result<Self> {
+        let timed = |runs: u32| {
+            let started = Instant::now();
+            tool(workshop, runs).map(|reported| (reported, started.elapsed().as_secs_f64()))
+        };
+        let ((_, few), (reported, all)) = (timed(FEW)?, timed(RUNS)?);
+        let each = (all - few) / f64::from(RUNS - FEW);
+        Ok(Self { reported, each, once: few - f64::from(FEW) * each })
+    }
+}
+
+fn firstlight(workshop: &Workshop, runs: u32) -> Result<f64> {
     let export = workshop.folder.path().join("cold.json");
-    let (runs, path) = (RUNS.to_string(), export.display().to_string());
-    let started = Instant::now();
-    output(&mut workshop.firstlight(&[
-        "cold",
-        "--runs",
-        &runs,
-        "--export-json",
-        &path,
-        "--",
-        "true",
-    ]))?;
-    let per_run = started.elapsed().as_secs_f64() / f64::from(RUNS);
+    let (runs, path) = (runs.to_string(), export.display().to_string());
+    let command = ["cold", "--runs", &runs, "--export-json", &path, "--", "true"];
+    output(&mut workshop.firstlight(&command))?;
     let json = read(&export)?;
     let regime = &json["cases"][0]["arms"][0]["regimes"][0];
-    let median = regime["summary"]["wall"]["point"].as_f64().ok_or("no valid sample")? / 1e9;
-    Ok(Figures { median, per_run })
+    Ok(regime["summary"]["wall"]["point"].as_f64().ok_or("no valid sample")? / 1e9)
 }
 
-fn hyperfine(workshop: &Workshop) -> Result<Figures> {
+fn hyperfine(workshop: &Workshop, runs: u32) -> Result<f64> {
     let export = workshop.folder.path().join("hyperfine.json");
-    let started = Instant::now();
-    output(
-        Command::new("hyperfine")
-            .args(["--shell=none", "--style=none", "--runs", &RUNS.to_string(), "--export-json"])
-            .arg(&export)
-            .arg("true"),
-    )?;
-    let per_run = started.elapsed().as_secs_f64() / f64::from(RUNS);
-    let json = read(&export)?;
-    let median = json["results"][0]["median"].as_f64().ok_or("hyperfine wrote no median")?;
-    Ok(Figures { median, per_run })
+    let runs = runs.to_string();
+    let options = ["--shell=none", "--style=none", "--runs", &runs, "--export-json"];
+    output(Command::new("hyperfine").args(options).arg(&export).arg("true"))?;
+    let median = read(&export)?["results"][0]["median"].as_f64();
+    Ok(median.ok_or("hyperfine wrote no median")?)
 }
 
 fn read(path: &Path) -> Result<Value> {

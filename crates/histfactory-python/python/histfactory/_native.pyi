@@ -127,7 +127,35 @@ class Model:
         test: TestName = "qtilde",
         *,
         search: SearchName = "mirrored",
+        device: Literal["cpu", "cuda"] = "cpu",
     ) -> Array: ...
+    def fit_many(
+        self,
+        data: ArrayLike,
+        fixed: Mapping[str, float] | None = None,
+        *,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        covariance: bool = False,
+        search: SearchName = "mirrored",
+    ) -> list[Fit | HistfactoryError]: ...
+    def hypotest_many(
+        self,
+        mu: float,
+        data: ArrayLike,
+        test: TestName = "qtilde",
+        *,
+        search: SearchName = "mirrored",
+        extend_bound: bool = False,
+    ) -> list[Hypotest | HistfactoryError]: ...
+    def significance_many(
+        self,
+        yields: Mapping[str, ArrayLike],
+        data: DatasetName = "asimov",
+        *,
+        mu: float = 1.0,
+        search: SearchName = "mirrored",
+        extend_bound: bool = False,
+    ) -> list[Significance | HistfactoryError]: ...
     def with_yields(self, changes: Mapping[str, ArrayLike]) -> Model: ...
     def with_data(self, data: ArrayLike) -> Model: ...
 
@@ -252,6 +280,30 @@ class Objective:
         self, x: Array, directions: Array
     ) -> tuple[Array, Array, Array]: ...
 
+class DeviceObjective:
+    """An objective whose model lies on a GPU; nothing waits for its rows."""
+
+    def __init__(self, objective: Objective, ordinal: int) -> None: ...
+    @property
+    def was_compiled(self) -> bool: ...
+    def blocks(self, rows: int) -> int: ...
+    def scratch_bytes(self, blocks: int) -> int: ...
+    def start(
+        self,
+        inputs: int,
+        value: int,
+        slopes: int,
+        status: int,
+        scratch: int,
+        *,
+        rows: int,
+        blocks: int,
+        stream: int,
+    ) -> None: ...
+
+def cuda_is_present() -> bool: ...
+def device_status(code: int) -> str | None: ...
+
 class XlaFunction:
     """An objective and the number by which compiled programs refer to it."""
 
@@ -259,5 +311,5 @@ class XlaFunction:
     @property
     def number(self) -> int: ...
 
-def xla_handlers() -> dict[str, object]: ...
-def xla_state_type() -> dict[str, object]: ...
+def xla_handlers(*, on_gpu: bool = False) -> dict[str, object]: ...
+def xla_state_type(*, on_gpu: bool = False) -> dict[str, object]: ...

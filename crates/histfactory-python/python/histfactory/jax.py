@@ -10,7 +10,8 @@
 ``jit``, ``grad``, ``vmap``, ``jvp`` and ``hessian`` work, in any order. A compiled program calls
 the core directly, without Python in between. It owns the function that it calls and may outlive the
 model. A batch runs on all cores, with identical results to the last bit. Everything is computed in
-float64 on the CPU.
+float64: on the CPU, and for arrays on an NVIDIA GPU, values and first derivatives of the
+significance and q0 of expected data on that GPU.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ __all__ = [
 
 _OLDEST = (0, 10)
 _TARGET = "histfactory_evaluate"
+_GPU_TARGET = "histfactory_evaluate_on_gpu"
+# Set by tests, on a platform without streams.
+_default_stream = False
 
 
 def _register() -> None:
@@ -49,6 +53,14 @@ def _register() -> None:
     # The type must be registered before the handler that creates states of it.
     jax.ffi.register_ffi_type("histfactory_objective", _native.xla_state_type(), platform="cpu")
     jax.ffi.register_ffi_target(_TARGET, _native.xla_handlers(), platform="cpu")
+    _register_gpu("CUDA")
+
+
+def _register_gpu(platform: str) -> None:
+    state = _native.xla_state_type(on_gpu=True)
+    jax.ffi.register_ffi_type("histfactory_objective_on_gpu", state, platform=platform)
+    handlers = _native.xla_handlers(on_gpu=True)
+    jax.ffi.register_ffi_target(_GPU_TARGET, handlers, platform=platform)
 
 
 _register()
@@ -61,12 +73,64 @@ class _Function(int):
     """
 
     held: _native.XlaFunction
+    objective: Objective
 
     def __new__(cls, objective: Objective) -> _Function:
         held = _native.XlaFunction(objective)
         function = super().__new__(cls, held.number)
-        function.held = held
+        function.held, function.objective = held, objective
         return function
+
+    @functools.cached_property
+    def on_gpu(self) -> _native.DeviceObjective | None:
+        """The objective on the first GPU, ``None`` if the kernels do not support it."""
+        try:
+            return _native.DeviceObjective(self.objective, 0)
+        except NotImplementedError:
+            return None
+
+    @functools.cached_property
+    def either(self) -> Any:
+        """The function with its slopes if needed, compiled so that every platform is known."""
+        return jax.jit(functools.partial(_either, self), static_argnums=1)
+
+    @functools.cached_property
+    def rows_on_gpu(self) -> Any:
+        """Values and gradients of rows on a GPU; a mapped axis is another axis of rows."""
+        rows = jax.custom_batching.custom_vmap(functools.partial(_rows_on_gpu, self))
+
+        @rows.def_vmap
+        def _(size: int, mapped: Any, x: jax.Array) -> Any:
+            return rows(x), (True, True)
+
+        return rows
+
+
+@functools.cache
+def _has_gpu() -> bool:
+    return jax.default_backend() == "gpu" and bool(_native.cuda_is_present())
+
+
+def _by_platform(x: jax.Array, cpu: Any, gpu: Any) -> tuple[jax.Array, ...]:
+    """Choose by the platform for which the program is compiled."""
+    found: tuple[jax.Array, ...] = jax.lax.platform_dependent(x, cpu=cpu, cuda=gpu)
+    return found
+
+
+def _rows_on_gpu(function: _Function, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    gpu = function.on_gpu
+    assert gpu is not None
+    batch = x.shape[:-1]
+    blocks = gpu.blocks(math.prod(batch))
+    results = (
+        jax.ShapeDtypeStruct(batch, jnp.float64),
+        jax.ShapeDtypeStruct(x.shape, jnp.float64),
+        jax.ShapeDtypeStruct(batch, jnp.int32),
+        jax.ShapeDtypeStruct((gpu.scratch_bytes(blocks),), jnp.uint8),
+    )
+    call = jax.ffi.ffi_call(_GPU_TARGET, results)
+    value, gradient, _, _ = call(x, function=function, default_stream=int(_default_stream))
+    return value, gradient
 
 
 def _call(function: _Function, x: jax.Array, *shapes: tuple[int, ...]) -> tuple[jax.Array, ...]:
@@ -76,14 +140,36 @@ def _call(function: _Function, x: jax.Array, *shapes: tuple[int, ...]) -> tuple[
     return tuple(call(x, function=function))
 
 
+def _evaluate(function: _Function, x: jax.Array, slopes: bool) -> tuple[jax.Array, ...]:
+    """Return the value, and the gradient if needed, from where the array lies."""
+    if not _has_gpu() or function.on_gpu is None:
+        return _call(function, x, *_shapes(x, slopes))
+    found: tuple[jax.Array, ...] = function.either(x, slopes)
+    return found
+
+
+def _shapes(x: jax.Array, slopes: bool) -> tuple[tuple[int, ...], ...]:
+    return (x.shape[:-1], x.shape) if slopes else (x.shape[:-1],)
+
+
+def _either(function: _Function, x: jax.Array, slopes: bool) -> tuple[jax.Array, ...]:
+    def cpu(x: jax.Array) -> tuple[jax.Array, ...]:
+        return _call(function, x, *_shapes(x, slopes))
+
+    def gpu(x: jax.Array) -> tuple[jax.Array, ...]:
+        return tuple(function.rows_on_gpu(x)[: 2 if slopes else 1])
+
+    return _by_platform(x, cpu, gpu)
+
+
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _value(function: _Function, x: jax.Array) -> jax.Array:
-    return _call(function, x, x.shape[:-1])[0]
+    return _evaluate(function, x, False)[0]
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _slopes(function: _Function, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    value, gradient = _call(function, x, x.shape[:-1], x.shape)
+    value, gradient = _evaluate(function, x, True)
     return value, gradient
 
 

@@ -8,8 +8,10 @@
 
 First and second derivatives are exact. Systematic uncertainties are profiled by fits that converge
 to rounding, and the factorised Hessian gives the dependence of their results on the yields.
-Everything is computed in float64 on the CPU; results have the dtype and the device of the
-arguments. A batch runs on all cores, with identical results to the last bit.
+Everything is computed in float64; results have the dtype and the device of the arguments. CPU
+tensors are computed on the CPU: a batch runs on all cores, with identical results to the last bit.
+The significance and q0 of expected data are computed on the GPU if the tensors lie there.
+Second derivatives and all other losses copy CUDA tensors to the CPU.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from histfactory._gpu import Gpu, Gpus, Where, target
 from histfactory._histogram import SoftHistogram
 from histfactory._named import in_order, made_once, names_of
 from histfactory._native import Model, Objective
@@ -135,6 +138,36 @@ class _Plain(torch.autograd.Function):
         return None, None, *slopes
 
 
+class _OnGpu(torch.autograd.Function):
+    """The values and slopes of rows on the GPU. No call waits for it."""
+
+    @staticmethod
+    def forward(gpu: Gpu, x: Tensor) -> tuple[Tensor, Tensor]:
+        value, slopes, _ = gpu.evaluate(x)
+        return value, slopes
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        gpu, x = inputs
+        _, slopes = output
+        ctx.mark_non_differentiable(slopes)
+        ctx.set_materialize_grads(False)
+        ctx.objective = gpu.objective
+        ctx.save_for_backward(x, slopes)
+
+    @staticmethod
+    def backward(ctx: Any, outer: Tensor | None, _: Tensor | None) -> Any:
+        if outer is None:
+            return None, None
+        x, slopes = ctx.saved_tensors
+        product, _ = _Slopes.apply(ctx.objective, x, slopes, outer)
+        return None, product
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, gpu: Gpu, x: Tensor) -> Any:
+        return _OnGpu.apply(gpu, x.movedim(in_dims[1], 0)), (0, 0)
+
+
 class _Slopes(torch.autograd.Function):
     """The slopes of an objective times the incoming gradient: a function of both."""
 
@@ -179,7 +212,7 @@ class _Turned(torch.autograd.Function):
         rows, directions = x.numpy(force=True), along.contiguous().numpy(force=True)
         value, _, turned = objective.value_and_gradient_along(rows, directions)
         turned[np.isnan(value)] = 0.0
-        return torch.from_numpy(turned)
+        return torch.from_numpy(turned).to(x.device)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -212,8 +245,16 @@ class _Kind(NamedTuple):
 class _Loss:
     """An objective as a function of named tensors."""
 
-    def __init__(self, objective: Objective, names: Sequence[str], *, minus: bool = False) -> None:
+    def __init__(
+        self,
+        objective: Objective,
+        names: Sequence[str],
+        *,
+        minus: bool = False,
+        device: Where = "auto",
+    ) -> None:
         self.objective = objective
+        self.gpus = Gpus(objective, device)
         self.minus = minus
         self.names = tuple(names)
         self.lengths = tuple(objective.lengths)
@@ -221,6 +262,10 @@ class _Loss:
     def __call__(self, given: Sequence[Any]) -> Tensor:
         tensors = [torch.as_tensor(values) for values in given]
         kind = self.kind(tensors)
+        gpu = self.gpus.find(tensors[0])
+        if gpu is not None:
+            on_gpu: Tensor = _OnGpu.apply(gpu, self.stacked(tensors, kind))[0]
+            return (-on_gpu if self.minus else on_gpu).to(kind.device, kind.dtype)
         slopes = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
         if slopes and not torch._C._are_functorch_transforms_active():
             value: Tensor = _Plain.apply(self, kind, *tensors)
@@ -252,6 +297,15 @@ class _Loss:
                 dtype = torch.promote_types(dtype, tensor.dtype)
         floating = dtype if dtype.is_floating_point else torch.float64
         return _Kind(batch or torch.Size(), floating, device)
+
+    def stacked(self, tensors: Sequence[Tensor], kind: _Kind) -> Tensor:
+        """Stack all inputs along the last axis, in float64 on the GPU."""
+        device = target(tensors[0])
+        parts = [
+            tensor.to(device, torch.float64).expand(*kind.batch, tensor.shape[-1])
+            for tensor in tensors
+        ]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
 
     def rows(self, tensors: Sequence[Tensor], kind: _Kind) -> Tensor:
         """Stack all inputs along the last axis, in float64 on the CPU."""
@@ -286,8 +340,13 @@ class SignificanceLoss(nn.Module):
     signal. ``templates="ride"`` moves the templates of a histosys with the nominal yields unless
     they are arguments themselves.
 
+    ``device="auto"`` computes CUDA tensors on their GPU if its kernels support the model and the
+    inputs, and warns if they do not. ``"cpu"`` copies them to the CPU; ``"cuda"`` also copies CPU
+    tensors to the GPU. A loss on the GPU can be part of a CUDA graph after its first call.
+
     A row of a batch without a value is NaN and has no slope: skip it with ``torch.nanmean``.
-    :meth:`status` returns the reason. A single row without a value raises.
+    :meth:`status` returns the reason. A single row without a value raises on the CPU and is NaN on
+    the GPU, because nothing waits for it there.
     """
 
     def __init__(
@@ -299,13 +358,14 @@ class SignificanceLoss(nn.Module):
         mu: float = 1.0,
         smooth: float = 0.0,
         templates: str = "fixed",
+        device: Where = "auto",
     ) -> None:
         super().__init__()
         names = names_of(yields)
         objective = Objective(
             model, "significance", list(names), data=data, mu=mu, smooth=smooth, templates=templates
         )
-        self._loss = _Loss(objective, names, minus=True)
+        self._loss = _Loss(objective, names, minus=True, device=device)
 
     def forward(self, *yields: Any) -> Tensor:
         return self._loss(self._in_order(yields))
@@ -316,8 +376,11 @@ class SignificanceLoss(nn.Module):
     def status(self, *yields: Any) -> list[str | None]:
         """Return the reason why each row of a batch has no value, ``None`` for rows with one."""
         tensors = [torch.as_tensor(given) for given in self._in_order(yields)]
-        rows = self._loss.rows(tensors, self._loss.kind(tensors))
-        return self._loss.objective.status(rows.detach().numpy())
+        kind = self._loss.kind(tensors)
+        gpu = self._loss.gpus.find(tensors[0])
+        if gpu is not None:
+            return gpu.status(self._loss.stacked(tensors, kind))
+        return self._loss.objective.status(self._loss.rows(tensors, kind).detach().numpy())
 
     def extra_repr(self) -> str:
         return f"yields={list(self._loss.names)}"

@@ -15,6 +15,7 @@ pub(super) const BUFFER: c_int = 1;
 pub(super) const SCALAR: c_int = 3;
 pub(super) const S32: c_int = 4;
 pub(super) const S64: c_int = 5;
+pub(super) const U8: c_int = 6;
 pub(super) const F64: c_int = 12;
 pub(super) const INSTANTIATE: c_int = 0;
 pub(super) const EXECUTE: c_int = 3;
@@ -92,6 +93,22 @@ pub(super) struct State {
     pub(super) object: *mut c_void,
 }
 
+#[repr(C)]
+pub(super) struct StreamGet {
+    pub(super) struct_size: usize,
+    pub(super) extension: *mut Extension,
+    pub(super) context: *mut Context,
+    pub(super) stream: *mut c_void,
+}
+
+#[repr(C)]
+pub(super) struct DeviceOrdinalGet {
+    pub(super) struct_size: usize,
+    pub(super) extension: *mut Extension,
+    pub(super) context: *mut Context,
+    pub(super) ordinal: i32,
+}
+
 /// The functions that XLA offers. Unused ones are kept as placeholders.
 #[repr(C)]
 pub(super) struct Api {
@@ -103,11 +120,20 @@ pub(super) struct Api {
     pub(super) error_message: *const c_void,
     pub(super) error_destroy: *const c_void,
     pub(super) handler_register: *const c_void,
-    pub(super) stream: *const c_void,
+    pub(super) stream_get: unsafe extern "C" fn(*mut StreamGet) -> *mut Error,
     pub(super) type_register: *const c_void,
     pub(super) execution_context: *const c_void,
     pub(super) state_set: unsafe extern "C" fn(*mut State) -> *mut Error,
     pub(super) state_get: unsafe extern "C" fn(*mut State) -> *mut Error,
+    pub(super) memory_allocate: *const c_void,
+    pub(super) memory_free: *const c_void,
+    pub(super) pool_schedule: *const c_void,
+    pub(super) pool_threads: *const c_void,
+    pub(super) future_create: *const c_void,
+    pub(super) future_available: *const c_void,
+    pub(super) future_error: *const c_void,
+    pub(super) run_id_get: *const c_void,
+    pub(super) device_ordinal_get: unsafe extern "C" fn(*mut DeviceOrdinalGet) -> *mut Error,
 }
 
 #[repr(C)]
@@ -172,4 +198,5 @@ const _: () = {
     assert!(size_of::<Attributes>() == 48 && size_of::<MetadataExtension>() == 32);
     assert!(offset_of!(Metadata, state_type) == 40 && offset_of!(State, object) == 40);
     assert!(offset_of!(Api, error_create) == 48 && offset_of!(Api, state_get) == 112);
+    assert!(offset_of!(Api, stream_get) == 80 && offset_of!(Api, device_ordinal_get) == 184);
 };

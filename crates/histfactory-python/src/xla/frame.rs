@@ -4,6 +4,7 @@
 
 use std::ffi::{CString, c_int, c_void};
 use std::marker::PhantomData;
+use std::mem::offset_of;
 use std::ptr;
 use std::sync::Arc;
 
@@ -93,7 +94,8 @@ impl<'a> Frame<'a> {
         let api = unsafe { &*self.call().api };
         let abi::ApiVersion { major, minor, .. } = api.version;
         let [ours, least] = abi::VERSION;
-        if major == ours && minor >= least && api.struct_size >= size_of::<abi::Api>() {
+        let needed = offset_of!(abi::Api, memory_allocate);
+        if major == ours && minor >= least && api.struct_size >= needed {
             return Ok(api);
         }
         Err(format!("XLA's foreign function interface is {major}.{minor}, not {ours}.{least}"))
@@ -138,8 +140,55 @@ impl<'a> Frame<'a> {
         Err(missing())
     }
 
+    /// The address of an argument on the device and its shape.
+    pub(super) fn argument_on_device(&self, index: usize) -> Result<(Shape<'a>, u64), String> {
+        let found = buffer(&self.call().arguments, index, "argument", abi::F64)?;
+        Ok((found.shape, found.data as u64))
+    }
+
+    /// The address of a result on the device, and its number of elements.
+    pub(super) fn result_on_device(
+        &self,
+        index: usize,
+        dtype: c_int,
+    ) -> Result<(u64, usize), String> {
+        let found = buffer(&self.call().results, index, "result", dtype)?;
+        Ok((found.data as u64, found.count))
+    }
+
+    /// The stream of the call and the number of its device.
+    pub(super) fn stream(&self) -> Result<Result<(u64, i32), *mut abi::Error>, String> {
+        let api = self.api()?;
+        if api.struct_size < size_of::<abi::Api>() {
+            return Err("XLA does not name the device of a call: jaxlib is too old".to_owned());
+        }
+        let (extension, context) = (ptr::null_mut(), self.call().context);
+        let mut stream = abi::StreamGet {
+            struct_size: size_of::<abi::StreamGet>(),
+            extension,
+            context,
+            stream: ptr::null_mut(),
+        };
+        let mut device = abi::DeviceOrdinalGet {
+            // Without the padding at its end, as XLA counts it.
+            struct_size: offset_of!(abi::DeviceOrdinalGet, ordinal) + size_of::<i32>(),
+            extension,
+            context,
+            ordinal: 0,
+        };
+        // SAFETY: the arguments are complete.
+        let problems = unsafe {
+            [(api.stream_get)(&raw mut stream), (api.device_ordinal_get)(&raw mut device)]
+        };
+        match problems.into_iter().find(|problem| !problem.is_null()) {
+            Some(problem) => Ok(Err(problem)),
+            None => Ok(Ok((stream.stream as u64, device.ordinal))),
+        }
+    }
+
     pub(super) fn argument(&self, index: usize) -> Result<(Shape<'a>, &'a [f64]), String> {
-        let (shape, data, count) = buffer(&self.call().arguments, index, "argument")?;
+        let found = buffer(&self.call().arguments, index, "argument", abi::F64)?;
+        let (shape, data, count) = (found.shape, found.data.cast::<f64>(), found.count);
         if count == 0 {
             return Ok((shape, &[]));
         }
@@ -154,7 +203,8 @@ impl<'a> Frame<'a> {
         let count = usize::try_from(self.call().results.size).unwrap_or(0);
         (0..count)
             .map(|index| {
-                let (_, data, count) = buffer(&self.call().results, index, "result")?;
+                let found = buffer(&self.call().results, index, "result", abi::F64)?;
+                let (data, count) = (found.data.cast::<f64>(), found.count);
                 if count == 0 {
                     return Ok(<&mut [f64]>::default());
                 }
@@ -221,11 +271,19 @@ pub(super) unsafe extern "C" fn drop_function(state: *mut c_void) {
     drop(unsafe { Arc::from_raw(state.cast_const().cast::<Function>()) });
 }
 
+/// An argument or a result: its shape, its address, and the number of its elements.
+struct Found<'a> {
+    shape: Shape<'a>,
+    data: *mut c_void,
+    count: usize,
+}
+
 fn buffer<'a>(
     buffers: &'a abi::Buffers,
     index: usize,
     what: &str,
-) -> Result<(Shape<'a>, *mut f64, usize), String> {
+    dtype: c_int,
+) -> Result<Found<'a>, String> {
     if i64::try_from(index).is_ok_and(|index| index >= buffers.size) {
         return Err(format!("there is no {what} {index}"));
     }
@@ -239,8 +297,13 @@ fn buffer<'a>(
     if buffer.struct_size < size_of::<abi::Buffer>() {
         return Err(format!("{what} {index} has {} bytes", buffer.struct_size));
     }
-    if buffer.dtype != abi::F64 {
-        return Err(format!("{what} {index} is no array of float64 (data type {})", buffer.dtype));
+    let (name, bytes) = match dtype {
+        abi::F64 => ("float64", 8),
+        abi::S32 => ("int32", 4),
+        _ => ("uint8", 1),
+    };
+    if buffer.dtype != dtype {
+        return Err(format!("{what} {index} is no array of {name} (data type {})", buffer.dtype));
     }
     let rank = usize::try_from(buffer.rank).map_err(|_| format!("{what} {index} has no rank"))?;
     // SAFETY: `dims` has `rank` entries; a scalar's may be null.
@@ -250,9 +313,9 @@ fn buffer<'a>(
     };
     let shape = Shape(dims);
     let count = shape.count().ok_or_else(|| format!("{what} {index} has the shape {dims:?}"))?;
-    let data = buffer.data.cast::<f64>();
-    if count > 0 && (data.is_null() || !data.is_aligned()) {
+    let data = buffer.data;
+    if count > 0 && (data.is_null() || !(data as usize).is_multiple_of(bytes)) {
         return Err(format!("{what} {index} lies at {data:?}"));
     }
-    Ok((shape, data, count))
+    Ok(Found { shape, data, count })
 }

@@ -9,12 +9,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use rayon::prelude::*;
 
+use histfactory::objective::Objective;
+use histfactory_cuda::{LossRows, Scratch, Stream};
+
 use super::abi::{self, CallFrame, TypeId, TypeInfo};
 use super::frame::{Frame, drop_function};
 use super::registry::{self, Function};
 
-/// The number of our state's type in XLA, which XLA writes on registration.
-pub(super) static STATE_TYPE: AtomicI64 = AtomicI64::new(0);
+/// The numbers of our state's type on the CPU and on GPUs, which XLA writes on registration.
+static STATE_TYPES: [AtomicI64; 2] = [AtomicI64::new(0), AtomicI64::new(0)];
 
 /// The function with which XLA frees a state.
 pub(super) static STATE_INFO: StateInfo = StateInfo(TypeInfo {
@@ -30,8 +33,8 @@ pub(super) struct StateInfo(TypeInfo);
 // SAFETY: nobody writes to it, and its pointer is null.
 unsafe impl Sync for StateInfo {}
 
-fn state_type() -> *const TypeId {
-    STATE_TYPE.as_ptr().cast_const().cast()
+pub(super) fn state_type(on_gpu: bool) -> *mut TypeId {
+    STATE_TYPES[usize::from(on_gpu)].as_ptr().cast()
 }
 
 /// Looks up the function of a newly compiled program and passes its ownership to the program.
@@ -39,15 +42,17 @@ fn state_type() -> *const TypeId {
 /// # Safety
 ///
 /// To be called by XLA, with a call frame.
-pub(super) unsafe extern "C" fn instantiate(frame: *mut CallFrame) -> *mut abi::Error {
+pub(super) unsafe extern "C" fn instantiate<const ON_GPU: bool>(
+    frame: *mut CallFrame,
+) -> *mut abi::Error {
     // SAFETY: XLA's frame lives as long as its call.
     unsafe {
-        answer(frame, STATE_TYPE.load(Ordering::Relaxed), |frame| {
+        answer(frame, STATE_TYPES[usize::from(ON_GPU)].load(Ordering::Relaxed), |frame| {
             frame.require_stage(abi::INSTANTIATE)?;
             let number = frame.integer("function")?;
             let function = registry::function(number)
                 .ok_or_else(|| format!("function {number} is not known in this process"))?;
-            frame.keep(state_type(), function)
+            frame.keep(state_type(ON_GPU), function)
         })
     }
 }
@@ -63,15 +68,73 @@ pub(super) unsafe extern "C" fn execute(frame: *mut CallFrame) -> *mut abi::Erro
     unsafe {
         answer(frame, 0, |frame| {
             frame.require_stage(abi::EXECUTE)?;
-            match frame.kept(state_type())? {
-                Ok(function) => evaluate(function, frame).map(|()| ptr::null_mut()),
+            match frame.kept(state_type(false))? {
+                Ok(function) => evaluate(&function.objective, frame).map(|()| ptr::null_mut()),
                 Err(problem) => Ok(problem),
             }
         })
     }
 }
 
-fn evaluate(function: &Function, frame: &mut Frame<'_>) -> Result<(), String> {
+/// Computes values and gradients of rows on a GPU. Nothing waits for it: the results are a value, a gradient and a
+/// status for each row, and scratch memory.
+///
+/// # Safety
+///
+/// To be called by XLA, with a call frame whose arrays lie on the GPU of its stream.
+pub(super) unsafe extern "C" fn execute_on_gpu(frame: *mut CallFrame) -> *mut abi::Error {
+    // SAFETY: XLA's frame lives as long as its call.
+    unsafe {
+        answer(frame, 0, |frame| {
+            frame.require_stage(abi::EXECUTE)?;
+            let function = match frame.kept(state_type(true))? {
+                Ok(function) => function,
+                Err(problem) => return Ok(problem),
+            };
+            // Only the tests' platform has no streams.
+            let (stream, ordinal) = match frame.integer("default_stream")? {
+                0 => match frame.stream()? {
+                    Ok(found) => found,
+                    Err(problem) => return Ok(problem),
+                },
+                _ => (0, 0),
+            };
+            start(function, frame, stream, ordinal).map(|()| ptr::null_mut())
+        })
+    }
+}
+
+/// # Safety
+///
+/// The arrays of the frame lie on that GPU, and XLA keeps them until the stream has come to its end.
+unsafe fn start(
+    function: &Function,
+    frame: &Frame<'_>,
+    stream: u64,
+    ordinal: i32,
+) -> Result<(), String> {
+    let ordinal = usize::try_from(ordinal).map_err(|_| format!("device {ordinal}"))?;
+    let loss = function.on_gpu(ordinal).map_err(|error| error.to_string())?;
+    let (shape, inputs) = frame.argument_on_device(0)?;
+    let given = shape.0.last().copied().unwrap_or(0);
+    if usize::try_from(given) != Ok(loss.count()) {
+        return Err(format!("{given} numbers given, the function has {}", loss.count()));
+    }
+    let (value, rows) = frame.result_on_device(0, abi::F64)?;
+    let (slopes, count) = frame.result_on_device(1, abi::F64)?;
+    let (status, codes) = frame.result_on_device(2, abi::S32)?;
+    let (address, bytes) = frame.result_on_device(3, abi::U8)?;
+    let blocks = loss.model().blocks(rows);
+    if count != rows * loss.count() || codes != rows || bytes < loss.model().scratch_bytes(blocks) {
+        return Err("the results do not have the shapes that the argument asks for".to_owned());
+    }
+    let scratch = Scratch { address, blocks };
+    let rows = LossRows { inputs, value, slopes, status, rows, scratch };
+    // SAFETY: see above; sizes and types were checked.
+    unsafe { loss.start(rows, Stream::at(stream)) }.map_err(|error| error.to_string())
+}
+
+fn evaluate(function: &Objective, frame: &mut Frame<'_>) -> Result<(), String> {
     let (shape, points) = frame.argument(0)?;
     let inputs = function.len();
     let given = shape.0.last().copied().unwrap_or(0);

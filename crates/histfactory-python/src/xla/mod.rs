@@ -37,20 +37,29 @@ impl XlaFunction {
     }
 }
 
-/// The handlers, by the stage in which XLA calls them.
+/// The handlers, by the stage in which XLA calls them, for the CPU or for GPUs.
 #[pyfunction]
-fn xla_handlers(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+#[pyo3(signature = (*, on_gpu=false))]
+fn xla_handlers(py: Python<'_>, on_gpu: bool) -> PyResult<Bound<'_, PyDict>> {
+    let [instantiate, execute]: [Handler; 2] = if on_gpu {
+        [handlers::instantiate::<true>, handlers::execute_on_gpu]
+    } else {
+        [handlers::instantiate::<false>, handlers::execute]
+    };
     let handlers = PyDict::new(py);
-    handlers.set_item("instantiate", capsule(py, handlers::instantiate as *mut c_void)?)?;
-    handlers.set_item("execute", capsule(py, handlers::execute as *mut c_void)?)?;
+    handlers.set_item("instantiate", capsule(py, instantiate as *mut c_void)?)?;
+    handlers.set_item("execute", capsule(py, execute as *mut c_void)?)?;
     Ok(handlers)
 }
 
+type Handler = unsafe extern "C" fn(*mut abi::CallFrame) -> *mut abi::Error;
+
 /// The type of the state that a compiled program owns.
 #[pyfunction]
-fn xla_state_type(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+#[pyo3(signature = (*, on_gpu=false))]
+fn xla_state_type(py: Python<'_>, on_gpu: bool) -> PyResult<Bound<'_, PyDict>> {
     let of_type = PyDict::new(py);
-    of_type.set_item("type_id", capsule(py, handlers::STATE_TYPE.as_ptr().cast())?)?;
+    of_type.set_item("type_id", capsule(py, handlers::state_type(on_gpu).cast())?)?;
     let info = (&raw const handlers::STATE_INFO).cast_mut().cast();
     of_type.set_item("type_info", capsule(py, info)?)?;
     Ok(of_type)

@@ -147,11 +147,15 @@ impl Slots {
         self.slots.iter().map(value).collect()
     }
 
+    /// The cells of these numbers, if all are nominal yields.
     pub(super) fn nominal(&self) -> Option<NominalInputs> {
         let cell = |slot: &Slot| match *slot {
             Slot::Nominal(index) => Some(index),
-            Slot::Parameter(_) | Slot::High(_) | Slot::Low(_) => None,
-            Slot::Uncertainty(_) | Slot::Count(_) => None,
+            Slot::Parameter(_)
+            | Slot::High(_)
+            | Slot::Low(_)
+            | Slot::Uncertainty(_)
+            | Slot::Count(_) => None,
         };
         let cells = self.slots.iter().map(cell).collect::<Option<_>>()?;
         Some(NominalInputs { cells, templates_ride: !self.riding.is_empty() })
