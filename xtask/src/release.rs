@@ -6,6 +6,7 @@
 mod changelog;
 mod history;
 mod packages;
+mod pages;
 mod versions;
 
 use std::path::Path;
@@ -58,6 +59,7 @@ pub fn checks(root: &Path, version: &str) -> Vec<(&'static str, Vec<String>)> {
         ("versions agree", versions::problems(root, version)),
         ("metadata of public crates", packages::metadata(root)),
         ("changelog", changelog::problems(root, version)),
+        ("installation on all pages", pages::problems(root)),
         ("clean checkout, new tag", history::checkout(root, version)),
         ("frozen fixtures", history::fixtures(root)),
         ("public API", history::api(root, parts)),

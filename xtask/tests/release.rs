@@ -39,6 +39,9 @@ impl Scratch {
             let complete = manifest.replacen("readme =", "repository = \"x\"\nreadme =", 1);
             scratch.write(&name, &complete);
             scratch.write(&format!("crates/{library}/api.txt"), "pub fn one ()\npub fn two ()\n");
+            for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+                scratch.write(&format!("crates/{library}/{licence}"), "You may.\n");
+            }
         }
         scratch.write("fixtures/snapshots/a.tar.zst", "a");
         scratch.write("fixtures/protocol/accept/a.txt", "a");
@@ -148,12 +151,23 @@ fn a_changelog_without_the_release_is_refused() {
 }
 
 #[test]
+fn a_page_that_a_release_makes_false_is_refused() {
+    let scratch = Scratch::new("pages");
+    scratch.write("docs/guide/one.md", "firstlight is not published yet.\n");
+    scratch.commit();
+    scratch
+        .refuses(VERSION, "installation on all pages: docs/guide/one.md says `not published yet`");
+}
+
+#[test]
 fn a_crate_with_a_gap_in_its_metadata_is_refused() {
     let scratch = Scratch::new("metadata");
     scratch.replace("crates/firstlight-runner/Cargo.toml", "keywords", "words");
     scratch.replace("crates/firstlight-schema/Cargo.toml", "repository", "place");
     scratch.refuses(VERSION, "crates/firstlight-runner/Cargo.toml lacks keywords");
     scratch.refuses(VERSION, "crates/firstlight-schema/Cargo.toml lacks repository");
+    fs::remove_file(scratch.0.join("crates/histfactory/LICENSE-MIT")).expect("a file");
+    scratch.refuses(VERSION, "crates/histfactory lacks LICENSE-MIT");
 }
 
 #[test]

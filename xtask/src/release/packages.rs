@@ -20,6 +20,9 @@ const FIELDS: [&str; 9] = [
     "repository",
 ];
 
+/// Each public crate is packed with both, as links to those of the repository.
+const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
+
 pub(super) fn metadata(root: &Path) -> Vec<String> {
     let Ok(crates) = fs::read_dir(root.join("crates")) else {
         return vec!["there is no folder `crates`".to_owned()];
@@ -47,6 +50,8 @@ pub(super) fn metadata(root: &Path) -> Vec<String> {
         if !missing.is_empty() {
             problems.push(format!("crates/{name}/Cargo.toml lacks {}", missing.join(", ")));
         }
+        let texts = LICENCES.into_iter().filter(|text| !folder.join(text).exists());
+        problems.extend(texts.map(|text| format!("crates/{name} lacks {text}")));
     }
     problems.sort();
     problems
