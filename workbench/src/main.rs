@@ -46,6 +46,9 @@ enum Chore {
         program: String,
         /// The folder that gets `share`
         folder: PathBuf,
+        /// The target whose crates are listed
+        #[arg(long)]
+        target: String,
     },
     /// Measure firstlight itself and other tools; needs a quiet machine and some minutes
     Bench {
@@ -68,7 +71,7 @@ fn main() -> ExitCode {
         Chore::Check => check(),
         Chore::Docs => book::build(),
         Chore::Generate { check } => generate::generate(check),
-        Chore::Share { program, folder } => share::write(&program, &folder),
+        Chore::Share { program, folder, target } => share::write(&program, &folder, &target),
         Chore::Bench { names } => bench::bench(&names),
     };
     match result {

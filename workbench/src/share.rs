@@ -12,7 +12,7 @@ use xtask::shell::{Result, cargo, output};
 
 /// Writes them below `share` of a folder, in the usual Unix layout. The wheel of histfactory is a library, so it
 /// has no completions and no manual.
-pub(crate) fn write(program: &str, folder: &Path) -> Result {
+pub(crate) fn write(program: &str, folder: &Path, target: &str) -> Result {
     let share = folder.join("share");
     let package = match program {
         "firstlight" => {
@@ -22,7 +22,7 @@ pub(crate) fn write(program: &str, folder: &Path) -> Result {
         "histfactory" => "histfactory-python",
         _ => return Err(format!("unknown product `{program}`: firstlight or histfactory")),
     };
-    let licences = third_party(program, package)?;
+    let licences = third_party(program, package, target)?;
     put(&share.join("doc").join(program).join("THIRD-PARTY.md"), licences.as_bytes())
 }
 
@@ -50,9 +50,9 @@ fn put(path: &Path, content: &[u8]) -> Result {
 }
 
 /// The crates compiled into a program, with their licences and licence texts.
-fn third_party(program: &str, package: &str) -> Result<String> {
+fn third_party(program: &str, package: &str, target: &str) -> Result<String> {
     let mut tree = cargo();
-    tree.args(["tree", "--package", package, "--edges", "normal"]);
+    tree.args(["tree", "--package", package, "--edges", "normal", "--target", target]);
     tree.args(["--prefix", "none", "--no-dedupe", "--format", "{p}"]);
     let listed = output(&mut tree)?;
     let json = output(cargo().args(["metadata", "--format-version", "1"]))?;

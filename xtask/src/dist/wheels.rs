@@ -12,7 +12,7 @@ const POLICY: &str = "manylinux2014";
 
 pub(super) fn build(build: &Build, triple: &str) -> Result {
     for product in Product::ALL {
-        share(product)?;
+        share(product, triple)?;
         let mut command = maturin(product);
         compile_without_paths(&mut command, build)?;
         command.args(["build", "--quiet", "--locked", "--release", "--zig", "--target", triple]);
@@ -43,9 +43,9 @@ fn compile_without_paths(command: &mut Command, build: &Build) -> Result {
 }
 
 /// Completions, manual pages and licences, where maturin takes them from.
-fn share(product: Product) -> Result {
+fn share(product: Product, triple: &str) -> Result {
     let data = root().join(product.folder()).join(format!("{}.data/data", product.name()));
     let _ = fs::remove_dir_all(&data);
     let run = ["run", "--quiet", "--package", "workbench", "--", "share", product.name()];
-    step("completions and manual pages", cargo().args(run).arg(data))
+    step("completions and manual pages", cargo().args(run).arg(data).args(["--target", triple]))
 }
