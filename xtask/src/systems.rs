@@ -75,7 +75,6 @@ exec chroot "$1" /usr/bin/env --ignore-environment HOME=/tmp PATH=/opt/wheels/bi
 
 const SNAPSHOT: &str = "fixtures/snapshots/jax-1.0.tar.zst";
 
-const MIRROR: &str = "http://deb.debian.org/debian";
 /// How debootstrap unpacks any release, also one that is newer than debootstrap.
 const SCRIPT: &str = "sid";
 
@@ -164,7 +163,7 @@ impl System {
     fn unpack(&self, folder: &Path) -> Result {
         let mut debootstrap = Command::new("debootstrap");
         debootstrap.args(["--foreign", "--variant=minbase", "--include=python3", "--arch"]);
-        debootstrap.args([self.architecture, self.release]).arg(folder).args([MIRROR, SCRIPT]);
+        debootstrap.args([self.architecture, self.release]).arg(folder).arg(mirror()?).arg(SCRIPT);
         step(self.words, debootstrap.stdout(Stdio::null()))
             .map_err(|_| "debootstrap cannot download it".to_owned())?;
         let mut packages = Command::new("sh");
@@ -206,6 +205,14 @@ impl System {
         unshare.arg(if self.is_foreign() { AARCH64 } else { "" }).arg(script);
         unshare
     }
+}
+
+/// The mirror from which this machine installs its packages.
+fn mirror() -> Result<String> {
+    let mut apt = Command::new("apt-get");
+    let addresses = output(apt.args(["indextargets", "--format", "$(REPO_URI)"]))?;
+    let mirror = addresses.lines().find(|address| !address.contains("security"));
+    mirror.map(str::to_owned).ok_or_else(|| "apt-get names no mirror".to_owned())
 }
 
 /// One test that passes and one that recompiles.
