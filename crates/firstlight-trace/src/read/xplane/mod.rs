@@ -54,7 +54,8 @@ pub(crate) fn read(
     };
     reader.space()?;
     if reader.negative > 0 {
-        let text = format!("{} events last less than no time; taken as none", reader.negative);
+        let text =
+            format!("{} events have a negative duration, which was set to zero", reader.negative);
         reader.trace.notice(NoticeName::NegativeDuration, text);
     }
     Ok((reader.trace, reader.sieve))
