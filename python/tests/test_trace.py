@@ -185,7 +185,7 @@ def test_a_suite_records_its_first_case_and_prints_what_that_costs(
     assert wrapped["trace"]["recording"]["tracer"]["python"] == 0
     assert any(frame["kind"] == "python" for frame in wrapped["trace"]["frames"])
     assert "tracer-inflated" not in json.dumps(wrapped["trace"]["findings"])
-    for words in ("what recording costs", "beyond its baseline", "beyond plain", "factor"):
+    for words in ("cost of recording", "beyond its baseline", "beyond plain", "factor"):
         assert words in printed, words
     checked = start(tmp_path, "verify", str(snapshot))
     assert "trace.json" not in checked.stdout, checked.stdout

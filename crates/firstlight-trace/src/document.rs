@@ -193,19 +193,21 @@ fn notices(trace: &Trace, found: &Attribution) -> Vec<Notice> {
         StepsBy::Annotation => {}
         StepsBy::RepeatedCall => add(
             NoticeName::StepsGuessed,
-            "no step is marked: a step is from one call of the function that takes most to the next",
+            "no step is marked: each lasts from one call of the function with the most time to the next",
         ),
         StepsBy::RepeatedModule => add(
             NoticeName::StepsGuessed,
-            "no step is marked: a step is from one run of the program that takes most to the next",
+            "no step is marked: each lasts from one run of the program with the most time to the next",
         ),
         StepsBy::WholeTrace => {
-            add(NoticeName::StepsGuessed, "no step is marked: the whole recording is one");
+            add(NoticeName::StepsGuessed, "no step is marked: the whole recording counts as one");
         }
     }
     if found.others > 0 {
         let others = found.others;
-        let text = format!("{others} other threads have steps too; these are of the one with most");
+        let text = format!(
+            "{others} other threads also have steps; those of the thread with the most are shown"
+        );
         add(NoticeName::OtherThreads, &text);
     }
     if found.framework == Framework::Jax {
@@ -213,14 +215,14 @@ fn notices(trace: &Trace, found: &Attribution) -> Vec<Notice> {
         if !JaxRules::for_version(version).1 {
             add(
                 NoticeName::UnknownVersion,
-                "jaxlib's version is not in the file: newest rules taken",
+                "jaxlib's version is not in the file: the rules of the newest version were used",
             );
         }
         let graphs = trace.names.ids().any(|id| trace.names.text(id).starts_with("command_buffer"));
         if graphs {
             add(
                 NoticeName::CudaGraphs,
-                "kernels ran in CUDA graphs: which operation each belongs to is lost",
+                "kernels ran in CUDA graphs: the recording does not contain the operation of each kernel",
             );
         }
     }
@@ -266,9 +268,8 @@ fn host_outside(steps: &[Step]) -> Option<HostOutside> {
 fn findings(document: &TraceDocument) -> Vec<Reason> {
     let mut findings = Vec::new();
     if document.recording.python_traced {
-        let text = "Python frames were recorded: host time is larger than without them, and some \
-                    frames grow more than others; take the names from here and the times from a \
-                    recording without";
+        let text = "Python frames were recorded, which inflates host time, and some frames more than \
+                    others: use the names of this recording, and the times of one without Python frames";
         findings.push(Reason::new(Finding::TracerInflated, text));
     }
     let calls: u64 = document.steps.iter().map(|step| u64::from(step.calls)).sum();
@@ -277,7 +278,7 @@ fn findings(document: &TraceDocument) -> Vec<Reason> {
     };
     if calls > 0 && !document.steps.iter().any(ran) {
         let calls = if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
-        let text = format!("{calls} of compiled functions, and no execution in the recording");
+        let text = format!("{calls} of compiled functions, but no execution in the recording");
         findings.push(Reason::new(Finding::ExecutionNotRecorded, text));
     }
     findings

@@ -22,28 +22,28 @@ pub enum Problem {
     Empty,
     #[error("is not a trace that firstlight knows: it begins with {begins}")]
     Unknown { begins: String },
-    #[error("ends at byte {at}, inside {inside}")]
+    #[error("is truncated at byte {at}, inside {inside}")]
     Truncated { at: u64, inside: &'static str },
     #[error("is corrupt at byte {at}: {what}")]
     Corrupt { at: u64, what: String },
-    #[error("unpacks to more than {limit} bytes, {times} times its size and more")]
+    #[error("unpacks to more than {limit} bytes, at least {times} times its size")]
     Bomb { limit: u64, times: u64 },
     #[error("unpacks to more than {limit} bytes")]
     TooLong { limit: u64 },
     #[error("needs more than {limit} bytes of memory; {events} events were read up to byte {at}")]
     TooLarge { limit: u64, events: u64, at: u64 },
     #[error(
-        "does not fit into {limit} bytes of memory even in pieces: {what} takes {needs}, names and \
-         programs included"
+        "does not fit into {limit} bytes of memory even in pieces: {what} takes {needs}, including \
+         names and programs"
     )]
     StepTooLarge { what: String, needs: u64, limit: u64 },
     #[error("changed while it was read")]
     Changed,
-    #[error("holds no trace")]
+    #[error("contains no trace")]
     NoTrace,
-    #[error("holds the traces of several hosts: {names}")]
+    #[error("contains the traces of several hosts: {names}")]
     SeveralHosts { names: String },
-    #[error("holds no event with a time")]
+    #[error("contains no event with a time")]
     NoEvents,
 }
 
@@ -53,32 +53,34 @@ impl Problem {
         Some(match self {
             Self::Io(_) => return None,
             Self::Empty => {
-                "JAX writes an empty xplane.pb, and calls it success, when the trace would be larger \
-                 than 2 GB: trace fewer steps, or with python_tracer_level=0"
+                "the profiler wrote nothing; JAX does so without an error if a trace exceeds 2 GB: trace \
+                 fewer steps, or set python_tracer_level=0"
             }
             Self::Unknown { .. } => {
                 "give an xplane.pb, a Kineto or Chrome JSON (also .gz or .zst), or a JAX profile folder"
             }
             Self::Truncated { .. } | Self::Corrupt { .. } => {
-                "was the file copied whole, and had the profiler stopped? write it again"
+                "copy the file again after the profiler has stopped, or record again"
             }
             Self::Bomb { .. } | Self::TooLong { .. } => {
-                "if the file is what it should be, unpack it and give the unpacked file"
+                "if you trust the file, unpack it and pass the unpacked file"
             }
             Self::TooLarge { .. } => {
-                "the names and programs of a recording are in memory all the time: raise --memory, in \
-                 megabytes of 2^20 bytes"
+                "names and programs must fit into memory: raise --memory (in megabytes of 2^20 bytes)"
             }
             Self::StepTooLarge { .. } => {
-                "with a --memory of that much (in megabytes of 2^20 bytes) it is read step by step, \
-                 with more in fewer passes over the file"
+                "raise --memory to that size (in megabytes of 2^20 bytes); a larger value needs fewer \
+                 passes over the file"
             }
-            Self::Changed => "wait until the profiler has written it",
+            Self::Changed => "wait until the profiler has written the file",
             Self::NoTrace => {
-                "a JAX profile folder holds plugins/profile/TIME/HOST.xplane.pb; was the trace stopped?"
+                "a JAX profile folder contains plugins/profile/TIME/HOST.xplane.pb, which JAX writes \
+                 when the trace stops"
             }
             Self::SeveralHosts { .. } => "name one of the files",
-            Self::NoEvents => "was the profiler running while the work was done?",
+            Self::NoEvents => {
+                "start the profiler before the work, and stop it after the work has finished"
+            }
         })
     }
 }

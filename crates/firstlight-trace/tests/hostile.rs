@@ -112,7 +112,40 @@ fn invalid_events_are_repaired_or_skipped_and_counted() {
     assert_eq!(trace.events(), 4);
     let notice = &trace.notices[0];
     assert_eq!(notice.name, NoticeName::InvalidJson);
-    assert!(notice.text.contains("2 events were mended, 1 skipped"), "{}", notice.text);
+    assert!(notice.text.contains("2 events were repaired, 1 skipped"), "{}", notice.text);
+}
+
+/// Windows end inside events and inside characters, and contain invalid events.
+#[test]
+fn a_file_of_many_windows_is_read_like_a_short_one() {
+    const EVENTS: u64 = 60_000;
+    let mut text = b"{\"traceEvents\":[\n".to_vec();
+    let (mut repaired, mut skipped, mut durations) = (0, 0, 0);
+    for index in 0..EVENTS {
+        let mark: &[u8] = match index {
+            _ if index % 9_001 == 5 => b"\x01",
+            _ if index % 7_001 == 6 => b"\xff",
+            _ => "é".as_bytes(),
+        };
+        repaired += u64::from(mark.len() == 1);
+        let comma = if index % 10_007 == 7 { ",," } else { "," };
+        skipped += u64::from(comma == ",,");
+        if comma == "," {
+            durations += index;
+        }
+        text.extend_from_slice(b"{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"a");
+        text.extend_from_slice(mark);
+        let rest = format!("\"{comma}\"ts\":{index},\"dur\":{index}}},\n");
+        text.extend_from_slice(rest.as_bytes());
+    }
+    text.extend_from_slice(b"{}]}");
+    let trace = read_bytes(&text, &Limits::default()).unwrap();
+    assert_eq!(trace.events() as u64, EVENTS - skipped);
+    let own: i64 = trace.lines[0].events.duration.iter().sum();
+    assert_eq!(own.unsigned_abs(), durations * 1_000);
+    let notice = trace.notices.iter().find(|one| one.name == NoticeName::InvalidJson).unwrap();
+    let expected = format!("{repaired} events were repaired, {skipped} skipped");
+    assert!(notice.text.contains(&expected), "{}, expected {expected}", notice.text);
 }
 
 #[test]

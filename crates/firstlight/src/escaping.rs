@@ -7,13 +7,13 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use firstlight_report::terminal::cell_styles;
+use firstlight_report::terminal::{bucket_styles, cell_styles};
 
 const RESET: &str = "\x1b[0m";
 const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
-/// Letters on coloured cells, as in the bars of the reports, from which this list is taken.
-static CELLS: LazyLock<Vec<String>> = LazyLock::new(cell_styles);
+/// Letters on coloured cells and coloured bars, as in the reports, from which this list is taken.
+static BARS: LazyLock<Vec<String>> = LazyLock::new(|| [cell_styles(), bucket_styles()].concat());
 const COLOURS: [&str; 7] =
     ["\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m", "\x1b[36m", "\x1b[90m"];
 
@@ -48,8 +48,8 @@ fn style(text: &str, coloured: bool) -> Option<&'static str> {
     if !text.starts_with('\x1b') {
         return None;
     }
-    let cells = CELLS.iter().map(String::as_str);
-    let colours = cells.chain(COLOURS).filter(|_| !coloured);
+    let bars = BARS.iter().map(String::as_str);
+    let colours = bars.chain(COLOURS).filter(|_| !coloured);
     [RESET, BOLD, DIM].into_iter().chain(colours).find(|style| text.starts_with(style))
 }
 
@@ -67,7 +67,7 @@ fn is_control(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use firstlight_report::terminal::cell_styles;
+    use firstlight_report::terminal::{bucket_styles, cell_styles};
 
     use super::escaped;
 
@@ -104,6 +104,14 @@ mod tests {
                 .collect();
             let [front, back] = codes[..] else { panic!("{cell:?} is not two colours") };
             assert_ne!(front + 10, back, "{cell:?} hides its letters");
+        }
+    }
+
+    #[test]
+    fn every_bar_of_a_recording_passes() {
+        for colour in bucket_styles() {
+            let bar = format!("{colour}███\x1b[0m");
+            assert_eq!(escaped(&bar), bar);
         }
     }
 

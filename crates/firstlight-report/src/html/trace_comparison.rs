@@ -181,7 +181,7 @@ fn buckets(document: &TraceComparisonDocument) -> Markup {
     html! {
         section aria-labelledby="buckets" {
             h2 id="buckets" { "Buckets" }
-            (table("Medians over the steps that compiled nothing", Order::Fixed, &heads, &rows))
+            (table("Medians over the steps without a compilation", Order::Fixed, &heads, &rows))
         }
     }
 }

@@ -125,7 +125,7 @@ pub(super) fn timeline(document: &TraceDocument) -> Markup {
                 }
             }
             (timelines(document, "Steps that compiled", "compiled", &compiled))
-            (timelines(document, "Steps that compiled nothing", "steady", &steady))
+            (timelines(document, "Steps without a compilation", "steady", &steady))
             (timelines(document, "Steps that are in no median", "left-out", &left_out))
             details open {
                 summary { "Numbers of the steps" }
@@ -222,7 +222,7 @@ fn numbers(document: &TraceDocument, used: &[Part]) -> Markup {
         (table("The parts of each step, which sum to its wall time", Order::Sortable, &heads, &rows))
         @if !medians.is_empty() {
             (table(
-                "Medians over the steps that compiled nothing",
+                "Medians over the steps without a compilation",
                 Order::Fixed,
                 &[Head::Text("part"), Head::Number("median"), Head::Number("share")],
                 &medians,

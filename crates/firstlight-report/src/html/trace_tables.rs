@@ -58,8 +58,8 @@ pub(super) fn host(document: &TraceDocument) -> Markup {
         .collect();
     let heads = [
         Head::Text("event"),
-        Head::Number("with calls"),
-        Head::Number("alone"),
+        Head::Number("inclusive"),
+        Head::Number("exclusive"),
         Head::Number("times"),
     ];
     html! {

@@ -33,7 +33,7 @@ use firstlight_schema::gate::{BisectDocument, GateDocument};
 use firstlight_schema::health::HealthDocument;
 use firstlight_schema::run::RunDocument;
 use firstlight_schema::suite_trace::SuiteTraceDocument;
-use firstlight_schema::trace::TraceDocument;
+use firstlight_schema::trace::{Bucket, TraceDocument};
 use firstlight_schema::trace_comparison::TraceComparisonDocument;
 
 use page::Page;
@@ -46,6 +46,11 @@ const WIDEST: usize = 160;
 /// The escape sequences that colour the cells of bars, which the escaping of unsafe text does not remove.
 pub fn cell_styles() -> Vec<String> {
     crate::svg::phases::cells().map(|style| style.to_string()).collect()
+}
+
+/// Those that colour the bars of a recording's buckets.
+pub fn bucket_styles() -> Vec<String> {
+    Bucket::ALL.into_iter().map(|bucket| trace::style(bucket).to_string()).collect()
 }
 
 /// Renders documents for a terminal of a given width.

@@ -42,7 +42,7 @@ pub(super) fn suite_trace(page: &mut Page, document: &SuiteTraceDocument, rows: 
 
 fn costs(page: &mut Page, document: &SuiteTraceDocument) {
     page.line(&format!(
-        "{BOLD}what recording costs{BOLD:#}: {}, case {}, {} run three times, medians of a steady step",
+        "{BOLD}cost of recording{BOLD:#}: {}, case {}, {} run three times, medians of a steady step",
         document.suite,
         document.case,
         count(document.arms.len() as u64, "arm")

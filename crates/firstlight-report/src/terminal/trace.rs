@@ -123,7 +123,7 @@ fn steps(page: &mut Page, document: &TraceDocument) {
         page.line(&format!("  {line}  {bar}"));
     }
     page.sentence(
-        "  wall is the sum of the columns behind it; (hidden) is host time while the program ran, in no sum",
+        "  wall is the sum of the columns after it, without (hidden): host time while the program ran",
     );
     if has_memory {
         page.sentence("  peak is the most memory in use of the largest allocator");
@@ -161,7 +161,7 @@ pub(super) fn letter(bucket: Bucket) -> char {
     }
 }
 
-fn style(bucket: Bucket) -> Style {
+pub(super) fn style(bucket: Bucket) -> Style {
     let color = match bucket {
         // As in a ledger; red is reserved for errors.
         Bucket::Compile => AnsiColor::Magenta,
@@ -193,7 +193,7 @@ fn steady(page: &mut Page, document: &TraceDocument) {
     }
     page.gap();
     page.line(&format!(
-        "{BOLD}a steady step{BOLD:#}, median of {} that compiled nothing",
+        "{BOLD}a steady step{BOLD:#}, median of {} without a compilation",
         count(n as u64, "step")
     ));
     let mut lines = Vec::new();
@@ -255,7 +255,7 @@ fn cells(share: f64) -> usize {
 fn inflation(page: &mut Page, document: &TraceDocument) {
     let Some(inflation) = &document.inflation else { return };
     page.gap();
-    page.line(&format!("{BOLD}what recording costs{BOLD:#}, medians of a steady step"));
+    page.line(&format!("{BOLD}cost of recording{BOLD:#}, medians of a steady step"));
     let header = ["run", "step", "host", "whole process"].map(str::to_owned).to_vec();
     let point = |one: Option<firstlight_schema::estimate::Estimate>| {
         one.map_or_else(|| "unknown".to_owned(), |estimate| duration(estimate.point))
@@ -348,10 +348,8 @@ fn frames(page: &mut Page, document: &TraceDocument, rows: usize) {
         return;
     }
     page.gap();
-    page.line(&format!(
-        "{BOLD}what the host did{BOLD:#} outside of the compiled program, per steady step"
-    ));
-    let header = ["with calls", "alone", "times", "kind", "event"].map(str::to_owned).to_vec();
+    page.line(&format!("{BOLD}host work{BOLD:#} outside of the compiled program, per steady step"));
+    let header = ["inclusive", "exclusive", "times", "kind", "event"].map(str::to_owned).to_vec();
     let line = |frame: &&Frame| {
         vec![
             duration(frame.inclusive_ns),
@@ -377,7 +375,7 @@ fn kind(kind: FrameKind) -> &'static str {
 
 fn events(page: &mut Page, document: &TraceDocument, rows: usize) {
     page.gap();
-    page.line(&format!("{BOLD}events{BOLD:#} of the whole recording, the longest in sum"));
+    page.line(&format!("{BOLD}events{BOLD:#} of the whole recording, by total time"));
     let header = ["total", "count", "mean", "on", "event"].map(str::to_owned).to_vec();
     let lines = document.events.iter().take(rows).map(|row| {
         vec![

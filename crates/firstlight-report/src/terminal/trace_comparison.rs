@@ -128,9 +128,7 @@ fn frames(page: &mut Page, document: &TraceComparisonDocument, rows: usize, name
         return;
     }
     page.gap();
-    page.line(&format!(
-        "{BOLD}what the host did{BOLD:#} outside of the compiled program, per steady step"
-    ));
+    page.line(&format!("{BOLD}host work{BOLD:#} outside of the compiled program, per steady step"));
     let [first, second] = names.each_ref().map(String::as_str);
     let header = [first, second, "difference", "event"].map(str::to_owned).to_vec();
     let lines = document.frames.iter().take(rows).map(|row| {

@@ -38,7 +38,7 @@ fn memory(page: &mut Page, all: &[MemoryRow]) {
         return;
     }
     page.gap();
-    page.line(&format!("{BOLD}memory{BOLD:#}, the most that was in use"));
+    page.line(&format!("{BOLD}peak memory{BOLD:#} by allocator"));
     let header = ["peak", "at", "in step", "allocator"].map(str::to_owned).to_vec();
     let line = |row: &MemoryRow| {
         vec![
@@ -71,7 +71,7 @@ fn operators(page: &mut Page, program: &ProgramRow, rows: usize) {
     page.gap();
     let number = program.program.as_ref().map_or_else(String::new, |id| format!(" ({id})"));
     page.line(&format!(
-        "{BOLD}the longest operators{BOLD:#} of {}{number}, {} in sum",
+        "{BOLD}the longest operators{BOLD:#} of {}{number}, {} in total",
         program.module,
         duration(program.total_ns.as_f64())
     ));

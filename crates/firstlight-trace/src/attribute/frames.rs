@@ -1,9 +1,8 @@
 //! Host work: the time outside the compiled program, by the events around it.
 
 use firstlight_schema::trace::{Frame, FrameKind};
-use rustc_hash::FxHashMap;
 
-use super::Attribution;
+use super::{Attribution, Mark};
 use crate::intervals::{Set, Span};
 use crate::model::{Detail, Trace};
 use crate::names::{ByName, NameId, Names};
@@ -11,7 +10,7 @@ use crate::names::{ByName, NameId, Names};
 /// Names that no event has.
 const NOTHING: &str = "(no event around it)";
 
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Sum {
     count: u64,
     inclusive: i64,
@@ -31,13 +30,16 @@ struct Open {
 /// Sums up one piece after another.
 #[derive(Default)]
 pub(crate) struct Frames {
-    sums: FxHashMap<NameId, Sum>,
+    /// By name.
+    sums: Vec<Sum>,
     stack: Vec<Open>,
     clock: HostClock,
     /// Host time that is to be explained, and how much of it is.
     host: i64,
     explained: i64,
     steps: usize,
+    /// The index of the next step, in order of the events.
+    next: usize,
 }
 
 impl Frames {
@@ -46,6 +48,7 @@ impl Frames {
         self.clock.spans.extend(host.spans());
         self.host += host.total();
         self.steps += steps;
+        self.sums.resize(piece.names.len(), Sum::default());
         let line = &piece.lines[found.owner];
         let events = &line.events;
         for index in 0..events.len() {
@@ -53,20 +56,28 @@ impl Frames {
             while let Some(open) = self.stack.pop_if(|open| open.end <= start) {
                 self.close(&open);
             }
-            if matches!(piece.detail(line, index), Detail::Step(_)) || is_step(found, events, index)
-            {
+            let end = events.end(index);
+            let step = matches!(piece.detail(line, index), Detail::Step(_));
+            if step || self.is_step(&found.steps, (start, end)) {
                 continue;
             }
-            let end = events.end(index);
             let end = self.stack.last().map_or(end, |outer| end.min(outer.end));
             if end <= start {
                 continue;
             }
             let name = events.name[index];
-            self.sums.entry(name).or_default().open += 1;
+            self.sums[name.index()].open += 1;
             self.stack.push(Open { name, end, before: self.clock.up_to(start), called: 0 });
         }
         self.clock.forget();
+    }
+
+    /// Whether this is the event of a step; asked in order of the starts.
+    fn is_step(&mut self, steps: &[Mark], span: Span) -> bool {
+        while steps.get(self.next).is_some_and(|step| step.span.0 < span.0) {
+            self.next += 1;
+        }
+        steps.get(self.next).is_some_and(|step| step.span == span)
     }
 
     /// Per step, the largest first.
@@ -80,7 +91,7 @@ impl Frames {
     /// Attributes an ending frame; its time counts once, at the outermost frame of its name.
     fn close(&mut self, open: &Open) {
         let own = self.clock.up_to(open.end) - open.before;
-        let sum = self.sums.entry(open.name).or_default();
+        let sum = &mut self.sums[open.name.index()];
         sum.open -= 1;
         if own == 0 {
             return;
@@ -99,11 +110,11 @@ impl Frames {
     fn listed(&self, names: &Names, kinds: &ByName<FrameKind>) -> Vec<Frame> {
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53 nanoseconds")]
         let per_step = |ns: i64| ns as f64 / self.steps.max(1) as f64;
-        let mut frames: Vec<Frame> = self
-            .sums
-            .iter()
+        let mut frames: Vec<Frame> = names
+            .ids()
+            .zip(&self.sums)
             .filter(|(_, sum)| sum.inclusive > 0)
-            .map(|(&name, sum)| Frame {
+            .map(|(name, sum)| Frame {
                 name: names.text(name).to_owned(),
                 kind: kinds[name],
                 count: sum.count,
@@ -126,12 +137,6 @@ impl Frames {
         });
         frames
     }
-}
-
-fn is_step(found: &Attribution, events: &crate::model::Events, index: usize) -> bool {
-    let span = (events.start[index], events.end(index));
-    let place = found.steps.binary_search_by_key(&span.0, |step| step.span.0);
-    place.is_ok_and(|place| found.steps[place].span == span)
 }
 
 /// The host's time up to an instant; queried in ascending order.

@@ -27,10 +27,11 @@ pub(crate) fn read(source: impl Read, sieve: Sieve, names: Names) -> Result<(Tra
         pieces: Pieces::new(source),
         collector: Collector::new(sieve, names),
         events: 0,
-        mended: 0,
+        repaired: 0,
         skipped: 0,
         first_wrong: None,
         cut: None,
+        tried: 0,
     };
     reader.whole()?;
     reader.finish()
@@ -40,11 +41,13 @@ struct Reader<R> {
     pieces: Pieces<R>,
     collector: Collector,
     events: u64,
-    mended: u64,
+    repaired: u64,
     skipped: u64,
     first_wrong: Option<u64>,
     /// The offset at which the file ended before the list of events did.
     cut: Option<u64>,
+    /// The offset up to which [`Reader::quickly`] has tried.
+    tried: u64,
 }
 
 impl<R: Read> Reader<R> {
@@ -118,6 +121,7 @@ impl<R: Read> Reader<R> {
                     return Ok(());
                 }
                 Some(b',') => self.pieces.advance(1),
+                Some(_) if self.tried <= self.pieces.offset() => self.quickly()?,
                 Some(_) => self.event()?,
                 None => {
                     self.cut.get_or_insert(self.pieces.offset());
@@ -125,6 +129,30 @@ impl<R: Read> Reader<R> {
                 }
             }
         }
+    }
+
+    /// Reads the events of the window up to the first one that is incomplete or invalid. The window is
+    /// checked for UTF-8 as a whole, which is faster than text by text.
+    fn quickly(&mut self) -> Result<()> {
+        let window = self.pieces.window();
+        let text = std::str::from_utf8(window)
+            .or_else(|error| std::str::from_utf8(&window[..error.valid_up_to()]))
+            .unwrap_or_default();
+        let start = self.pieces.offset();
+        self.tried = start + window.len() as u64;
+        let mut at = 0;
+        loop {
+            let between = |byte: &u8| byte.is_ascii_whitespace() || *byte == b',';
+            at += text.as_bytes()[at..].iter().take_while(|byte| between(byte)).count();
+            let mut stream =
+                serde_json::Deserializer::from_str(&text[at..]).into_iter::<JsonEvent<'_>>();
+            let Some(Ok(event)) = stream.next() else { break };
+            self.events += u64::from(event.ph.0 == "X");
+            self.collector.event(&event, start + at as u64)?;
+            at += stream.byte_offset();
+        }
+        self.pieces.advance(at);
+        Ok(())
     }
 
     fn event(&mut self) -> Result<()> {
@@ -175,10 +203,10 @@ impl<R: Read> Reader<R> {
         };
         let piece = &self.pieces.window()[..end];
         let last = self.pieces.ended() && end == self.pieces.window().len();
-        if let Some(text) = mended(piece)
+        if let Some(text) = repaired(piece)
             && let Ok(event) = serde_json::from_slice::<JsonEvent<'_>>(&text)
         {
-            self.mended += 1;
+            self.repaired += 1;
             self.events += u64::from(event.ph.0 == "X");
             self.collector.event(&event, at)?;
         } else {
@@ -250,28 +278,28 @@ impl<R: Read> Reader<R> {
     fn finish(self) -> Result<(Trace, Sieve)> {
         let bytes = self.pieces.offset() + self.pieces.window().len() as u64;
         let (mut trace, sieve) = self.collector.finish(bytes);
-        if self.mended + self.skipped > 0 {
+        if self.repaired + self.skipped > 0 {
             let at = self.first_wrong.unwrap_or(0);
             trace.notice(
                 NoticeName::InvalidJson,
                 format!(
-                    "invalid JSON, first at byte {at}: {} events were mended, {} skipped",
-                    self.mended, self.skipped
+                    "invalid JSON, first at byte {at}: {} events were repaired, {} skipped",
+                    self.repaired, self.skipped
                 ),
             );
         }
         if let Some(at) = self.cut {
             trace.notice(
                 NoticeName::Truncated,
-                format!("the file ends at byte {at}, before the list of events does"),
+                format!("the file is truncated at byte {at}, inside the list of events"),
             );
         }
         if trace.format == TraceFormat::JaxJson && CAPS.contains(&self.events) {
             trace.notice(
                 NoticeName::EventCap,
                 format!(
-                    "exactly {} events: JAX's converter keeps no more and says nothing, so later \
-                     steps are missing; read the xplane.pb beside it",
+                    "exactly {} events: JAX's converter drops further events without a warning, so \
+                     later steps are missing; read the xplane.pb beside it",
                     self.events
                 ),
             );
@@ -300,7 +328,7 @@ fn boundary(window: &[u8], from: usize) -> Option<usize> {
 }
 
 /// The text with raw control characters replaced by spaces; `None` if it has none.
-fn mended(piece: &[u8]) -> Option<Vec<u8>> {
+fn repaired(piece: &[u8]) -> Option<Vec<u8>> {
     let end = piece.iter().rposition(|&byte| byte == b'}')? + 1;
     let piece = &piece[..end];
     let control = |byte: &u8| *byte < b' ' && !matches!(byte, b'\n' | b'\r');

@@ -347,11 +347,12 @@ impl Collector {
             bytes,
         };
         if self.negative > 0 {
-            let text = format!("{} events last less than no time; taken as none", self.negative);
+            let text =
+                format!("{} events have a negative duration, which was set to zero", self.negative);
             trace.notice(NoticeName::NegativeDuration, text);
         }
         if self.untimed > 0 {
-            let text = format!("{} events have no time that is a number; left out", self.untimed);
+            let text = format!("{} events without a valid time were skipped", self.untimed);
             trace.notice(NoticeName::NoTime, text);
         }
         (trace, self.sieve)

@@ -3,31 +3,33 @@
 
 /// Nanoseconds; `None` if the text is not a number in range.
 pub(crate) fn nanoseconds(text: &str) -> Option<i64> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text),
+    let (negative, digits) = match text.as_bytes() {
+        [b'-', rest @ ..] => (true, rest),
+        all => (false, all),
     };
-    if digits.contains(['e', 'E']) {
-        return exponent(text);
-    }
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut ns = parse(whole)?.checked_mul(1000)?;
-    let bytes = fraction.as_bytes();
-    if !bytes.iter().all(u8::is_ascii_digit) {
+    if !digits.first()?.is_ascii_digit() {
         return None;
     }
-    let digit = |index: usize| i64::from(bytes.get(index).map_or(0, |byte| byte - b'0'));
-    ns = ns.checked_add(digit(0) * 100 + digit(1) * 10 + digit(2))?;
-    // JAX's 1.6000000000000001 is three digits plus rounding noise of a double.
-    if digit(3) >= 5 {
-        ns = ns.checked_add(1)?;
+    let (mut ns, mut point) = (0_i64, None);
+    for (index, &byte) in digits.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => {
+                let digit = i64::from(byte - b'0');
+                match point.map_or(0, |point| index - point) {
+                    0..=3 => ns = ns.checked_mul(10)?.checked_add(digit)?,
+                    // JAX's 1.6000000000000001 is three digits plus rounding noise of a double.
+                    4 => ns = ns.checked_add(i64::from(digit >= 5))?,
+                    _ => {}
+                }
+            }
+            b'.' if point.is_none() => point = Some(index),
+            b'e' | b'E' => return exponent(text),
+            _ => return None,
+        }
     }
+    let decimals = point.map_or(0, |point| digits.len() - 1 - point).min(3);
+    ns = ns.checked_mul([1_000, 100, 10, 1][decimals])?;
     Some(if negative { -ns } else { ns })
-}
-
-fn parse(digits: &str) -> Option<i64> {
-    let first = digits.as_bytes().first()?;
-    if first.is_ascii_digit() { digits.parse().ok() } else { None }
 }
 
 /// Numbers with an exponent are not exact.
@@ -43,15 +45,35 @@ mod tests {
 
     #[test]
     fn sixteen_digits_are_kept() {
-        let written =
-            ["3867713062595.070", "0.001", "5", "-1.5", "1.6000000000000001", "2.9999999"];
-        let expected = [3_867_713_062_595_070, 1, 5_000, -1_500, 1_600, 3_000];
+        let written = [
+            "3867713062595.070",
+            "0.001",
+            "5",
+            "5.",
+            "0.5",
+            "-1.5",
+            "1.6000000000000001",
+            "2.9999999",
+        ];
+        let expected = [3_867_713_062_595_070, 1, 5_000, 5_000, 500, -1_500, 1_600, 3_000];
         assert_eq!(written.map(nanoseconds), expected.map(Some));
     }
 
     #[test]
     fn invalid_numbers_give_none() {
-        for text in ["", "-", "x", "1.x", ".5", "99999999999999999999", "1e300", "NaN", "+1"] {
+        for text in [
+            "",
+            "-",
+            "x",
+            "1.x",
+            "1.5.5",
+            "-.5",
+            ".5",
+            "99999999999999999999",
+            "1e300",
+            "NaN",
+            "+1",
+        ] {
             assert_eq!(nanoseconds(text), None, "{text}");
         }
         assert_eq!(nanoseconds("1e3"), Some(1_000_000));

@@ -29,7 +29,11 @@ impl<'a> Fields<'a> {
         self.base + self.at as u64
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call returns through memory, which is most of its time"
+    )]
+    #[inline(always)]
     pub(crate) fn next_field(&mut self) -> Result<Option<Field<'a>>> {
         if self.at >= self.bytes.len() {
             return Ok(None);
@@ -81,29 +85,38 @@ impl<'a> Fields<'a> {
     }
 
     fn long_varint(&mut self) -> Result<u64> {
-        let start = self.at;
-        let mut value = 0_u64;
-        for shift in (0..70).step_by(7) {
-            let Some(&byte) = self.bytes.get(self.at) else {
-                return Err(self.corrupt(start, "a varint is cut off".to_owned()));
-            };
-            self.at += 1;
-            let bits = u64::from(byte & 0x7f);
-            if shift == 63 && bits > 1 {
-                break;
-            }
-            value |= bits << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
+        let rest = &self.bytes[self.at..];
+        if let Some((value, used)) = varint(rest) {
+            self.at += used;
+            return Ok(value);
         }
-        Err(self.corrupt(start, "a varint is longer than 64 bits".to_owned()))
+        let what = if rest.len() < LONGEST_VARINT { "cut off" } else { "longer than 64 bits" };
+        Err(self.corrupt(self.at, format!("a varint is {what}")))
     }
 
     #[cold]
     fn corrupt(&self, at: usize, what: String) -> Problem {
         Problem::Corrupt { at: self.base + at as u64, what }
     }
+}
+
+const LONGEST_VARINT: usize = 10;
+
+/// The varint at the beginning, and its length; `None` if it does not end or has more than 64 bits.
+#[inline]
+pub(crate) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut value = 0;
+    for (index, &byte) in bytes.iter().take(LONGEST_VARINT).enumerate() {
+        let bits = u64::from(byte & 0x7f);
+        if index == LONGEST_VARINT - 1 && bits > 1 {
+            return None;
+        }
+        value |= bits << (7 * index);
+        if byte < 0x80 {
+            return Some((value, index + 1));
+        }
+    }
+    None
 }
 
 /// A number that was encoded as signed.

@@ -110,7 +110,7 @@ fn a_file_that_is_not_a_trace_is_reported_with_a_hint() {
     let cases: [(PathBuf, &str); 4] = [
         (empty, "is empty"),
         (sandbox.file("notes.txt", "hello"), "is not a trace that firstlight knows"),
-        (sandbox.file("cut.json", "{\"schemaVersion\": 1, \"tr"), "ends at byte"),
+        (sandbox.file("cut.json", "{\"schemaVersion\": 1, \"tr"), "is truncated at byte"),
         (sandbox.path().join("nowhere"), "cannot be read"),
     ];
     for (path, words) in cases {
@@ -216,7 +216,7 @@ fn a_step_beyond_the_memory_is_rejected_with_its_memory() {
     let refused = trace(&sandbox, &["long.json", "--memory", "1"]);
     assert_eq!(refused.code, 2, "{}", refused.stdout);
     for words in
-        ["does not fit into 1048576 bytes of memory", "step 0 takes", "hint: with a --memory"]
+        ["does not fit into 1048576 bytes of memory", "step 0 takes", "hint: raise --memory"]
     {
         assert!(refused.stderr.contains(words), "{words}\n{}", refused.stderr);
     }

@@ -173,7 +173,7 @@ impl<'a> Divider<'a> {
                 let own = done.compiling.iter().filter(|(own, _)| *own == part);
                 Set::union(own.map(|(_, span)| *span).collect())
             });
-        let compiling = autotune.or(&compile).or(&lower).or(&trace);
+        let compiling = autotune.clone().or(&compile).or(&lower).or(&trace);
         let blocked =
             on_line(&piece.lines[self.owner], |name| known.roles[name] == TorchRole::Blocked);
         let mut layers = self.layers.iter_mut();
@@ -191,7 +191,7 @@ impl<'a> Divider<'a> {
             kernels(piece, known, &compiling, &region)
                 .map(|own| devices.next().expect("as many layers as spans").advance(own, span.1));
         let eager = eager.or(&operators.without(&compiling));
-        let busy = compiled.or(&eager).or(&tried).or(&graph);
+        let busy = compiled.clone().or(&eager).or(&tried).or(&graph);
         Layers {
             parts: vec![
                 (Part::Autotune, autotune.or(&tried.or(&tried_moves).and(&compiling))),

@@ -3,6 +3,7 @@
 //! A plane's lines come before the names of their events, so each plane is read twice: once without the
 //! lines, then line by line. Only one event's bytes are in memory at a time, in addition to the kept data.
 
+mod ids;
 mod stats;
 mod walk;
 
@@ -23,6 +24,7 @@ use crate::model::{
 };
 use crate::names::{Category, NameId, Names};
 
+use ids::ById;
 use stats::{Found, Stats, Wanted, hlo_proto};
 use walk::{Head, LONGEST_EVENT};
 
@@ -52,7 +54,8 @@ pub(crate) fn read(
     };
     reader.space()?;
     if reader.negative > 0 {
-        let text = format!("{} events last less than no time; taken as none", reader.negative);
+        let text =
+            format!("{} events have a negative duration, which was set to zero", reader.negative);
         reader.trace.notice(NoticeName::NegativeDuration, text);
     }
     Ok((reader.trace, reader.sieve))
@@ -71,17 +74,50 @@ struct Reader<R> {
 struct Plane {
     name: String,
     device: bool,
-    /// An event's name by the id of its metadata.
-    names: FxHashMap<i64, NameId>,
-    /// The common properties of all events with a metadata id.
-    constants: FxHashMap<i64, Found>,
-    stats: FxHashMap<i64, Wanted>,
+    /// The kind of an event, by the id of its metadata.
+    kinds: ById<Kind>,
+    /// The common properties of all events of a kind; the first entry is empty.
+    constants: Vec<Found>,
+    stats: ById<Wanted>,
     texts: FxHashMap<i64, String>,
+    /// Names that stats refer to.
+    references: ById<NameId>,
     lines: Vec<(u64, u64)>,
     /// Cached details by the programs' numbers.
     details: FxHashMap<(Option<i64>, Option<NameId>), u32>,
     /// The current run: events of one run are consecutive on a line.
     running: Option<(ProgramRun, u32)>,
+}
+
+impl Plane {
+    /// The name that a stat refers to.
+    fn reference(&mut self, id: i64, names: &mut Names) -> Option<NameId> {
+        if let Some(&name) = self.references.get(id) {
+            return Some(name);
+        }
+        let name = names.intern(Category::None, self.texts.get(&id)?);
+        self.references.insert(id, name);
+        Some(name)
+    }
+}
+
+/// What the metadata of events defines.
+#[derive(Clone, Copy)]
+struct Kind {
+    name: NameId,
+    /// Whether its events begin or end a wait, if they have a number.
+    waits: bool,
+    /// Whether its events end a run of a program.
+    completes: bool,
+    /// An index into the plane's constants.
+    constants: u32,
+}
+
+impl Kind {
+    fn new(name: NameId, text: &str) -> Self {
+        let (waits, completes) = (text.contains("Await"), text.starts_with(COMPLETION));
+        Self { name, waits, completes, constants: 0 }
+    }
 }
 
 impl<R: Read + Seek> Reader<R> {
@@ -105,7 +141,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     fn plane(&mut self, from: u64, to: u64) -> Result<()> {
-        let mut plane = Plane::default();
+        let mut plane = Plane { constants: vec![Found::default()], ..Plane::default() };
         let (mut events, mut own) = (Vec::new(), Vec::new());
         self.pieces.seek(from)?;
         while let Some(head) = self.head(to)? {
@@ -183,10 +219,12 @@ impl<R: Read + Seek> Reader<R> {
         let text = name.filter(|name| !name.is_empty()).or(display).unwrap_or_default();
         let text = String::from_utf8_lossy(text);
         self.sieve.bytes(text.len() as u64 + 48, base)?;
-        plane.names.insert(id, self.trace.names.intern(Category::None, &text));
+        let mut kind = Kind::new(self.trace.names.intern(Category::None, &text), &text);
         if found.program.is_some() || found.module.is_some() || found.step.is_some() {
-            plane.constants.insert(id, found);
+            kind.constants = index(plane.constants.len());
+            plane.constants.push(found);
         }
+        plane.kinds.insert(id, kind);
         Ok(())
     }
 
@@ -350,11 +388,10 @@ impl<R: Read + Seek> Reader<R> {
         // Both ends are whole nanoseconds, so that nested events stay nested.
         let start = began.saturating_add(offset.unwrap_or(0).div_euclid(1000));
         let wanted = offset.is_some() && self.sieve.wants(start.saturating_add(later));
-        let found = if wanted && (stats.any || !plane.constants.is_empty()) {
-            stats.over(plane.constants.get(&metadata), &mut self.trace.names, plane)
-        } else {
-            Found::default()
-        };
+        let kind = plane.kinds.get(metadata).copied();
+        let constants = kind.map_or(0, |kind| kind.constants) as usize;
+        let found = (wanted && (stats.any || constants > 0))
+            .then(|| stats.over(plane.constants[constants], &mut self.trace.names, plane));
         self.pieces.advance(length);
         let Some(offset) = offset else { return Ok(()) };
         if duration < 0 {
@@ -365,27 +402,35 @@ impl<R: Read + Seek> Reader<R> {
             return Ok(());
         }
         self.sieve.event(from)?;
-        let name = match plane.names.get(&metadata) {
-            Some(&name) => name,
-            None => *plane
-                .names
-                .entry(metadata)
-                .or_insert_with(|| self.trace.names.intern(Category::None, "(no name)")),
-        };
+        let kind = kind.unwrap_or_else(|| {
+            const NONE: &str = "(no name)";
+            Kind::new(self.trace.names.intern(Category::None, NONE), NONE)
+        });
         let end = began.saturating_add(offset.saturating_add(duration).div_euclid(1000));
         let duration = end.saturating_sub(start).max(0);
         let start = start.saturating_add(later);
+        let detail = match found {
+            Some(found) => {
+                self.sample(&found, start, from)?;
+                self.detail(plane, &found, kind, from)?
+            }
+            None => 0,
+        };
+        if self.sieve.keeps() {
+            line.events.push(kind.name, start, duration, detail);
+        } else {
+            self.pass(line, (kind.name, start, duration), detail);
+        }
+        Ok(())
+    }
+
+    /// The memory handed out by an allocator.
+    fn sample(&mut self, found: &Found, start: i64, at: u64) -> Result<()> {
         if let (Some(bytes), Some(allocator), false) =
             (found.bytes, found.allocator, self.sieve.rereads())
         {
-            self.sieve.bytes(size_of::<MemorySample>() as u64, from)?;
+            self.sieve.bytes(size_of::<MemorySample>() as u64, at)?;
             self.trace.memory.push(MemorySample { at: start, allocator, bytes });
-        }
-        let detail = self.detail(plane, &found, name, from)?;
-        if self.sieve.keeps() {
-            line.events.push(name, start, duration, detail);
-        } else {
-            self.pass(line, (name, start, duration), detail);
         }
         Ok(())
     }
@@ -405,9 +450,9 @@ impl<R: Read + Seek> Reader<R> {
         }
     }
 
-    fn detail(&mut self, plane: &mut Plane, found: &Found, name: NameId, at: u64) -> Result<u32> {
+    fn detail(&mut self, plane: &mut Plane, found: &Found, kind: Kind, at: u64) -> Result<u32> {
         let trace = &mut self.trace;
-        let completes = found.run.is_some() && trace.names.text(name).starts_with(COMPLETION);
+        let completes = found.run.is_some() && kind.completes;
         let detail = if let Some(step) = found.step {
             Detail::Step(step)
         } else if found.program.is_some() || found.module.is_some() || completes {
@@ -424,15 +469,14 @@ impl<R: Read + Seek> Reader<R> {
             Detail::Program { id, module, run }
         } else {
             // Thousands of operators produce something; only waits are identified by it.
-            let waits = || trace.names.text(name).contains("Await");
             match (found.produces, found.consumes) {
-                (Some(id), _) if waits() => Detail::Produces(id),
-                (_, Some(id)) if waits() => Detail::Consumes(id),
+                (Some(id), _) if kind.waits => Detail::Produces(id),
+                (_, Some(id)) if kind.waits => Detail::Consumes(id),
                 _ => return Ok(0),
             }
         };
         self.sieve.detail(&detail, at)?;
-        let index = u32::try_from(trace.details.len()).expect("fewer details than 2^32");
+        let index = index(trace.details.len());
         trace.details.push(detail);
         match detail {
             Detail::Program { id, module, run: None } => {
@@ -444,14 +488,18 @@ impl<R: Read + Seek> Reader<R> {
         Ok(index)
     }
 
-    fn stat(&mut self, plane: &Plane, stat: &[u8], base: u64, found: &mut Found) -> Result<()> {
+    fn stat(&mut self, plane: &mut Plane, stat: &[u8], base: u64, found: &mut Found) -> Result<()> {
         let mut stats = Stats::default();
         stats.look(plane, stat, base)?;
         if stats.any {
-            *found = stats.over(Some(found), &mut self.trace.names, plane);
+            *found = stats.over(*found, &mut self.trace.names, plane);
         }
         Ok(())
     }
+}
+
+fn index(count: usize) -> u32 {
+    u32::try_from(count).expect("fewer entries than 2^32")
 }
 
 fn levels(options: &ProfileOptions) -> TracerLevels {

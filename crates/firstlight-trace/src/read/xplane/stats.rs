@@ -82,7 +82,7 @@ impl<'a> Stats<'a> {
         while let Some(field) = fields.next_field()? {
             match field {
                 Field::Varint(1, id) => {
-                    wanted = plane.stats.get(&signed(id)).copied();
+                    wanted = plane.stats.get(signed(id)).copied();
                     if wanted.is_none() {
                         return Ok(());
                     }
@@ -132,32 +132,20 @@ impl<'a> Stats<'a> {
     }
 
     /// These, completed by the common properties of the event's kind.
-    pub(super) fn over(
-        &self,
-        constants: Option<&Found>,
-        names: &mut Names,
-        plane: &Plane,
-    ) -> Found {
-        let below = constants.copied().unwrap_or_default();
-        let mut name = |text: &str| names.intern(Category::None, text);
-        let module = match (self.module, self.module_reference) {
-            (Some(text), _) => Some(name(&String::from_utf8_lossy(text))),
-            (None, Some(id)) => plane.texts.get(&id).map(|text| name(text)),
-            (None, None) => None,
-        };
-        let allocator = match (self.allocator, self.allocator_reference) {
-            (Some(text), _) => Some(name(&String::from_utf8_lossy(text))),
-            (None, Some(id)) => plane.texts.get(&id).map(|text| name(text)),
+    pub(super) fn over(&self, below: Found, names: &mut Names, plane: &mut Plane) -> Found {
+        let mut name = |text: Option<&[u8]>, reference: Option<i64>| match (text, reference) {
+            (Some(text), _) => Some(names.intern(Category::None, &String::from_utf8_lossy(text))),
+            (None, Some(id)) => plane.reference(id, names),
             (None, None) => None,
         };
         Found {
             step: self.found.step.or(below.step),
             program: self.found.program.or(below.program),
-            module: module.or(below.module),
+            module: name(self.module, self.module_reference).or(below.module),
             run: self.found.run.or(below.run),
             device: self.found.device.or(below.device),
             bytes: self.found.bytes.or(below.bytes),
-            allocator: allocator.or(below.allocator),
+            allocator: name(self.allocator, self.allocator_reference).or(below.allocator),
             produces: self.found.produces.or(below.produces),
             consumes: self.found.consumes.or(below.consumes),
         }

@@ -4,6 +4,7 @@ use std::io::{Read, Seek};
 
 use super::Reader;
 use crate::error::{Problem, Result};
+use crate::read::wire;
 
 /// A longer entry is not a name with its constants; programs are the longest.
 const LONGEST_ENTRY: u64 = 1 << 30;
@@ -115,19 +116,17 @@ fn inside(space: bool) -> &'static str {
 /// A varint of a stream, and its length in bytes.
 #[inline]
 fn varint(window: &[u8], at: u64, end: u64) -> Result<(u64, usize)> {
-    let mut value = 0_u64;
-    for (index, &byte) in window.iter().take(10).enumerate() {
-        let bits = u64::from(byte & 0x7f);
-        if index == 9 && bits > 1 {
-            break;
-        }
-        value |= bits << (7 * index);
-        if byte < 0x80 {
-            return Ok((value, index + 1));
-        }
+    match window {
+        // Most are a single byte.
+        [byte, ..] if *byte < 0x80 => Ok((u64::from(*byte), 1)),
+        _ => wire::varint(window).ok_or_else(|| endless(window, at, end)),
     }
+}
+
+#[cold]
+fn endless(window: &[u8], at: u64, end: u64) -> Problem {
     if window.len() < 10 && at + window.len() as u64 >= end {
-        return Err(Problem::Truncated { at: end, inside: "a varint" });
+        return Problem::Truncated { at: end, inside: "a varint" };
     }
-    Err(Problem::Corrupt { at, what: "a varint that does not end".to_owned() })
+    Problem::Corrupt { at, what: "a varint that does not end".to_owned() }
 }
