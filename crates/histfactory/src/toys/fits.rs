@@ -55,23 +55,24 @@ impl Model {
         toys: &ToyOptions,
         options: &FitOptions,
     ) -> Result<Vec<Result<ToyFit, FitError>>, FitError> {
-        self.toy_fits_with(theta, toys, options, &|_| {})
+        self.toy_fits_with(theta, toys, options, |fit| fit)
     }
 
-    /// The same; `done` is called with the number of finished toys.
-    pub fn toy_fits_with(
+    /// The same; `each` is called with every fit on the thread that computed it. A fit takes much memory, so
+    /// computations with many toys keep only the parts that they need.
+    pub fn toy_fits_with<T: Send>(
         &self,
         theta: &[f64],
         toys: &ToyOptions,
         options: &FitOptions,
-        done: &(dyn Fn(u64) + Sync),
-    ) -> Result<Vec<Result<ToyFit, FitError>>, FitError> {
+        each: impl Fn(Result<ToyFit, FitError>) -> T + Sync,
+    ) -> Result<Vec<T>, FitError> {
         let mut options = options.clone();
         options.start.get_or_insert_with(|| theta.to_vec());
         let each = |_: &mut Fitter<'_>, number: u64, fit: Result<Fit, FitError>| {
-            fit.map(|fit| ToyFit { number, fit })
+            each(fit.map(|fit| ToyFit { number, fit }))
         };
-        self.for_toys(theta, toys, &options, done, each)
+        self.for_toys(theta, toys, &options, &|_| {}, each)
     }
 
     /// Fits each toy and processes the fit; results are in the order of the toys.
