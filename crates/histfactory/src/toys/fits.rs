@@ -72,10 +72,11 @@ impl Model {
         let each = |_: &mut Fitter<'_>, number: u64, fit: Result<Fit, FitError>| {
             each(fit.map(|fit| ToyFit { number, fit }))
         };
-        self.for_toys(theta, toys, &options, &|_| {}, each)
+        self.for_toys(theta, toys, &options, None, &|_| {}, each)
     }
 
-    /// Fits each toy and processes the fit; results are in the order of the toys.
+    /// Fits each toy and processes the fit; results are in the order of the toys. `each` examines the parameter
+    /// `examined` at an end of its range.
     ///
     /// The first step of all toys has the same matrix, and is computed for several at a time.
     pub(super) fn for_toys<T: Send>(
@@ -83,6 +84,7 @@ impl Model {
         theta: &[f64],
         toys: &ToyOptions,
         options: &FitOptions,
+        examined: Option<usize>,
         done: &(dyn Fn(u64) + Sync),
         each: impl Fn(&mut Fitter<'_>, u64, Result<Fit, FitError>) -> T + Sync,
     ) -> Result<Vec<T>, FitError> {
@@ -107,6 +109,7 @@ impl Model {
                         None => Fitter::new(self, &asimov)?,
                     }
                     .on(self, &asimov);
+                    fitter.examined = examined;
                     for (number, data) in numbers.zip(&data) {
                         fitter.set_data(data)?;
                         let fit = match (&shared, first.next()) {
