@@ -156,8 +156,8 @@ fn probe(
     match slurm.probe("firstlight", &folder.tasks.sentinel(), sentinel, options)? {
         Probe::Shared { clock: None } => {}
         Probe::Shared { clock: Some(apart) } => printer.talk(&format!(
-            "warning: the clock of a node differs by {apart:.0} s from this machine's; durations are not \
-             affected, dates in the snapshot are"
+            "warning: the clock of a node differs by {apart:.0} s from this machine's; dates in the snapshot \
+             and waiting times for Slurm are affected, measured durations are not"
         )),
         Probe::NotShared { node } => {
             let path = folder.path().to_owned();

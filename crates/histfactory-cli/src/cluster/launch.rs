@@ -58,7 +58,11 @@ fn prepare(
     let sentinel = lay_out(folder, job)?;
     let options = &folder.launch.options;
     match slurm.probe(PROGRAM, &folder.tasks.sentinel(), &sentinel, options)? {
-        Probe::Shared { .. } => {}
+        Probe::Shared { clock: None } => {}
+        Probe::Shared { clock: Some(apart) } => printer.warning(&format!(
+            "the clock of a node differs by {apart:.0} s from this machine's; waiting times for Slurm are \
+             affected, results are not"
+        )),
         Probe::NotShared { node } => {
             return Err(Error::NotShared { path: folder.tasks.path().to_owned(), node });
         }

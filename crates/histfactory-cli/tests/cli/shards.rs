@@ -1,8 +1,11 @@
 //! Shards of toys and limits: joined they are the computation in one piece, and nothing else can be joined.
 
+use std::process::Command;
+
+use histfactory::synthetic::Twin;
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use crate::support::{Finished, Sandbox};
 
 const TEST: [&str; 6] = ["toys", "small.json", "--toys", "50", "--test-stat", "qtilde"];
 
@@ -45,6 +48,20 @@ fn shards_of_fits_are_bitwise_the_fits_in_one_piece() {
     assert_eq!(merged.stdout, whole.stdout);
     let shard: Value = serde_json::from_str(&sandbox.read(&names[1])).unwrap();
     assert_eq!((&shard["first"], &shard["count"]), (&20.into(), &21.into()));
+}
+
+/// Each fit with its covariance takes 0.8 MB, so 1,000 of them would not fit into the limit.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_the_fits_to_toys() {
+    let sandbox = Sandbox::new();
+    sandbox.file("large.json", &Twin::Combination.workspace(1).to_json());
+    let toys = "ulimit -d 300000; exec \"$0\" toys large.json --toys 1000 --quiet";
+    let mut command = Command::new("sh");
+    command.args(["-c", toys, env!("CARGO_BIN_EXE_histfactory")]).current_dir(sandbox.path());
+    let finished = Finished::new(command.env("RAYON_NUM_THREADS", "2").output().unwrap());
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert!(finished.stdout.starts_with("1000 toys"), "{}", finished.stdout);
 }
 
 #[test]

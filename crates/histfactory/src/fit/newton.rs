@@ -42,6 +42,8 @@ pub struct Fitter<'a> {
     pub(super) spare: Aligned,
     /// Whether the fit is one of very many, which repeats itself only for a reason.
     pub(crate) is_toy: bool,
+    /// A parameter that a toy's fit need not examine at an end of its range, because the caller does.
+    pub(crate) examined: Option<usize>,
 }
 
 /// The result of a step.
@@ -76,6 +78,7 @@ impl<'a> Fitter<'a> {
             lent: None,
             spare: Aligned::default(),
             is_toy: false,
+            examined: None,
         })
     }
 
@@ -92,8 +95,18 @@ impl<'a> Fitter<'a> {
         scratch.has_slopes = false;
         let Self { curvature, system, secants, factored, lent, spare, .. } = self;
         let evaluator = Evaluator { model, data, softened: None, scratch, curvature: kept };
-        let is_toy = false;
-        Fitter { evaluator, curvature, system, secants, factored, exact: None, lent, spare, is_toy }
+        Fitter {
+            evaluator,
+            curvature,
+            system,
+            secants,
+            factored,
+            exact: None,
+            lent,
+            spare,
+            is_toy: false,
+            examined: None,
+        }
     }
 
     /// Minimises −log L.

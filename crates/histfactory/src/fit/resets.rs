@@ -10,7 +10,8 @@
 //! fit therefore first moves it with the factor of the minimum, steps that cost little more than a gradient
 //! each. If the slope there leads back as steeply as a convex function would, nothing is repeated. The fit of a
 //! toy also checks parameters with a constraint in this way, stops at the first step that shows it, and marks
-//! itself as doubtful if none does.
+//! itself as doubtful if none does. Where a toy's test also fits another value of the parameter of interest, the
+//! slope of that fit is looked at instead.
 
 use super::Fitter;
 use super::newton::Step;
@@ -40,6 +41,21 @@ const MOST_LEFT: f64 = 0.15;
 /// The same where a bound held the parameter, so that the others follow from the first step on only.
 const MOST_LEFT_AT_BOUND: f64 = 0.4;
 
+impl Fit {
+    /// Whether a parameter without a constraint is at an end of its range and −log L may have another minimum
+    /// beyond its value in `other`, a fit with that value: the slope there does not lead back.
+    pub(crate) fn is_doubted_by(&self, other: &Self, parameter: usize) -> bool {
+        if !self.at_bound.iter().any(|(held, _)| *held == parameter) {
+            return false;
+        }
+        let is_smooth = |fit: &Self| fit.at_border.is_empty() && fit.at_kink.is_empty();
+        let above = other.nll - self.nll;
+        let way = other.theta[parameter] - self.theta[parameter];
+        let leads_back = above > 0.0 && way * other.gradient[parameter] > LEADS_BACK * above;
+        !(leads_back && is_smooth(self) && is_smooth(other))
+    }
+}
+
 impl Fitter<'_> {
     /// A lower minimum without a far parameter, or this one.
     pub(super) fn reset(&mut self, best: Fit, options: &FitOptions) -> Fit {
@@ -47,6 +63,9 @@ impl Fitter<'_> {
         let mut best = best;
         let constraints = &self.evaluator.model.numbers.constraints;
         for parameter in self.far(&best) {
+            if self.is_toy && self.examined == Some(parameter) {
+                continue;
+            }
             let init = self.evaluator.model.init()[parameter];
             let is_wide = matches!(options.search, Search::Global { .. });
             let is_free = matches!(constraints[parameter], Constraint::Free);

@@ -55,26 +55,28 @@ impl Model {
         toys: &ToyOptions,
         options: &FitOptions,
     ) -> Result<Vec<Result<ToyFit, FitError>>, FitError> {
-        self.toy_fits_with(theta, toys, options, &|_| {})
+        self.toy_fits_with(theta, toys, options, |fit| fit)
     }
 
-    /// The same; `done` is called with the number of finished toys.
-    pub fn toy_fits_with(
+    /// The same; `each` is called with every fit on the thread that computed it. A fit takes much memory, so
+    /// computations with many toys keep only the parts that they need.
+    pub fn toy_fits_with<T: Send>(
         &self,
         theta: &[f64],
         toys: &ToyOptions,
         options: &FitOptions,
-        done: &(dyn Fn(u64) + Sync),
-    ) -> Result<Vec<Result<ToyFit, FitError>>, FitError> {
+        each: impl Fn(Result<ToyFit, FitError>) -> T + Sync,
+    ) -> Result<Vec<T>, FitError> {
         let mut options = options.clone();
         options.start.get_or_insert_with(|| theta.to_vec());
         let each = |_: &mut Fitter<'_>, number: u64, fit: Result<Fit, FitError>| {
-            fit.map(|fit| ToyFit { number, fit })
+            each(fit.map(|fit| ToyFit { number, fit }))
         };
-        self.for_toys(theta, toys, &options, done, each)
+        self.for_toys(theta, toys, &options, None, &|_| {}, each)
     }
 
-    /// Fits each toy and processes the fit; results are in the order of the toys.
+    /// Fits each toy and processes the fit; results are in the order of the toys. `each` examines the parameter
+    /// `examined` at an end of its range.
     ///
     /// The first step of all toys has the same matrix, and is computed for several at a time.
     pub(super) fn for_toys<T: Send>(
@@ -82,6 +84,7 @@ impl Model {
         theta: &[f64],
         toys: &ToyOptions,
         options: &FitOptions,
+        examined: Option<usize>,
         done: &(dyn Fn(u64) + Sync),
         each: impl Fn(&mut Fitter<'_>, u64, Result<Fit, FitError>) -> T + Sync,
     ) -> Result<Vec<T>, FitError> {
@@ -106,6 +109,7 @@ impl Model {
                         None => Fitter::new(self, &asimov)?,
                     }
                     .on(self, &asimov);
+                    fitter.examined = examined;
                     for (number, data) in numbers.zip(&data) {
                         fitter.set_data(data)?;
                         let fit = match (&shared, first.next()) {

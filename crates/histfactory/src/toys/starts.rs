@@ -33,6 +33,8 @@ pub(super) struct Starts {
     /// Options of the fits with the parameter of interest free.
     pub(super) free: FitOptions,
     fixed: FitOptions,
+    /// The range of the parameter of interest in the free fits.
+    pub(super) range: [f64; 2],
     /// Starts of the fits with the tested value; empty if there is one minimum.
     pub(super) points: Vec<Vec<f64>>,
     /// Parameters and ends of their ranges from which the free fit is repeated.
@@ -57,7 +59,8 @@ impl Starts {
             [low, high] = [low.max(0.0), high.max(0.0)];
             free = free.bounding(poi, [low, high]);
         }
-        let mut starts = Self { free, fixed, points: Vec::new(), ends: Vec::new() };
+        let range = [low, high];
+        let mut starts = Self { free, fixed, range, points: Vec::new(), ends: Vec::new() };
         if search == Search::Descent {
             return Ok(starts);
         }

@@ -4,7 +4,7 @@ use super::ToyOptions;
 use super::starts::Starts;
 use crate::fit::{DIFFERENT, Fit, FitError, FitOptions, Fitter, Search};
 use crate::inference::{InferenceError, TestKind, TestOptions};
-use crate::model::{Data, Model};
+use crate::model::{Constraint, Data, Model};
 
 /// A test of a hypothesis with distributions from toys.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,6 +126,10 @@ impl Model {
         let poi = self.needed_poi()?;
         let free = starts.free.clone().from(theta);
         let fixed = FitOptions::default().searching(search).fixing(poi, mu);
+        let is_between = starts.range[0] < mu && mu < starts.range[1];
+        let is_free = matches!(self.numbers.constraints[poi], Constraint::Free);
+        let is_searched = search == Search::Mirrored;
+        let examined = (is_between && is_free && is_searched).then_some(poi);
         let each = |fitter: &mut Fitter<'_>, _: u64, best: Result<Fit, FitError>| {
             let mut best = best.ok()?.require().ok()?;
             // Computed before the other fit, while the factor is that of the best one.
@@ -135,6 +139,7 @@ impl Model {
             }
             let mut conditional =
                 fitter.fit_toy(&fixed.clone().from(&best.theta)).ok()?.require().ok()?;
+            best.doubtful |= examined.is_some_and(|poi| best.is_doubted_by(&conditional, poi));
             let several = conditional.may_have_others() || best.may_have_others();
             let doubtful = conditional.doubtful || best.doubtful;
             if several || doubtful || !starts.points.is_empty() {
@@ -152,7 +157,7 @@ impl Model {
             let t = (2.0 * (conditional.nll - best.nll)).max(0.0);
             Some(kind.one_sided(t, mu, best.theta[poi]))
         };
-        Ok(self.for_toys(theta, toys, &free, done, each)?)
+        Ok(self.for_toys(theta, toys, &free, examined, done, each)?)
     }
 }
 

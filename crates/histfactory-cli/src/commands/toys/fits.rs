@@ -4,7 +4,7 @@ use std::path::Path;
 
 use histfactory::inference::InferenceError;
 use histfactory::toys::{ToyFit, ToyOptions};
-use histfactory::{EvaluationError, FitOptions, Model};
+use histfactory::{EvaluationError, FitError, FitOptions, Model};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -55,17 +55,19 @@ pub(super) fn compute(
     let start = model.fit(model.observed(), &options)?.require()?;
     let progress =
         Progress::new(usize::try_from(toys.count).unwrap_or(usize::MAX), "toys", printer);
-    let done = |some: u64| progress.advance(usize::try_from(some).unwrap_or(usize::MAX));
     let covariance = FitOptions::default().with_covariance();
-    let fits = model.toy_fits_with(&start.theta, toys, &covariance, &done)?;
-    let row = |toy: ToyFit| ToyRow {
-        toy: toy.number,
-        poi: toy.fit.theta[poi],
-        uncertainty: uncertainty(&toy.fit, poi),
-        twice_nll: 2.0 * toy.fit.nll,
+    let row = |toy: Result<ToyFit, FitError>| {
+        progress.advance(1);
+        let toy = toy.ok().filter(|toy| toy.fit.converged())?;
+        Some(ToyRow {
+            toy: toy.number,
+            poi: toy.fit.theta[poi],
+            uncertainty: uncertainty(&toy.fit, poi),
+            twice_nll: 2.0 * toy.fit.nll,
+        })
     };
-    let converged = fits.into_iter().filter_map(|toy| toy.ok().filter(|toy| toy.fit.converged()));
-    let fits: Vec<ToyRow> = converged.map(row).collect();
+    let rows = model.toy_fits_with(&start.theta, toys, &covariance, row)?;
+    let fits: Vec<ToyRow> = rows.into_iter().flatten().collect();
     let question = FitsQuestion {
         toys: settings.toys,
         seed: settings.seed,
