@@ -125,7 +125,7 @@ impl<'a> Frame<'a> {
                     continue;
                 }
                 if *attributes.types.add(index) != abi::SCALAR {
-                    return Err(format!("attribute `{name}` is no scalar"));
+                    return Err(format!("attribute `{name}` is not a scalar"));
                 }
                 let scalar = &**attributes.items.add(index).cast::<*const abi::Scalar>();
                 return match scalar.dtype {
@@ -232,7 +232,7 @@ fn buffer<'a>(
     // SAFETY: both arrays have `size` entries; the type determines what an entry points to.
     let buffer = unsafe {
         if *buffers.types.add(index) != abi::BUFFER {
-            return Err(format!("{what} {index} is no array"));
+            return Err(format!("{what} {index} is not an array"));
         }
         &*(*buffers.items.add(index)).cast::<abi::Buffer>()
     };
@@ -240,7 +240,10 @@ fn buffer<'a>(
         return Err(format!("{what} {index} has {} bytes", buffer.struct_size));
     }
     if buffer.dtype != abi::F64 {
-        return Err(format!("{what} {index} is no array of float64 (data type {})", buffer.dtype));
+        return Err(format!(
+            "{what} {index} is not an array of float64 (data type {})",
+            buffer.dtype
+        ));
     }
     let rank = usize::try_from(buffer.rank).map_err(|_| format!("{what} {index} has no rank"))?;
     // SAFETY: `dims` has `rank` entries; a scalar's may be null.
