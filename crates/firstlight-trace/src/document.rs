@@ -197,7 +197,7 @@ fn notices(trace: &Trace, found: &Attribution) -> Vec<Notice> {
         ),
         StepsBy::RepeatedModule => add(
             NoticeName::StepsGuessed,
-            "no step is marked: a step is from one run of the program that takes most to the next",
+            "no step is marked: a step lasts from one run of the longest program to the next",
         ),
         StepsBy::WholeTrace => {
             add(NoticeName::StepsGuessed, "no step is marked: the whole recording is one");
@@ -220,7 +220,7 @@ fn notices(trace: &Trace, found: &Attribution) -> Vec<Notice> {
         if graphs {
             add(
                 NoticeName::CudaGraphs,
-                "kernels ran in CUDA graphs: which operation each belongs to is lost",
+                "kernels ran in CUDA graphs, so the recording does not name their operations",
             );
         }
     }

@@ -26,7 +26,7 @@ pub enum Problem {
     Truncated { at: u64, inside: &'static str },
     #[error("is corrupt at byte {at}: {what}")]
     Corrupt { at: u64, what: String },
-    #[error("unpacks to more than {limit} bytes, {times} times its size and more")]
+    #[error("unpacks to more than {limit} bytes, over {times} times its size")]
     Bomb { limit: u64, times: u64 },
     #[error("unpacks to more than {limit} bytes")]
     TooLong { limit: u64 },

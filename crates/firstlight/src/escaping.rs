@@ -14,8 +14,9 @@ const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
 /// Letters on coloured cells, as in the bars of the reports, from which this list is taken.
 static CELLS: LazyLock<Vec<String>> = LazyLock::new(cell_styles);
-const COLOURS: [&str; 7] =
-    ["\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m", "\x1b[36m", "\x1b[90m"];
+const COLOURS: [&str; 8] = [
+    "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m", "\x1b[36m", "\x1b[90m", "\x1b[96m",
+];
 
 /// The text with every control character visible, except line ends, tabs and our own styles.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
@@ -67,9 +68,17 @@ fn is_control(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use firstlight_report::terminal::cell_styles;
+    use firstlight_report::terminal::{cell_styles, text_styles};
 
     use super::escaped;
+
+    #[test]
+    fn every_colour_of_a_trace_passes() {
+        for style in text_styles() {
+            let row = format!("{style}\x1b[0m");
+            assert_eq!(escaped(&row), row);
+        }
+    }
 
     #[test]
     fn terminal_sequences_are_shown_and_not_executed() {

@@ -48,6 +48,11 @@ pub fn cell_styles() -> Vec<String> {
     crate::svg::phases::cells().map(|style| style.to_string()).collect()
 }
 
+/// The escape sequences that colour text without a background.
+pub fn text_styles() -> Vec<String> {
+    trace::styles().map(|style| style.to_string()).collect()
+}
+
 /// Renders documents for a terminal of a given width.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {

@@ -27,7 +27,7 @@ pub(crate) fn read(source: impl Read, sieve: Sieve, names: Names) -> Result<(Tra
         pieces: Pieces::new(source),
         collector: Collector::new(sieve, names),
         events: 0,
-        mended: 0,
+        repaired: 0,
         skipped: 0,
         first_wrong: None,
         cut: None,
@@ -40,7 +40,7 @@ struct Reader<R> {
     pieces: Pieces<R>,
     collector: Collector,
     events: u64,
-    mended: u64,
+    repaired: u64,
     skipped: u64,
     first_wrong: Option<u64>,
     /// The offset at which the file ended before the list of events did.
@@ -175,10 +175,10 @@ impl<R: Read> Reader<R> {
         };
         let piece = &self.pieces.window()[..end];
         let last = self.pieces.ended() && end == self.pieces.window().len();
-        if let Some(text) = mended(piece)
+        if let Some(text) = repaired(piece)
             && let Ok(event) = serde_json::from_slice::<JsonEvent<'_>>(&text)
         {
-            self.mended += 1;
+            self.repaired += 1;
             self.events += u64::from(event.ph.0 == "X");
             self.collector.event(&event, at)?;
         } else {
@@ -250,13 +250,13 @@ impl<R: Read> Reader<R> {
     fn finish(self) -> Result<(Trace, Sieve)> {
         let bytes = self.pieces.offset() + self.pieces.window().len() as u64;
         let (mut trace, sieve) = self.collector.finish(bytes);
-        if self.mended + self.skipped > 0 {
+        if self.repaired + self.skipped > 0 {
             let at = self.first_wrong.unwrap_or(0);
             trace.notice(
                 NoticeName::InvalidJson,
                 format!(
-                    "invalid JSON, first at byte {at}: {} events were mended, {} skipped",
-                    self.mended, self.skipped
+                    "invalid JSON, first at byte {at}: {} events were repaired, {} skipped",
+                    self.repaired, self.skipped
                 ),
             );
         }
@@ -300,7 +300,7 @@ fn boundary(window: &[u8], from: usize) -> Option<usize> {
 }
 
 /// The text with raw control characters replaced by spaces; `None` if it has none.
-fn mended(piece: &[u8]) -> Option<Vec<u8>> {
+fn repaired(piece: &[u8]) -> Option<Vec<u8>> {
     let end = piece.iter().rposition(|&byte| byte == b'}')? + 1;
     let piece = &piece[..end];
     let control = |byte: &u8| *byte < b' ' && !matches!(byte, b'\n' | b'\r');
