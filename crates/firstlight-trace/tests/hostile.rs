@@ -112,7 +112,7 @@ fn invalid_events_are_repaired_or_skipped_and_counted() {
     assert_eq!(trace.events(), 4);
     let notice = &trace.notices[0];
     assert_eq!(notice.name, NoticeName::InvalidJson);
-    assert!(notice.text.contains("2 events were mended, 1 skipped"), "{}", notice.text);
+    assert!(notice.text.contains("2 events were repaired, 1 skipped"), "{}", notice.text);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn impossible_times_break_the_protocol_and_give_no_number() {
         (r#"[["$now", 1000000000000000000]]"#, "lies outside of the process"),
         (
             r#"[["$now","$now"],["$now","$now"],["$now","$now"]]"#,
-            "3 calls were made, 1 were asked for",
+            "3 calls were made, 1 were requested",
         ),
     ] {
         let sandbox = Sandbox::new();
