@@ -27,9 +27,9 @@ pub(crate) fn power(line: &SweepLine) -> Option<String> {
     let points: Vec<(f64, f64)> =
         line.rows.iter().filter_map(|row| Some((row.number?, row.time?.point))).collect();
     let power = exponent(&points)?;
-    let ends = power.interval.map_or_else(String::new, |ends| match ends.low < 0.0 {
-        true => format!(" ({:.2} to {:.2})", ends.low, ends.high),
-        false => format!(" ({:.2}–{:.2})", ends.low, ends.high),
+    let ends = power.interval.map_or_else(String::new, |ends| {
+        let between = if ends.low < 0.0 { " to " } else { "–" };
+        format!(" ({:.2}{between}{:.2})", ends.low, ends.high)
     });
     Some(format!("exponent {:.2}{ends}", power.point).replace('-', "−"))
 }
