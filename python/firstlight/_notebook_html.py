@@ -223,14 +223,14 @@ def warm(measured: Measurement) -> str:
     )
     rows = [row for row in _window_rows(measured) if row[1]]
     notes = [
-        (found.name, _told(measured) if found.name == "compiled-in-window" else found.text)
+        (found.name, _compiled_text(measured) if found.name == "compiled-in-window" else found.text)
         for found in measured.findings
     ]
     table = _table("The window", ("", ""), [(escape(a), escape(b)) for a, b in rows], numbers=(1,))
     return _box(head + _curve(measured.calls) + table + _findings(notes, bad))
 
 
-def _told(measured: Measurement) -> str:
+def _compiled_text(measured: Measurement) -> str:
     return measured.compiled() or ""
 
 
@@ -258,6 +258,6 @@ def warm_text(measured: Measurement) -> str:
     widest = max(len(name) for name, _ in rows)
     lines = ["%s  %s" % (name.ljust(widest), value) for name, value in rows]
     for found in measured.findings:
-        text = _told(measured) if found.name == "compiled-in-window" else found.text
+        text = _compiled_text(measured) if found.name == "compiled-in-window" else found.text
         lines.append("%s: %s" % (found.name, text))
     return "\n".join(lines)

@@ -169,20 +169,20 @@ def _numbers(flat: Any, count: int, exact: bool) -> dict[str, object]:
         squares += float(numpy.dot(piece, piece))
         if sketch is not None:
             sketch.add(piece, start // PIECE)
-    told: dict[str, object] = {"norm": (squares / finite) ** 0.5 if finite else None}
+    summary: dict[str, object] = {"norm": (squares / finite) ** 0.5 if finite else None}
     if sketch is None:
         values = flat.astype(numpy.float64)
-        told["values"] = [_short(float(value), exact) for value in values]
+        summary["values"] = [_short(float(value), exact) for value in values]
     else:
-        told["sketch"] = {"sums": [_short(value, exact) for value in sketch.sums.tolist()]}
+        summary["sketch"] = {"sums": [_short(value, exact) for value in sketch.sums.tolist()]}
     if any(kinds):
-        told["not-finite"] = {
+        summary["not-finite"] = {
             "nan": kinds[0],
             "positive": kinds[1],
             "negative": kinds[2],
             "digest": hasher.hexdigest()[:16],
         }
-    return told
+    return summary
 
 
 def _short(value: float, exact: bool) -> float:

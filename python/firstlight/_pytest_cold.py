@@ -151,7 +151,7 @@ def _judge(record: Record, regime: dict[str, Any], at_most: float | str | None) 
         outcome = sample["raw"]["outcome"]
         if outcome["kind"] != "completed":
             lines = sample["raw"]["streams"]["stderr-tail"].splitlines()[-SHOWN_LINES:]
-            pytest.fail("\n".join(["a fresh process failed: %s" % _told(outcome), *lines]), False)
+            pytest.fail("\n".join(["a fresh process failed: %s" % _reason(outcome), *lines]), False)
     if not record["calls"]:
         texts = "; ".join(text for _, text, _ in record["findings"])
         pytest.fail("no fresh process has a valid measurement: %s" % texts, pytrace=False)
@@ -172,6 +172,6 @@ def _judge(record: Record, regime: dict[str, Any], at_most: float | str | None) 
         )
 
 
-def _told(outcome: dict[str, Any]) -> str:
+def _reason(outcome: dict[str, Any]) -> str:
     rest = ", ".join("%s %s" % pair for pair in outcome.items() if pair[0] != "kind")
     return "%s%s" % (outcome["kind"], " (%s)" % rest if rest else "")

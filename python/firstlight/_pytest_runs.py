@@ -47,7 +47,7 @@ def finish(session: Session, pytest_session: pytest.Session) -> None:
         if pytest_session.exitstatus != pytest.ExitCode.INTERRUPTED:
             _measure_again(session)
     except KeyboardInterrupt:
-        session.problems.append("interrupted: fewer processes were measured than asked for")
+        session.problems.append("interrupted: fewer processes were measured than requested")
     if session.save is None and session.against is None:
         return
     try:

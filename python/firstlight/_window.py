@@ -43,7 +43,7 @@ class Watch:
         for name in sorted(self.settings.keys() | after.keys()):
             before, now = self.settings.get(name), after.get(name)
             if before != now:
-                was, is_ = _told(name, before, now)
+                was, is_ = _readable(name, before, now)
                 self.channel.event("config-changed", name=name, before=was, after=is_)
 
 
@@ -73,7 +73,7 @@ class Collections:
         channel.event("collections", spans=spans, unlisted=self.unlisted)
 
 
-def _told(name: str, before: str | None, after: str | None) -> tuple[str, str]:
+def _readable(name: str, before: str | None, after: str | None) -> tuple[str, str]:
     if name.startswith("environment "):
         # A value may be a secret; that it changed is enough.
         new = "set to another value" if before is not None else "set"

@@ -283,7 +283,7 @@ class Conversation:
             raise ProtocolError("another major version")
         left = self._gone or self._replaced
         if self._hello is not None and not (left and hello["role"] == "hooks"):
-            raise ProtocolError("hello came twice")
+            raise ProtocolError("a second hello")
         self._hello, self._gone, self._open = hello, False, []
         self._owed["output"] = 0
 
@@ -304,7 +304,7 @@ class Conversation:
         if role == "hooks":
             raise ProtocolError("`%s` is for runners" % kind)
         if self._owed[kind] == 0:
-            raise ProtocolError("`%s` was not asked for" % kind)
+            raise ProtocolError("`%s` was not requested" % kind)
         if kind in self._counts:
             self._count(kind, message)
         if kind == "iterations":
@@ -331,7 +331,7 @@ class Conversation:
                 self._counts[kind].pop(0)
                 self._made = dict.fromkeys(self._made, 0)
         if made > allowed:
-            raise ProtocolError("%d calls were made, %d were asked for" % (made, allowed))
+            raise ProtocolError("%d calls were made, %d were requested" % (made, allowed))
 
     def _step(self, edge: dict[str, Any]) -> None:
         thread, name, at = edge["thread"], edge["name"], edge["at"]

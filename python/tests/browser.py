@@ -113,16 +113,16 @@ class Browser:
 
     def complaints(self) -> list[Any]:
         """Return errors and warnings of the console, uncaught exceptions and opened dialogs."""
-        told = []
+        found = []
         for event in self.events:
             method, about = event.get("method"), event.get("params", {})
             if method in ("Runtime.exceptionThrown", "Page.javascriptDialogOpening"):
-                told.append(about)
+                found.append(about)
             elif method == "Log.entryAdded" and about["entry"]["level"] in ("error", "warning"):
-                told.append(about["entry"])
+                found.append(about["entry"])
             elif method == "Runtime.consoleAPICalled":
-                told.append(about)
-        return told
+                found.append(about)
+        return found
 
     def requests(self) -> list[str]:
         """Return the addresses that the page requested, including itself."""

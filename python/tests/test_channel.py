@@ -41,7 +41,7 @@ def test_what_is_not_a_number_is_null(value: float) -> None:
     assert encode(value) == "null"
 
 
-def test_unknown_objects_are_told_by_name() -> None:
+def test_unknown_objects_are_named() -> None:
     assert json.loads(encode({"kind": ValueError("x")})) == {"kind": "x"}
 
 

@@ -91,11 +91,11 @@ STRICTER = [
     "is there twice",
     "there is no observation of this channel",
     "the observation has",
-    "is no pair of numbers",
-    "are no interval",
+    "is not a pair of numbers",
+    "are not an interval",
     "is not positive",
     "has no `",
-    "a luminosity must be given",
+    "a luminosity needs",
     "its bounds are",
 ]
 

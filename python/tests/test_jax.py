@@ -45,7 +45,7 @@ def test_a_clean_start_traces_lowers_and_compiles_and_hits_nothing(cold: Cold) -
 
 def test_a_program_is_listed_with_its_shapes_and_its_stages(cold: Cold) -> None:
     [sample] = cold(STEP, "--runs", "1", "--cache", "clean")["samples"]
-    # The inner function is part of the outer program and is no program of its own.
+    # The inner function is part of the outer program, not a program of its own.
     [program] = [row for row in sample["compiles"] if row["function"] == "jit(step)"]
     assert not [row for row in sample["compiles"] if "inner" in row["function"]]
     assert program["signature"] == "f32[64,32], f32[8,64]"
@@ -191,7 +191,7 @@ def test_a_recompilation_has_its_cause(cold: Cold, calls: str) -> None:
     assert causes == [CAUSES[calls]]
 
 
-def test_operations_outside_any_jit_are_told_from_programs_with_their_line(cold: Cold) -> None:
+def test_operations_outside_any_jit_are_listed_apart_from_programs_with_their_line(cold: Cold) -> None:
     script = """
 import jax, jax.numpy as jnp
 

@@ -293,7 +293,7 @@ def test_float64_asked_for_and_float32_run_is_a_finding(tmp_path: Path) -> None:
     workloads = {"wide": single("True"), "narrow": single("False")}
     arms = run(tmp_path, workloads, comparison='precision = "float64"')
     text = findings(arms["narrow"])["precision-differs"]
-    assert text == "float64 was asked for, the result is float32"
+    assert text == "float64 was requested, the result is float32"
     assert findings(arms["wide"]) == {}
     [comparison] = arms["comparisons"]
     assert comparison["verdict"] == "invalid"

@@ -1,4 +1,4 @@
-"""The conversations in fixtures/protocol, which this side must accept or refuse as they say."""
+"""The conversations in fixtures/protocol, which this side must accept or refuse as specified."""
 
 from pathlib import Path
 

@@ -215,7 +215,7 @@ def test_wrong_options_are_refused_with_their_values(
     session: Session, project: Callable[[str], Path], tmp_path: Path
 ) -> None:
     folder = project(PLAIN)
-    for option, told in (
+    for option, message in (
         ("--firstlight-compare=missing", "--firstlight-compare: no run at `missing`"),
         (f"--firstlight-save={tmp_path}", f"--firstlight-save: `{tmp_path}` already exists"),
         ("--firstlight-processes=no", "expects a number above zero, got `no`"),
@@ -223,7 +223,7 @@ def test_wrong_options_are_refused_with_their_values(
     ):
         done = session(folder, option)
         assert done.returncode == 4
-        assert told in done.stderr
+        assert message in done.stderr
     mark = "import pytest\n@pytest.mark.firstlight(call=3)\ndef test_sum"
     wrong = PLAIN.replace("def test_sum", mark)
     assert "unknown option `call`" in session(project(wrong)).stdout

@@ -160,13 +160,13 @@ def test_a_setting_that_changes_in_the_warm_up_is_no_change(
     assert events(tmp_path, step(body), "config-changed") == []
 
 
-def test_a_tracer_in_the_window_is_told(tmp_path: Path) -> None:
+def test_a_tracer_in_the_window_is_reported(tmp_path: Path) -> None:
     before = sys.getprofile()
     try:
-        told = events(tmp_path, step("sys.setprofile(lambda *_: None)"), "tracer")
+        reported = events(tmp_path, step("sys.setprofile(lambda *_: None)"), "tracer")
     finally:
         sys.setprofile(before)
-    assert {"kind": "tracer", "name": "sys.setprofile"} in told
+    assert {"kind": "tracer", "name": "sys.setprofile"} in reported
 
 
 def test_bytes_read_in_the_window_are_counted(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_what_has_no_value_has_no_digest_and_what_has_one_needs_no_jax() -> None
     assert _outputs.describe("a")[0] != _outputs.describe("b")[0]
 
 
-def test_a_refused_result_is_told(tmp_path: Path) -> None:
+def test_a_refused_result_is_reported(tmp_path: Path) -> None:
     wrong = WORKLOAD.replace("== 13", "== 14")
     _, messages = serve(tmp_path, wrong, [prepare(tmp_path), FIRST, FINISH])
     [output] = [message for message in messages if message["type"] == "output"]

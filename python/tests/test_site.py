@@ -220,8 +220,8 @@ def test_without_scripts_the_pages_say_it_all(browser: Browser, site: Path) -> N
     browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def test_what_was_refused_is_named_without_a_number(browser: Browser, site: Path) -> None:
+def test_rejected_snapshots_are_named_without_a_number(browser: Browser, site: Path) -> None:
     browser.open(site / "index.html")
-    refused = browser.run("document.querySelector('section[aria-labelledby=refused]').textContent")
+    refused = browser.run("document.querySelector('section[aria-labelledby=rejected]').textContent")
     assert "broken" in refused
     assert "raw.jsonl" in refused

@@ -1,5 +1,5 @@
-"""The field's own questions, in their smallest form: each suite runs from one command, and its
-result has what it is there to show. The environment is the tests' own, without PyTorch."""
+"""Each built-in suite in its smallest size: one command runs it, and the result has the expected
+findings. The environment is the tests' own, without PyTorch."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_all_arms_make_the_same_text(generate: Document) -> None:
     assert set(agreed.values()) == {"equal"}
 
 
-def test_a_warm_up_of_5_before_a_test_of_15_is_refused_and_both_speed_ups_are_told(
+def test_a_warm_up_of_5_before_a_test_of_15_is_refused_and_both_speed_ups_are_reported(
     generate: Document,
 ) -> None:
     planted = case(generate, "warm-up-of-5-test-of-15")["planted"]
@@ -112,15 +112,15 @@ def test_a_warm_up_of_5_before_a_test_of_15_is_refused_and_both_speed_ups_are_to
     rows = {row["arm"]: row for row in planted["rows"]}
     assert "warmup-shorter-than-test" in rows["growing"]["findings"]
     assert rows["static-cache"]["findings"] == []
-    told = rows["static-cache"]["speed-up"]
+    speed_up = rows["static-cache"]["speed-up"]
     text = case(generate, "text")
     windows = [sample(arm(text, name), "warm")["window"] for name in ("growing", "static-cache")]
     if not all(window["steady"] for window in windows):
         # One short window on a busy machine may never become steady; then no value is called right.
-        assert told["right"] is None
-        assert told["factor"] is None
+        assert speed_up["right"] is None
+        assert speed_up["factor"] is None
         return
-    wrong, right, factor = (told[name]["point"] for name in ("wrong", "right", "factor"))
+    wrong, right, factor = (speed_up[name]["point"] for name in ("wrong", "right", "factor"))
     assert factor == pytest.approx(wrong / right)
     assert factor > 1
 

@@ -268,8 +268,8 @@ def test_the_drawn_waterfall_ends_where_the_second_recording_does(
     wall = document["wall"]
     ends = [fall["from-ns"] + fall["by-ns"] for fall in document["waterfall"]]
     most = max(wall["first-ns"], wall["second-ns"], *ends)
-    told = [wall["first-ns"], *ends, wall["second-ns"]]
-    for (_, _, end), expected in zip(drawn, told):
+    levels = [wall["first-ns"], *ends, wall["second-ns"]]
+    for (_, _, end), expected in zip(drawn, levels):
         assert end == pytest.approx(expected / most, abs=1e-3)
     # Each bar begins at the end of the one above it.
     for (low, high, _), (_, _, before) in zip(drawn[1:-1], drawn):

@@ -66,7 +66,7 @@ def recorded(folder: Path, name: str, check: Check, python: str = sys.executable
         except OffTruthError as off:
             if attempt == ATTEMPTS:
                 raise
-            print(f"{name}: recording {attempt} is off the truth and made again: {off}")
+            print(f"{name}: recording {attempt} differs from the truth and is repeated: {off}")
         else:
             return document
     raise AssertionError("the last attempt returns or raises")

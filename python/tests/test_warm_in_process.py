@@ -234,9 +234,9 @@ def test_the_first_use_of_torch_compile_in_the_block_is_seen(torch_python: Path)
         "    step(torch.ones(3))\n"
         "print('and no more')\n"
     )
-    told = run(str(torch_python), script)
-    assert "compiled in this block: 1 graph of torch.compile" in told
-    assert told.endswith("and no more\n")
+    printed = run(str(torch_python), script)
+    assert "compiled in this block: 1 graph of torch.compile" in printed
+    assert printed.endswith("and no more\n")
 
 
 def run(python: str, script: str) -> str:

@@ -11,7 +11,7 @@ use crate::wheel::{interpreter, uv};
 /// Pythons that the wheels must serve. The test says which of them are not on this machine.
 const PYTHONS: [&str; 4] = ["3.11", "3.12", "3.13", "3.14"];
 
-/// What a user does first: imports, a fit, a mark outside a measurement.
+/// The first steps of a user: imports, a fit, a mark outside a measurement.
 pub const FIRST_STEPS: &str = "\
 import firstlight, histfactory, sys
 firstlight.mark('outside a measurement')

@@ -199,7 +199,7 @@ fn python_tests(pythons: &Pythons) -> Result<Counts> {
     counted(&lines, "Python tests")
 }
 
-/// The files of Python tests that compare no times, those that take longest first.
+/// The files of Python tests that do not compare times, the longest first.
 fn untimed_files() -> Result<Vec<String>> {
     let folder = root().join("python/tests");
     let found = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

@@ -153,7 +153,7 @@ pub(crate) fn asked_precision(arm: &ArmResult, options: &RunOptions) -> Option<R
     let asked = options.precision.as_ref()?;
     let found = floating_types(arm)?;
     let wrong = found.iter().find(|kind| *kind != asked)?;
-    let text = format!("{asked} was asked for, the result is {wrong}");
+    let text = format!("{asked} was requested, the result is {wrong}");
     Some(Reason::new(Finding::PrecisionDiffers, text))
 }
 

@@ -1,5 +1,5 @@
-//! What the protocol requires of a runner beyond the order of its lines, which `Conversation` checks:
-//! that each request is answered, completely and in time.
+//! The requirements on a runner beyond the order of its lines, which `Conversation` checks: it answers
+//! each request, completely and in time.
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ pub fn requirements(played: Played<'_>) -> Vec<RequirementResult> {
     results
 }
 
-/// What was observed, or what is missing.
+/// The observation that meets a requirement, or the missing one.
 type Evidence = Result<String, String>;
 
 fn result(requirement: Requirement, evidence: Evidence) -> RequirementResult {
@@ -216,7 +216,7 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// All calls that were asked for, or with a time limit the fewest that are allowed.
+/// All requested calls, or with a time limit the fewest that are allowed.
 fn limits(asked: &Iterate, calls: u64) -> Result<(), String> {
     let count = u64::from(asked.count);
     let fewest =

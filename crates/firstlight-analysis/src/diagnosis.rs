@@ -181,7 +181,7 @@ impl<'a> Start<'a> {
         if operations < count(FEWEST_OPERATIONS) {
             return None;
         }
-        let what = format!("{operations:.0} of {all:.0} programs are op-by-op");
+        let what = format!("{operations:.0} of {all:.0} programs ran op by op");
         let line = self.line(Finding::OpByOp, what, ns, WORTH_A_LINE)?;
         let mut sources: BTreeMap<&str, f64> = BTreeMap::new();
         for program in self.programs.iter().flatten().filter(|program| program.op_by_op) {
@@ -247,18 +247,18 @@ impl<'a> Start<'a> {
         let most = found.iter().map(|(modules, _)| *modules).max().unwrap_or(0);
         let what = format!("{most} modules were compiled from source");
         let line = self.line(Finding::BytecodeNotCached, what, ns, WORTH_A_LINE)?;
-        let told =
+        let recorded =
             self.samples.iter().flat_map(|sample| &sample.raw.messages).find_map(|message| {
                 match message {
                     Message::Event(event) => match &event.event {
-                        Event::NoBytecode(told) => Some(told.why.clone()),
+                        Event::NoBytecode(recorded) => Some(recorded.why.clone()),
                         _ => None,
                     },
                     _ => None,
                 }
             });
         let compiling = found.iter().filter(|(modules, _)| *modules * 2 > most).count();
-        let cause = told.unwrap_or_else(|| match (compiling, found.len()) {
+        let cause = recorded.unwrap_or_else(|| match (compiling, found.len()) {
             (1, n) if n > 1 => format!("in one of {n} processes only; the others found byte code"),
             _ => "their byte code is not on disk".to_owned(),
         });

@@ -99,10 +99,10 @@ fn counts(raw: &RawSample, compiles: &[Compile]) -> BTreeMap<Layer, Counts> {
     for message in &raw.messages {
         match message {
             Message::Event(event) => {
-                if let Event::CacheCounts(told) = &event.event {
-                    let counts = layers.entry(told.layer).or_default();
-                    counts.requests += told.hits + told.misses;
-                    counts.hits += told.hits;
+                if let Event::CacheCounts(counted) = &event.event {
+                    let counts = layers.entry(counted.layer).or_default();
+                    counts.requests += counted.hits + counted.misses;
+                    counts.hits += counted.hits;
                 }
             }
             Message::Imports(imports) => {

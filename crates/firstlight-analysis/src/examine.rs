@@ -60,8 +60,8 @@ pub fn examine(raw: RawSample, conditions: Conditions) -> Sample {
     let declared = |evidence: &&LayerEvidence| {
         conditions.job != Job::Window || evidence.layer != Layer::Bytecode
     };
-    let telling: Vec<LayerEvidence> = caches.iter().filter(declared).cloned().collect();
-    reasons.extend(evidence::contradictions(&raw, &telling, &compiles));
+    let relevant: Vec<LayerEvidence> = caches.iter().filter(declared).cloned().collect();
+    reasons.extend(evidence::contradictions(&raw, &relevant, &compiles));
     let memory = memory::by_phase(&raw);
     Sample {
         number: raw.number,
@@ -91,11 +91,11 @@ fn failures(
     has_window: bool,
 ) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    let told = raw.messages.iter().find_map(|message| match message {
+    let reported = raw.messages.iter().find_map(|message| match message {
         Message::Failed(failed) => Some(failed.error.as_str()),
         _ => None,
     });
-    match (&raw.outcome, told) {
+    match (&raw.outcome, reported) {
         (Outcome::Completed | Outcome::Exited { .. }, Some(error)) => {
             reasons.push(Reason::new(Finding::ProcessFailed, error));
         }

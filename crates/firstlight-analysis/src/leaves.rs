@@ -80,13 +80,13 @@ fn same_not_finite(a: Option<&NotFinite>, b: Option<&NotFinite>) -> Result<(), S
     if a == b {
         return Ok(());
     }
-    let told = |one: Option<&NotFinite>| {
+    let described = |one: Option<&NotFinite>| {
         one.map_or_else(
             || "none".to_owned(),
             |one| format!("{} NaN, {} +inf, {} -inf", one.nan, one.positive, one.negative),
         )
     };
-    let (ours, theirs) = (told(a), told(b));
+    let (ours, theirs) = (described(a), described(b));
     Err(if ours == theirs {
         format!("has elements that are not finite in other places ({ours})")
     } else {

@@ -29,6 +29,6 @@ pub(crate) fn by_phase(raw: &RawSample) -> Vec<PhaseMemory> {
 /// The maximum of the kernel's figure and the process's own: the process resets the former at the end of a
 /// phase, so neither alone is the peak.
 pub(crate) fn peak(raw: &RawSample, phases: &[PhaseMemory]) -> u64 {
-    let told = phases.iter().map(|memory| memory.peak_rss_bytes).max();
-    told.unwrap_or(0).max(raw.usage.max_rss_bytes)
+    let peak = phases.iter().map(|memory| memory.peak_rss_bytes).max();
+    peak.unwrap_or(0).max(raw.usage.max_rss_bytes)
 }

@@ -6,7 +6,6 @@ use firstlight_schema::finding::{Finding, Reason};
 use firstlight_schema::message::Message;
 use firstlight_schema::nanos::Nanos;
 use firstlight_schema::sample::Sample;
-use firstlight_schema::suite::Regime;
 use firstlight_schema::warm::{Spread, WarmSummary};
 
 use crate::stats::limits::{FEWEST_FOR_INTERVAL, FEWEST_FOR_VERDICT, HIGH_VARIANCE, NOISY_CORES};
@@ -58,14 +57,12 @@ pub(crate) fn warm_notices(samples: &[Sample], summary: Option<&WarmSummary>) ->
 }
 
 /// Values that differ so much that no process is close to their mean.
-pub(crate) fn high_variance(spread: &Spread, regime: Regime) -> Option<Reason> {
+pub(crate) fn high_variance(spread: &Spread) -> Option<Reason> {
     let share = spread.sd_ns? / spread.mean_ns;
     let enough = usize::try_from(spread.n).is_ok_and(|n| n >= FEWEST_FOR_VERDICT);
     (enough && share > HIGH_VARIANCE).then(|| {
-        let setting = if regime.is_cold() { "`--processes`" } else { "`warm.most-processes`" };
         let text = format!(
-            "the standard deviation over {} processes is {:.0} % of the mean; {setting} sets how \
-             many are measured",
+            "the standard deviation over {} processes is {:.0} % of the mean",
             spread.n,
             share * 100.0,
         );
@@ -109,14 +106,14 @@ fn from_source(samples: &[Sample]) -> Option<Reason> {
     let longest = valid.iter().map(|&(_, spent)| spent).max().unwrap_or_default();
     (longest >= WORTH_A_WORD).then(|| {
         let &(modules, spent) = valid.iter().max_by_key(|(_, spent)| *spent).expect("the longest");
-        let milliseconds = spent.as_seconds() * 1e3;
+        let spent = as_text(spent);
         let others = valid.len() - 1;
         let alone = valid.iter().filter(|(_, spent)| *spent >= WORTH_A_WORD).count() == 1;
         let text = match (alone, others) {
-            (_, 0) => format!("{modules} modules were compiled from source, {milliseconds:.0} ms"),
+            (_, 0) => format!("{modules} modules were compiled from source, {spent}"),
             (true, _) => format!(
-                "one of {} processes compiled {modules} modules from source, {milliseconds:.0} ms, \
-                 the others hardly any; its time is part of every mean",
+                "one of {} processes compiled {modules} modules from source, {spent}, the others hardly \
+                 any; its time is part of every mean",
                 valid.len(),
             ),
             (false, _) => {
@@ -124,15 +121,20 @@ fn from_source(samples: &[Sample]) -> Option<Reason> {
                 let range = if fewest == modules {
                     format!("{modules}")
                 } else {
-                    format!("{fewest} to {modules}")
+                    format!("{fewest}–{modules}")
                 };
-                format!(
-                    "each process compiled {range} modules from source, up to {milliseconds:.0} ms"
-                )
+                format!("each process compiled {range} modules from source, up to {spent}")
             }
         };
         Reason::new(Finding::BytecodeNotCached, text)
     })
+}
+
+fn as_text(spent: Nanos) -> String {
+    match spent.as_seconds() {
+        long if long >= 1.0 => format!("{long:.2} s"),
+        short => format!("{:.0} ms", short * 1e3),
+    }
 }
 
 /// The number of modules that a process compiled from source, with their time.

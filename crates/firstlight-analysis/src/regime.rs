@@ -32,7 +32,7 @@ pub fn regime_result(
         Regime::ColdClean | Regime::ColdPrimed | Regime::Fresh => notices(&samples),
     };
     let spread = spread(&times);
-    notices.extend(spread.as_ref().and_then(|spread| high_variance(spread, regime)));
+    notices.extend(spread.as_ref().and_then(high_variance));
     let mut quantiles = Vec::new();
     if regime.is_cold() && !times.is_empty() {
         for &quantile in &options.quantiles {

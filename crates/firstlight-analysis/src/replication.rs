@@ -87,7 +87,7 @@ fn why_not(
         return Some("the case has other parameters or another reference".to_owned());
     }
     if first.options.precision != second.options.precision {
-        return Some("another precision was asked for".to_owned());
+        return Some("another precision was requested".to_owned());
     }
     let own = |arm: &ArmResult| match &arm.agreement {
         Agreed::Differs { how } => Some(how.clone()),

@@ -200,8 +200,8 @@ pub fn differences(first: &RunDocument, second: &RunDocument) -> Vec<String> {
     let mut found = Vec::new();
     let mut differ = |what: &str, a: Option<String>, b: Option<String>| {
         if a != b {
-            let told = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
-            found.push(format!("{what}: {}, then {}", told(a), told(b)));
+            let described = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
+            found.push(format!("{what}: {}, then {}", described(a), described(b)));
         }
     };
     let select = |document: &RunDocument| {
@@ -235,11 +235,11 @@ pub fn differences(first: &RunDocument, second: &RunDocument) -> Vec<String> {
 /// The NVIDIA devices and their driver.
 fn devices(document: &RunDocument) -> Option<String> {
     let gpus = document.before.gpus.as_ref()?;
-    let told = gpus.iter().map(|gpu| match &gpu.driver {
+    let described = gpus.iter().map(|gpu| match &gpu.driver {
         Some(driver) => format!("{} (driver {driver})", gpu.name),
         None => gpu.name.clone(),
     });
-    (!gpus.is_empty()).then(|| told.collect::<Vec<_>>().join(", "))
+    (!gpus.is_empty()).then(|| described.collect::<Vec<_>>().join(", "))
 }
 
 /// Whether nothing is slower, and everything is known not to be. Missing comparisons are unknown, and a

@@ -85,7 +85,7 @@ impl GiveUp {
         let always = ALWAYS_RAISED.iter().any(|name| why.starts_with(name));
         let text = match sample.role {
             SampleRole::Priming => {
-                format!("the process that was to fill the caches failed: {why}")
+                format!("the priming process failed: {why}")
             }
             SampleRole::Measured | SampleRole::Control if always || terms.is_process => why,
             SampleRole::Measured | SampleRole::Control => {

@@ -349,9 +349,9 @@ pub(crate) fn notices(raw: &RawSample, window: &Window) -> Vec<Reason> {
         && drift.change.abs() > DRIFT_CHANGE
     {
         let text = format!(
-            "calls grow {} by {:.1} % from the first third of the steady part to the last",
-            if drift.change > 0.0 { "slower" } else { "faster" },
+            "calls become {:.1} % {} from the first third of the steady part to the last",
             drift.change.abs() * 100.0,
+            if drift.change > 0.0 { "slower" } else { "faster" },
         );
         notices.push(Reason::new(Finding::Drift, text));
     }

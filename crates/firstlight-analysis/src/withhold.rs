@@ -63,7 +63,7 @@ fn differs(arm: &ArmResult, against: &ArmResult, terms: Terms<'_>) -> Option<Str
         _ => {}
     }
     if regime.is_cold() && marks_first_result(arm, regime) != marks_first_result(against, regime) {
-        return Some("only one of the two marks its first result".to_owned());
+        return Some("only one of the two arms marks its first result".to_owned());
     }
     wrong_type(arm).or_else(|| wrong_type(against)).or_else(|| {
         let failed = failed.contains(&regime);

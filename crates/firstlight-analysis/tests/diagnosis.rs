@@ -137,7 +137,7 @@ fn operations_compiled_one_by_one_are_counted_among_all_programs() {
     let mut messages = operations(10);
     messages.extend(compiled("jit(step)", 5_000, 6_000, &json!({})));
     let line = line(&messages, Finding::OpByOp).unwrap();
-    assert_eq!(line.what, "10 of 11 programs are op-by-op");
+    assert_eq!(line.what, "10 of 11 programs ran op by op");
     assert_eq!(line.cause.as_deref(), Some("most expensive at train.py:7 (init)"));
     assert_eq!(line.action.as_deref(), Some("wrap the enclosing function in `jax.jit`"));
     costs(&line, 3_000);

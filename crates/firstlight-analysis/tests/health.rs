@@ -190,7 +190,7 @@ fn change(plant: impl FnOnce(&mut MachineState)) -> String {
 #[test]
 fn a_quiet_machine_has_no_changes() {
     assert_eq!(changes(&quiet(), &quiet()), []);
-    assert_eq!(changes(&MachineState::default(), &quiet()), [], "what is unknown is no change");
+    assert_eq!(changes(&MachineState::default(), &quiet()), [], "an unknown value is not a change");
     assert_eq!(changes(&quiet(), &MachineState::default()), []);
 }
 

@@ -187,9 +187,9 @@ fn a_slow_drift_is_reported_and_noise_is_not() {
         grown.collect()
     };
     // A drift may also appear as segments of different level; then the steady part has less of it.
-    let told = (0..20)
+    let found = (0..20)
         .filter(|&seed| found(&warm(1, &drifting(seed), &[]).notices).contains(&Finding::Drift));
-    assert!(told.count() >= 10);
+    assert!(found.count() >= 10);
     let quiet = (0..20).filter(|&seed| warm(1, &flat(seed), &[]).notices.is_empty());
     assert!(quiet.count() >= 19);
 }

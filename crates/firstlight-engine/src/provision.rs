@@ -179,7 +179,7 @@ impl Installer {
                         .arg(&interpreter.executable)
                         .arg(folder),
                 )?;
-                // pip compiles modules to byte code, uv only when told to; processes measured with
+                // pip compiles modules to byte code, uv only on request; processes measured with
                 // byte code as found must not depend on which of them was there.
                 self.run(
                     Command::new(uv)

@@ -20,7 +20,7 @@ use crate::process::{Launch, Show, Stage, Start};
 use crate::python::{Hooks, resolve};
 use crate::sampling::{SuitePlan, Target, prepare, target};
 
-/// What every recorded process finds in front of its path.
+/// The files at the front of the path of every recorded process.
 const HOOKS: [(&str, &str); 3] = [
     ("sitecustomize.py", include_str!("../embedded/tracing/sitecustomize.py")),
     ("_firstlight_recording.py", include_str!("../embedded/tracing/_firstlight_recording.py")),
@@ -49,7 +49,7 @@ pub struct Recorded {
     pub profile: Option<PathBuf>,
 }
 
-/// What can be run three times.
+/// A program or arm that is recorded, and therefore run three times.
 #[derive(Debug)]
 pub enum Work<'a> {
     Command { words: &'a [String], timeout: Duration },

@@ -19,7 +19,7 @@ use crate::store::{hex, write_whole};
 pub struct Suite {
     pub folder: PathBuf,
     pub file: SuiteFile,
-    /// What goes into a snapshot, as it was when the suite was opened.
+    /// The files for a snapshot, as they were when the suite was opened.
     pub files: Packed,
     /// SHA-256 over the names and contents of these files.
     pub digest: String,
@@ -35,7 +35,7 @@ pub struct Place {
     pub folder: PathBuf,
     /// The interpreter of its workload.
     pub python: Option<PathBuf>,
-    /// What its own suite calls it, and each of its cases.
+    /// Its name in its own suite, and the names of its cases there.
     pub arm: String,
     pub cases: BTreeMap<String, String>,
 }

@@ -162,7 +162,7 @@ fn tick(ns: f64, step: f64) -> String {
 }
 
 /// A thousands separator from five digits on, as in 10,000 s.
-fn grouped(value: &str) -> String {
+pub fn grouped(value: &str) -> String {
     let (whole, rest) = value.split_at(value.find('.').unwrap_or(value.len()));
     if whole.trim_start_matches('-').len() < 5 {
         return value.to_owned();

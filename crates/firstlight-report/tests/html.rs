@@ -138,5 +138,5 @@ fn an_empty_run_has_a_page() {
     document.complete = false;
     let page = page(&document, Around::default());
     assert!(page.contains("Nothing was compared"));
-    assert!(page.contains("ended before it had taken all samples"));
+    assert!(page.contains("ended before all requested samples"));
 }

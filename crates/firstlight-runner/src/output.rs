@@ -21,14 +21,14 @@ pub(crate) fn leaf(values: &[f64]) -> Leaf {
     let squares: f64 = finite().map(|value| value * value).sum();
     let bytes = values.iter().flat_map(|value| value.to_le_bytes());
     let small = values.len() <= SMALL;
-    let told = |&value: &f64| value.is_finite().then_some(value);
+    let finite_or_none = |&value: &f64| value.is_finite().then_some(value);
     Leaf {
         dtype: "float64".to_owned(),
         digest: Some(digest(bytes)),
         shape: vec![values.len() as u64],
         path: None,
         norm: (count > 0).then(|| (squares / count as f64).sqrt()),
-        values: if small { values.iter().map(told).collect() } else { Vec::new() },
+        values: if small { values.iter().map(finite_or_none).collect() } else { Vec::new() },
         sketch: (!small).then(|| sketch(values)),
         not_finite: (count < values.len()).then(|| not_finite(values)),
     }
@@ -78,8 +78,8 @@ fn not_finite(values: &[f64]) -> NotFinite {
     }
     let [_, nan, positive, negative] = counts;
     let pieces = codes.chunks(usize::try_from(PIECE).expect("a piece fits into memory"));
-    let told = pieces.enumerate().filter(|(_, piece)| piece.iter().any(|&code| code != 0));
-    let bytes = told.flat_map(|(number, piece)| {
+    let marked = pieces.enumerate().filter(|(_, piece)| piece.iter().any(|&code| code != 0));
+    let bytes = marked.flat_map(|(number, piece)| {
         let start = format!("{}:", number as u64 * PIECE).into_bytes();
         start.into_iter().chain(piece.iter().copied())
     });
@@ -94,7 +94,7 @@ mod tests {
     fn a_small_result_is_described_in_full_and_a_large_one_by_its_sums() {
         let small = leaf(&[1.0, f64::NAN, 3.0]);
         assert_eq!(small.values, [Some(1.0), None, Some(3.0)]);
-        assert_eq!(small.not_finite.as_ref().map(|told| told.nan), Some(1));
+        assert_eq!(small.not_finite.as_ref().map(|counts| counts.nan), Some(1));
         let values: Vec<f64> = (0..1000).map(f64::from).collect();
         let large = leaf(&values);
         assert!(large.values.is_empty());

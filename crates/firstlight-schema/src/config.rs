@@ -16,7 +16,7 @@ use crate::suite::{SuiteError, nearest};
 pub const FILE: &str = "firstlight.toml";
 pub const PROJECT_FILE: &str = "pyproject.toml";
 
-/// What a key takes.
+/// The type of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number.
@@ -237,7 +237,7 @@ fn unknown(text: &str, name: &Spanned<String>, message: String, known: &[&str]) 
     SuiteError::at(text, name.span().start, message).with_hint(hint)
 }
 
-/// What a key takes instead of these values, if they do not fit.
+/// The expected type, if the values do not have it.
 fn mismatch(kind: Kind, values: &[Typed]) -> Option<&'static str> {
     let all = |fits: fn(&Typed) -> bool| !values.is_empty() && values.iter().all(fits);
     let text = |value: &Typed| matches!(value, Typed::Text(_));

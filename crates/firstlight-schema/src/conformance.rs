@@ -43,7 +43,7 @@ pub struct ConversationResult {
 pub struct RequirementResult {
     pub requirement: Requirement,
     pub outcome: RuleOutcome,
-    /// What was observed, or what is missing.
+    /// The observation, or the missing answer.
     pub evidence: String,
 }
 

@@ -25,11 +25,11 @@ pub enum ProtocolError {
     AfterBye(String),
     #[error("the other side speaks protocol {0}, this side {PROTOCOL}")]
     Version(Version),
-    #[error("hello came twice")]
+    #[error("a second hello")]
     SecondHello,
     #[error("`{0}` is for runners, the other side said it is hooks")]
     NotARunner(String),
-    #[error("`{0}` was not asked for")]
+    #[error("`{0}` was not requested")]
     Unasked(String),
     #[error("phase {0} ends on thread {1} where it was not begun")]
     NotBegun(Phase, u32),
@@ -41,7 +41,7 @@ pub enum ProtocolError {
     IterationBackwards,
     #[error("a call begins at {}, before the last one ended at {}", begin.0, last.0)]
     CallsOverlap { begin: Moment, last: Moment },
-    #[error("{made} calls were made, {asked} were asked for")]
+    #[error("{made} calls were made, {asked} were requested")]
     TooManyCalls { made: u64, asked: u32 },
     #[error("the time {} lies outside of the process, which ran from {} to {}", at.0, from.0, to.0)]
     OutOfTime { at: Moment, from: Moment, to: Moment },

@@ -100,9 +100,9 @@ mod tests {
         let published = json!({ "a": [1, { "b/c": 2.0 }], "new": 1 });
         let expected = json!({ "a": [1, { "b/c": 3.0 }, 4], "gone": true });
         let found = differences(&published, &expected);
-        let told: Vec<_> = found.iter().map(|one| (one.path.as_str(), one.kind)).collect();
+        let pairs: Vec<_> = found.iter().map(|one| (one.path.as_str(), one.kind)).collect();
         assert_eq!(
-            told,
+            pairs,
             [
                 ("/a/1/b~1c", Kind::Differs),
                 ("/a/2", Kind::Differs),

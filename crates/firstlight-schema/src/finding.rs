@@ -80,7 +80,7 @@ findings! {
         "one node of a merged result disagrees with the others by more than they differ among themselves",
         Some("check that node with `firstlight doctor`, and merge without its shards if its state explains it");
     Drift, "drift",
-        "calls grow slower or faster throughout the steady part",
+        "calls become slower or faster throughout the steady part",
         Some("raise `warm.iterations`, or look for something that grows");
     TooFewSamples, "too-few-samples",
         "a 95 % interval needs more valid samples",
@@ -113,7 +113,7 @@ findings! {
         "two copies of the reference arm differ, so differences measured on this machine mean nothing",
         Some("measure again when the machine is quiet; `firstlight doctor` shows what disturbs it");
     PrecisionDiffers, "precision-differs",
-        "a result has another floating-point type than was asked for, or than the reference arm's result",
+        "a result has a different floating-point type from the requested one, or from the reference arm's result",
         Some("for JAX set `JAX_ENABLE_X64=1`, or ask for the intended type");
     BytecodeNotCached, "bytecode-not-cached",
         "modules were compiled from source because their byte code is not on disk",

@@ -30,7 +30,7 @@ pub struct GateDocument {
     pub decision: Decision,
     /// Every case, arm and regime that both commits have.
     pub rows: Vec<GateRow>,
-    /// What was left out and what else a reader must know.
+    /// Skipped comparisons, and other remarks on the result.
     pub notes: Vec<String>,
     /// Whether two copies of base were found equal; absent if the intervals leave it open.
     pub control: Option<bool>,
@@ -60,7 +60,7 @@ pub struct Revision {
     pub uncommitted: bool,
 }
 
-/// What a gate decides about one comparison, and about all of them.
+/// The decision of a gate about one comparison, or about all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -133,7 +133,7 @@ pub struct BisectDocument {
     pub subject: String,
     pub good: Revision,
     pub bad: Revision,
-    /// What bad is, compared with good.
+    /// The difference of bad from good.
     pub change: Option<Change>,
     /// The cases and arms in which bad differs; only they are measured in later steps.
     pub places: Vec<ChangedPlace>,

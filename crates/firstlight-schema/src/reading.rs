@@ -196,12 +196,12 @@ mod tests {
     #[test]
     fn outcomes_are_described() {
         let after_ns = Nanos(1_500_000_000);
-        let told = [
+        let expected = [
             (Outcome::Exited { code: 3 }, "exited with code 3"),
             (Outcome::Killed { signal: 9 }, "was killed by signal 9"),
             (Outcome::TimedOut { after_ns }, "exceeded its time limit after 1.5 s and was killed"),
         ];
-        for (outcome, words) in told {
+        for (outcome, words) in expected {
             assert_eq!(outcome.to_string(), words);
         }
     }

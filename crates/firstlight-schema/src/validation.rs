@@ -152,21 +152,19 @@ impl Rule {
             Self::Schemas => "every document has the shape that its JSON Schema describes",
             Self::ManifestComplete => "no field of the manifest is empty; unknown is null",
             Self::Suite => "the suite's files and its lock are those that the result names",
-            Self::Numbers => {
-                "the result is what follows from the raw readings, the suite and the manifest"
-            }
+            Self::Numbers => "the result follows from the raw readings, the suite and the manifest",
             Self::Complete => "all samples that the suite asks for were taken",
             Self::FreshProcesses => "every sample is a process of its own, one after the other",
             Self::Times => {
-                "every time lies within its process, and calls follow each other as often as asked"
+                "every time lies within its process; calls do not overlap and are no more than requested"
             }
             Self::Interleaved => "the arms took turns in the order that the seed gives",
             Self::CacheEvidence => "the caches of every valid sample were counted in their state",
             Self::NoCompileInWindow => "nothing was compiled in the window of a valid warm sample",
             Self::MinimumSamples => "there are enough valid samples for an interval",
             Self::Correctness => "the arms' results agree with the reference's",
-            Self::Control => "the reference arm does not differ from itself",
-            Self::Validation => "the stored validation says what this one says",
+            Self::Control => "two copies of the reference arm do not differ",
+            Self::Validation => "the stored validation agrees with this one",
         }
     }
 }

@@ -40,7 +40,9 @@ fn replay(path: &Path) -> Option<String> {
                 let error = conversation.said(json.as_bytes()).expect_err(&place);
                 refused = Some(error.to_string());
             }
-            _ => assert!(line.starts_with('#'), "{place}: `{line}` is no line of a conversation"),
+            _ => {
+                assert!(line.starts_with('#'), "{place}: `{line}` is not a line of a conversation")
+            }
         }
     }
     refused

@@ -156,7 +156,7 @@ fn refused(output: &Output) -> Result<Answer, SlurmError> {
     Err(SlurmError::Command { command: "sbatch", message })
 }
 
-/// What a command of Slurm said when it failed.
+/// The end of the stderr of a failed Slurm command.
 pub(crate) fn last_words(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

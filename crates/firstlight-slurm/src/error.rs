@@ -1,4 +1,4 @@
-//! What goes wrong between this machine and the cluster.
+//! Errors between this machine and the cluster.
 
 use std::path::PathBuf;
 

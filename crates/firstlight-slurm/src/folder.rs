@@ -7,7 +7,7 @@ use crate::{Job, SlurmError};
 
 /// The script of the tasks.
 pub(crate) const SCRIPT: &str = "task.sh";
-/// What a node must read to be allowed to work.
+/// The file that a node must be able to read before it measures.
 pub(crate) const SENTINEL: &str = "sentinel";
 /// Locks of the tasks, and a line for every start.
 const TASKS: &str = "tasks";

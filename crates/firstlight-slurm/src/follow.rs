@@ -19,7 +19,7 @@ const SLICE: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     pub job: u64,
-    /// What is added to the index within the array.
+    /// The number that is added to the index within the array.
     pub offset: u32,
     pub tasks: Vec<u32>,
     /// Seconds since 1970 on the clock of the machine that submitted it.
@@ -188,7 +188,7 @@ fn leave<T: Tasks>(tasks: &mut T, slurm: &Slurm) -> Result<Followed, T::Error> {
     Ok(Followed::Left)
 }
 
-/// What Slurm itself cost: the time from submission to start, once for each start.
+/// The latency of Slurm: the time from submission to start, for each start.
 pub fn latency(mut waited: Vec<f64>) -> Option<String> {
     waited.sort_by(f64::total_cmp);
     let middle = waited.get(waited.len() / 2)?;

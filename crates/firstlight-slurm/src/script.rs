@@ -1,6 +1,6 @@
 //! The batch script of a task: it checks the sentinel, takes the task's lock, and becomes the program.
 
-/// What the script of every task needs.
+/// The inputs of a task's script.
 #[derive(Clone, Debug)]
 pub struct Script<'a> {
     /// The name of the program, for messages.

@@ -197,7 +197,7 @@ fn notices(trace: &Trace, found: &Attribution) -> Vec<Notice> {
         ),
         StepsBy::RepeatedModule => add(
             NoticeName::StepsGuessed,
-            "no step is marked: each lasts from one run of the program with the most time to the next",
+            "no step is marked: a step lasts from one run of the longest program to the next",
         ),
         StepsBy::WholeTrace => {
             add(NoticeName::StepsGuessed, "no step is marked: the whole recording counts as one");
@@ -222,7 +222,7 @@ fn notices(trace: &Trace, found: &Attribution) -> Vec<Notice> {
         if graphs {
             add(
                 NoticeName::CudaGraphs,
-                "kernels ran in CUDA graphs: the recording does not contain the operation of each kernel",
+                "kernels ran in CUDA graphs, so the recording does not name their operations",
             );
         }
     }

@@ -147,12 +147,12 @@ fn check(reader: &str, input: &[u8], pieces: bool) {
             let file = tempfile::NamedTempFile::new().expect("a temporary file");
             std::fs::write(file.path(), input).expect("a temporary file");
             if let Ok(opened) = open(file.path(), &limits) {
-                tells(&opened.trace);
+                document_of(&opened.trace);
             }
         }
         _ => match read_bytes(input, &limits) {
             Ok(trace) => {
-                let document = tells(&trace);
+                let document = document_of(&trace);
                 if pieces {
                     tells_in_pieces(input, &document);
                 }
@@ -169,7 +169,7 @@ thread_local! {
 }
 
 /// A valid trace can be attributed, written and exported, and every step is the sum of its parts.
-fn tells(trace: &Trace) -> TraceDocument {
+fn document_of(trace: &Trace) -> TraceDocument {
     let document = document(trace, "fuzz", None, Build::new("0", None));
     for step in &document.steps {
         let sum: u64 = step.parts.iter().map(|row| row.ns.0).sum();
@@ -218,8 +218,8 @@ fn mutated(corpus: &[Vec<u8>], random: &mut Pcg64Mcg) -> Vec<u8> {
         match random.random_range(0..8) {
             0 => bytes[at] ^= 1 << random.random_range(0..8),
             1 => {
-                let telling = [0x00, 0x7f, 0x80, 0xff, b'"', b'{', b'}', b'\n'];
-                bytes[at] = telling[random.random_range(0..telling.len())];
+                let special = [0x00, 0x7f, 0x80, 0xff, b'"', b'{', b'}', b'\n'];
+                bytes[at] = special[random.random_range(0..special.len())];
             }
             2 => bytes.truncate(at),
             3 => drop(bytes.drain(at..to)),

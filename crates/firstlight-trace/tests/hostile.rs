@@ -16,7 +16,7 @@ use made::{Entry, Named, Stat, XEvent, XLine, XPlane, XSpace, named};
 use prost::Message;
 
 fn problem(bytes: &[u8]) -> Problem {
-    read_bytes(bytes, &Limits::default()).expect_err("this is no trace")
+    read_bytes(bytes, &Limits::default()).expect_err("this is not a trace")
 }
 
 fn file(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {

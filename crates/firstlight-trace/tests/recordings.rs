@@ -129,7 +129,7 @@ fn filter_jit_on_a_processor() {
         FILTER_LEAST.matches(low);
         FILTER_MOST.matches(high);
         headline(&document);
-        let levels = document.recording.tracer.expect("the file tells its levels");
+        let levels = document.recording.tracer.expect("the file contains its levels");
         assert_eq!((levels.host, levels.python, document.recording.python_traced), (2, 0, false));
         assert!(document.findings.is_empty());
     }

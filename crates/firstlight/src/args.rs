@@ -356,7 +356,7 @@ pub(crate) struct RunArgs {
     /// Seed for the order of the processes [default: from the suite]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Record this name of the machine, by which `firstlight merge` tells nodes apart
+    /// Record this name of the machine, by which `firstlight merge` distinguishes nodes
     #[arg(long, value_name = "NAME", value_parser = node)]
     pub(crate) node: Option<String>,
     /// Also write the JSON document to this file

@@ -68,7 +68,7 @@ fn parsed(
 }
 
 impl Found {
-    /// What the file says about the options of a command.
+    /// The settings in the file that apply to a command.
     fn settings(&self, command: &str) -> Vec<&Setting> {
         let keys = KEYS.iter().filter(|key| key.commands.contains(&command));
         keys.filter_map(|key| self.config.setting(command, key.name)).collect()

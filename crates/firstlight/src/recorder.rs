@@ -86,9 +86,9 @@ pub(crate) fn combine(runs: Vec<Recorded>, limits: &Limits) -> Result<TraceDocum
         let name = opened.path.display().to_string();
         Ok(opened.document(&name, Some(&Logs::beside(profile)), build())?)
     };
-    let mut told = Vec::new();
+    let mut documents = Vec::new();
     for run in runs {
-        told.push(Run {
+        documents.push(Run {
             tracing: run.tracing,
             steps: lengths(&run.steps),
             baselines: lengths(&run.baselines),
@@ -96,7 +96,7 @@ pub(crate) fn combine(runs: Vec<Recorded>, limits: &Limits) -> Result<TraceDocum
             document: run.profile.as_deref().map(read).transpose()?,
         });
     }
-    combined(&told).ok_or_else(|| Error::Usage("nothing was recorded".to_owned()))
+    combined(&documents).ok_or_else(|| Error::Usage("nothing was recorded".to_owned()))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a step is shorter than 2^53 nanoseconds")]

@@ -98,7 +98,7 @@ pub(crate) fn recorded(
     Ok((model, record))
 }
 
-/// What identifies the models of a document.
+/// The identity of a document's models.
 pub(crate) fn record(
     document: &Value,
     workspace: &Workspace,

@@ -23,7 +23,7 @@ pub(crate) struct Proportion {
 }
 
 impl Proportion {
-    /// `count` of so many; `count` is not larger.
+    /// `count` of `of`, which is at least as large.
     pub(crate) fn new(count: u64, of: u64) -> Self {
         let (k, n) = (number(count), number(of).max(1.0));
         let value = k / n;

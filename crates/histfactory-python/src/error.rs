@@ -16,7 +16,7 @@ pyo3::create_exception!(
     histfactory,
     WorkspaceError,
     HistfactoryError,
-    "A workspace or a patch that cannot be read, or is no model."
+    "A workspace or a patch is unreadable or invalid."
 );
 pyo3::create_exception!(
     histfactory,

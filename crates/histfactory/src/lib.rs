@@ -25,9 +25,9 @@
 //! let limit = model.upper_limit(data, &Default::default())?;
 //! assert!(limit.observed > 1.0);
 //!
-//! // The expected significance, and what each yield does to it.
+//! // The expected significance, and its derivative in each yield.
 //! let found = model.significance_with_gradient(Dataset::Asimov { mu: 1.0 }, Default::default())?;
-//! let gradient = found.gradient.ok_or("asked for")?;
+//! let gradient = found.gradient.ok_or("requested")?;
 //! assert!(gradient.error < 1e-8);
 //! assert!(gradient.q0.nominal("singlechannel", "signal")?.iter().all(|slope| *slope > 0.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 fn fuzz(what: &str, usual: u64, mut check: impl FnMut(u64, &mut Pcg64Mcg)) {
     let number = |variable: &str| -> Option<u64> {
         let text = std::env::var(variable).ok()?;
-        Some(text.parse().unwrap_or_else(|_| panic!("{variable} is {text:?}, which is no number")))
+        Some(text.parse().unwrap_or_else(|_| panic!("{variable} is {text:?}, expected a number")))
     };
     let first = number("HISTFACTORY_FUZZ_SEED").unwrap_or(0);
     let seconds = number("HISTFACTORY_FUZZ_SECONDS").map(Duration::from_secs);

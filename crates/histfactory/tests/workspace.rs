@@ -143,7 +143,7 @@ fn errors_name_channel_sample_and_modifier() {
         (
             "/measurements/0/config/parameters/0/bounds".to_owned(),
             json!([[0.0]]),
-            "measurement `m`, parameter `lumi`: entry 0 of `bounds` is no pair of numbers",
+            "measurement `m`, parameter `lumi`: entry 0 of `bounds` is not a pair of numbers",
         ),
         (
             "/measurements/0/config/parameters/0/fixed".to_owned(),
@@ -235,7 +235,7 @@ fn a_measurement_must_fit_the_model() {
             json!([]),
             "mu",
             "measurement `m`, parameter `lumi`: \
-             a luminosity must be given `inits`, `bounds`, `auxdata`, `sigmas`",
+             a luminosity needs `inits`, `bounds`, `auxdata`, `sigmas`",
         ),
         (
             json!([lumi]),
@@ -261,7 +261,7 @@ fn a_measurement_must_fit_the_model() {
         (
             json!([lumi, {"name": "mu", "bounds": [[2.0, 1.0]]}]),
             "mu",
-            "measurement `m`, parameter `mu`: the bounds [2, 1] are no interval",
+            "measurement `m`, parameter `mu`: the bounds [2, 1] are not an interval",
         ),
         (json!([lumi, lumi]), "mu", "measurement `m`: there are two settings of `lumi`"),
     ];

@@ -40,6 +40,12 @@ struct Workshop {
 /// Benches with large dependencies or long run times, which only run on request.
 const LARGE: [&str; 7] = ["losses", "merge", "published", "scaling", "suites", "torch", "trace"];
 
+/// Benches of other programs.
+const WITHOUT_FIRSTLIGHT: [&str; 4] = ["histfactory", "losses", "published", "scaling"];
+
+/// Benches that measure the environment of the tests.
+const WITH_JAX: [&str; 4] = ["arms", "hooks", "ledger", "memory"];
+
 type Bench = fn(&Workshop) -> Result;
 
 const BENCHES: [(&str, Bench); 17] = [
@@ -67,26 +73,22 @@ pub(crate) fn names() -> [&'static str; BENCHES.len()] {
 }
 
 pub(crate) fn bench(names: &[String]) -> Result {
-    let needed = |without: &[&str]| {
-        names.is_empty() || names.iter().any(|name| !without.contains(&name.as_str()))
+    let wanted = |name: &str| match names {
+        [] => !LARGE.contains(&name),
+        names => names.iter().any(|one| one == name),
     };
-    // histfactory uses other programs and tools; suites create their own environments.
-    let (firstlight, python) = (
-        needed(&["histfactory", "losses", "published", "scaling"]),
-        needed(&["histfactory", "losses", "merge", "published", "scaling", "suites"]),
-    );
-    if firstlight {
-        step("the release binary", cargo().args(["build", "--release", "--quiet"]))?;
+    if BENCHES.iter().any(|(name, _)| wanted(name) && !WITHOUT_FIRSTLIGHT.contains(name)) {
+        let build = ["build", "--release", "--quiet", "--package", "firstlight"];
+        step("the release binary", cargo().args(build))?;
     }
+    let python = WITH_JAX.into_iter().any(wanted);
     let workshop = Workshop {
         binary: root().join("target/release/firstlight"),
         python: if python { python::environment()? } else { PathBuf::new() },
         folder: tempfile::tempdir().map_err(|error| error.to_string())?,
     };
     for (name, bench) in BENCHES {
-        let wanted =
-            if names.is_empty() { !LARGE.contains(&name) } else { names.iter().any(|n| n == name) };
-        if wanted {
+        if wanted(name) {
             bench(&workshop)?;
         }
     }
@@ -134,7 +136,7 @@ fn judge_interval(what: &str, figure: &str, wanted: &str, (low, high): (f64, f64
     } else if low > limit {
         "FALLS SHORT OF"
     } else {
-        "cannot be told apart from"
+        "cannot be distinguished from"
     };
     println!("   {what}: {figure}, {verdict} {wanted}");
 }

@@ -31,7 +31,7 @@ fn check(summary: &Summary, policy: &str) {
         row.is_some_and(|row| row.parts.iter().any(|part| part.name.contains(name)))
     };
     let seen = part(Phase::Trace, "dynamo") && part(Phase::Lower, "inductor");
-    judge("phases", &format!("{seen}"), "Dynamo and Inductor are told apart", seen);
+    judge("phases", &format!("{seen}"), "Dynamo and Inductor are distinguished", seen);
     for layer in [Layer::InductorFxGraph, Layer::InductorAotAutograd] {
         let Some(found) = summary.caches.iter().find(|known| known.layer == layer) else {
             judge(layer.name(), "not seen", "counted", false);

@@ -35,9 +35,9 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
         println!("── bench trace: {file}");
         let path = folder.join(file);
         let text = output(cargo().args(bench).arg("read").arg(&path))?;
-        let told: Value =
+        let report: Value =
             serde_json::from_str(&text).map_err(|error| format!("{text}: {error}"))?;
-        own(&told, least);
+        own(&report, least);
         whole(workshop, &path)?;
         match &peers {
             Ok(python) => peer(python, &folder, &path),
@@ -48,11 +48,11 @@ pub(super) fn bench(workshop: &Workshop) -> Result {
 }
 
 /// The time of the library on one core.
-fn own(told: &Value, least: f64) {
-    let number = |key: &str| told[key].as_f64().unwrap_or(f64::NAN);
+fn own(report: &Value, least: f64) {
+    let number = |key: &str| report[key].as_f64().unwrap_or(f64::NAN);
     let speed = number("megabytes-per-s");
     let bytes = number("bytes");
-    let figure = format!("{speed:.0} MB/s, {:.1} MB, {} events", bytes / 1e6, told["events"]);
+    let figure = format!("{speed:.0} MB/s, {:.1} MB, {} events", bytes / 1e6, report["events"]);
     judge("reading", &figure, &format!("at least {least} MB/s"), speed >= least);
     let times = number("peak-bytes") / bytes;
     let figure = format!("{:.0} MB, {times:.1} times the file", number("peak-bytes") / 1e6);
@@ -62,7 +62,7 @@ fn own(told: &Value, least: f64) {
     let figure = format!(
         "{:.2} s for {} steps; two million events at this rate in {:.2} s",
         number("attribute-s"),
-        told["steps"],
+        report["steps"],
         both * million
     );
     judge("reading and attributing", &figure, "two million in 2 s", both * million <= MOST_SECONDS);

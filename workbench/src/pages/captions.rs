@@ -16,7 +16,7 @@ pub(super) fn caption(kind: &str, more: &[&str]) -> Result<String> {
         "programs" => format!("`{name}`: compiled programs per process"),
         "memory" => format!("`{name}`: peak memory of the process and of its devices"),
         "planted" => {
-            format!("`{name}`: the planted mistake against the right value, with 95 % intervals")
+            format!("`{name}`: the planted mistake beside the right value, with 95 % intervals")
         }
         "overhead" => {
             format!("`{name}`: host time per call beyond the compiled program, with 95 % intervals")
@@ -26,7 +26,9 @@ pub(super) fn caption(kind: &str, more: &[&str]) -> Result<String> {
         }
         "break-evens" => {
             let arm = more.get(2).copied().unwrap_or_default();
-            format!("`{name}`, {regime}: calls after which `{arm}` pays off, with 95 % intervals")
+            format!(
+                "`{name}`, {regime}: break-even of `{arm}` with each other arm, with 95 % intervals"
+            )
         }
         "totals" => {
             format!(
@@ -42,7 +44,7 @@ pub(super) fn caption(kind: &str, more: &[&str]) -> Result<String> {
         ),
         "beside" => "Measured times beside published ones".to_owned(),
         "recording" => {
-            "Time per step by how it was recorded, and the factor that recording adds".to_owned()
+            "Time per step without and with recording, and the factor between them".to_owned()
         }
         _ => return Err("there is no such table".to_owned()),
     };

@@ -2,7 +2,7 @@
 //! the block, with underscores for spaces.
 
 use firstlight_report::words::answer::answers;
-use firstlight_report::words::format::{duration, share};
+use firstlight_report::words::format::{duration, interval, share};
 use firstlight_schema::estimate::Estimate;
 use firstlight_schema::run::{CaseResult, RunDocument};
 
@@ -29,7 +29,14 @@ fn answer(case: &CaseResult, number: &str) -> Result<String> {
     let number: usize = number.parse().map_err(|_| format!("`{number}` is not a number"))?;
     let sentences = answers(case);
     let sentence = sentences.get(number).ok_or("the case has fewer answers")?;
-    Ok(sentence.clone())
+    let is_name = case.arms.iter().any(|arm| sentence.starts_with(&arm.name));
+    Ok(if is_name { sentence.clone() } else { capitalised(sentence) })
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 fn mistake(case: &CaseResult, arm: &str, subject: &str) -> Result<String> {
@@ -56,11 +63,10 @@ fn overhead(case: &CaseResult, arm: &str, subject: &str) -> Result<String> {
         return Err("the interval of the overhead contains 0".to_owned());
     }
     Ok(format!(
-        "{} costs {} per call (95 % CI {}–{}), {} of a training step",
+        "{} costs {} per call (95 % CI {}), {} of a training step",
         spelled(subject),
         duration(overhead.point),
-        duration(ends.low),
-        duration(ends.high),
+        interval(ends.low, ends.high),
         share(overhead.point / warm.per_call.point),
     ))
 }

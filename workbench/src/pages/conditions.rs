@@ -1,6 +1,7 @@
 //! The machine, date and versions of a snapshot, and its missing parts.
 
 use firstlight_report::words::format::{bytes, count};
+use firstlight_report::words::machine::cpu;
 use firstlight_report::words::tables::Table;
 use firstlight_schema::run::RunDocument;
 use firstlight_schema::suite::{EnvironmentFile, Scalar, SuiteFile};
@@ -36,7 +37,7 @@ pub(super) fn short_machine(document: &RunDocument) -> String {
     let gpus = document.before.gpus.iter().flatten().map(|gpu| gpu.name.as_str());
     let devices: String = gpus.flat_map(|name| [", ", name]).collect();
     let machine = &document.machine;
-    let cpu = machine.cpu.as_deref().unwrap_or("unknown processor");
+    let cpu = cpu(machine);
     format!("{cpu}, {}{devices}", count(machine.cores.unwrap_or(0).into(), "CPU"))
 }
 
@@ -46,7 +47,7 @@ fn machine(document: &RunDocument) -> String {
     let devices: String = gpus.flat_map(|name| [", ", name]).collect();
     format!(
         "{}, {} CPUs, {}{devices}",
-        machine.cpu.as_deref().unwrap_or("unknown processor"),
+        cpu(machine),
         machine.cores.unwrap_or(0),
         bytes(machine.memory_bytes.unwrap_or(0)),
     )
@@ -62,27 +63,27 @@ fn packages(document: &RunDocument) -> String {
 }
 
 fn parameters(document: &RunDocument) -> String {
-    let told = |(name, value): (&String, &Scalar)| match value.to_string().as_str() {
+    let shown = |(name, value): (&String, &Scalar)| match value.to_string().as_str() {
         "" => format!("{name} = none"),
         value => format!("{name} = {value}"),
     };
     let Some(case) = document.cases.first() else { return String::new() };
-    case.parameters.iter().map(told).collect::<Vec<_>>().join(", ")
+    case.parameters.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 /// Environment variables that were set on purpose, for all arms and for some.
 fn settings(suite: &SuiteFile) -> Vec<(String, String)> {
-    let told = |variables: &mut dyn Iterator<Item = (&String, &String)>| {
+    let shown = |variables: &mut dyn Iterator<Item = (&String, &String)>| {
         variables.map(|(name, value)| format!("`{name}={value}`")).collect::<Vec<_>>().join(", ")
     };
     let of_all = match &suite.environment {
         EnvironmentFile::AsFound => String::new(),
-        EnvironmentFile::Provisioned(environment) => told(&mut environment.variables.iter()),
+        EnvironmentFile::Provisioned(environment) => shown(&mut environment.variables.iter()),
     };
     let of_arms = suite
         .arms
         .iter()
-        .map(|arm| (format!("settings, {}", arm.name.get_ref()), told(&mut arm.variables.iter())));
+        .map(|arm| (format!("settings, {}", arm.name.get_ref()), shown(&mut arm.variables.iter())));
     [("settings".to_owned(), of_all)]
         .into_iter()
         .chain(of_arms)

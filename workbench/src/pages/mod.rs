@@ -118,8 +118,8 @@ fn content(
         return Ok(caption(kind, more)? + &conditions(snapshot, published));
     }
     if *kind == "wrappers" {
-        let told = published.traced.as_ref().map(wrappers).filter(|told| !told.is_empty());
-        return Ok(told.unwrap_or_else(|| nothing(snapshot)));
+        let text = published.traced.as_ref().map(wrappers).filter(|text| !text.is_empty());
+        return Ok(text.unwrap_or_else(|| nothing(snapshot)));
     }
     let table = match *kind {
         "beside" => beside(document, more)?,
@@ -136,9 +136,9 @@ fn content(
 fn wrappers(document: &SuiteTraceDocument) -> String {
     let traces = document.arms.iter().filter_map(|arm| arm.trace.as_ref());
     let all = traces.flat_map(|trace| tables::wrappers(trace, "– "));
-    let told: Vec<_> =
+    let text: Vec<_> =
         all.map(|(title, document)| format!("*{title}.*\n\n{}", document.markdown())).collect();
-    told.join("\n")
+    text.join("\n")
 }
 
 /// The text for a case that was begun but has too few measurements.
@@ -341,25 +341,25 @@ mod tests {
         let document = open("quickstart-cpu").unwrap().unwrap().document;
         let case = &document.cases[0];
         let arm = &case.arms[0].name;
-        let told = page(&format!("break-evens quickstart-cpu {} cold-clean {arm}", case.name));
-        let told = told.unwrap();
+        let text = page(&format!("break-evens quickstart-cpu {} cold-clean {arm}", case.name));
+        let text = text.unwrap();
         for other in &case.arms {
-            assert!(told.contains(&format!("\n| {} | ", other.name)), "{told}");
+            assert!(text.contains(&format!("\n| {} | ", other.name)), "{text}");
         }
-        assert!(told.contains("pays off"), "{told}");
+        assert!(text.contains("pays off"), "{text}");
         let figures = format!("beside quickstart-cpu {arm} {}=3_ms none=4_ms", case.name);
-        let told = page(&figures).unwrap();
-        assert!(told.contains(&format!("\n| {} | ", case.name)), "{told}");
-        assert!(told.contains(" per ") && told.contains("| 3 ms |"), "{told}");
-        assert!(told.contains("\n| none | – | 4 ms |"), "{told}");
+        let text = page(&figures).unwrap();
+        assert!(text.contains(&format!("\n| {} | ", case.name)), "{text}");
+        assert!(text.contains(" per ") && text.contains("| 3 ms |"), "{text}");
+        assert!(text.contains("\n| none | – | 4 ms |"), "{text}");
         for block in ["recording quickstart-cpu", "wrappers quickstart-cpu"] {
             assert!(page(block).unwrap().contains("has nothing of this"));
         }
         assert!(page("recording jit-overhead-cpu").unwrap().contains("\n| pytrees | step | "));
-        let told = page("wrappers jit-overhead-cpu").unwrap();
+        let text = page("wrappers jit-overhead-cpu").unwrap();
         assert!(
-            told.contains("*equinox.filter_jit: ") && told.contains("\n| – combine | "),
-            "{told}"
+            text.contains("*equinox.filter_jit: ") && text.contains("\n| – combine | "),
+            "{text}"
         );
         let nobody = page(&format!("break-evens quickstart-cpu {} cold-clean no", case.name));
         assert!(nobody.unwrap().contains("has nothing of this"));
@@ -376,7 +376,7 @@ mod tests {
             conditions("q", &published).contains("| the A/A control was not part of the run |")
         );
         published.document.complete = false;
-        let told = conditions("q", &published);
-        assert!(told.contains("| ended early | the run was stopped before"), "{told}");
+        let text = conditions("q", &published);
+        assert!(text.contains("| ended early | the run was stopped before"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! What is checked of every published file.
+//! The checks of every published file.
 
 use std::path::Path;
 use std::process::Command;

@@ -30,7 +30,7 @@ pub(super) fn check(made: &[PathBuf]) -> Result {
     crates()
 }
 
-/// What `cargo publish` would send, in the order in which it would. Nothing is compiled.
+/// Packs the crates that `cargo publish` would upload, in its order, without compiling them.
 fn crates() -> Result {
     let mut publish = cargo();
     publish.args(["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"]);

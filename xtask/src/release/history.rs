@@ -1,4 +1,4 @@
-//! What git knows: the state of the checkout, and what the last release promised.
+//! The state of the checkout, and the promises of the last release, from git.
 
 use std::path::Path;
 

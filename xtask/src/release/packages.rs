@@ -1,4 +1,4 @@
-//! What is published: the crates' metadata, and the files that `cargo xtask dist` left.
+//! The contents of a release: the crates' metadata, and the files of `cargo xtask dist`.
 
 use std::collections::BTreeSet;
 use std::fs;

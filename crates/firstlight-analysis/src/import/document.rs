@@ -90,7 +90,7 @@ fn unknown(foreign: &Foreign) -> Vec<String> {
         "what the caches held",
         "whether the results are right",
         "the machine's state, before and after",
-        "how many processes and calls were asked for, and in which order they were made",
+        "how many processes and calls were requested, and the order of the measurement",
     ];
     let never = always.iter().chain(&foreign.unknown).map(|&text| text.to_owned());
     let failed = foreign.failed.iter().map(|name| format!("how long `{name}` takes: it failed"));

@@ -49,7 +49,7 @@ fn each_format_is_detected_by_its_content() {
         {"name": "BM/2", "run_type": "iteration", "error_occurred": true, "iterations": 0, "real_time": 0}]});
     let document = imported(&google.to_string());
     assert_eq!(document.machine.cores, Some(8));
-    let [case] = document.cases.as_slice() else { panic!("aggregates and failures are no cases") };
+    let [case] = document.cases.as_slice() else { panic!("aggregates and failures are not cases") };
     let unknown = &document.imported.as_ref().unwrap().unknown;
     assert_eq!(unknown.last().unwrap(), "how long `BM/2` takes: it failed");
     assert!((case.arms[0].regimes[0].warm.as_ref().unwrap().per_call.point - 3000.0).abs() < 1e-9);

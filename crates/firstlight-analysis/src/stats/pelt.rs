@@ -5,7 +5,7 @@
 //! might begin is dropped for good once it is so far behind the best that no later value can bring
 //! it back. (Killick, Fearnhead and Eckley, JASA 107, 2012.)
 //!
-//! A level without changes drops no place, so every end is held against all places before it. They are first
+//! A level without changes drops no place, so every end is compared with all places before it. They are first
 //! priced with a rough logarithm, in lanes that the processor can take at once. Only places that the rough
 //! price cannot tell from the best one, or from the limit for dropping, are priced exactly, so every decision
 //! is the exact one.
@@ -76,7 +76,7 @@ struct Open {
     before: Vec<f64>,
     /// The largest size that such a cost ever had.
     largest: f64,
-    /// What everything up to the current end costs if the segment began there, roughly.
+    /// The approximate cost of everything up to the current end, if the last segment begins there.
     prices: Vec<f64>,
 }
 

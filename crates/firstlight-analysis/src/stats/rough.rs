@@ -4,7 +4,7 @@
 //! operations and has the same bits. ln x = e ln 2 + ln m with m in [√½, √2), and
 //! ln m = 2 artanh s = 2 (s + s³/3 + s⁵/5 + s⁷/7 + …) with s = (m − 1) / (m + 1).
 
-/// What is known of the end of the segments.
+/// The end of the last segment, and the sums up to it.
 pub(super) struct End {
     pub(super) at: f64,
     pub(super) sum: f64,

@@ -17,7 +17,7 @@ use super::{CONFIDENCE, count};
 
 /// Up to so many pairs, every sum of ranks counts.
 const FEW: usize = 300;
-/// Sums further from the mean than so many standard deviations have a probability below 10⁻²⁷.
+/// Sums further from the mean than this many standard deviations have a probability below 10⁻²⁷.
 const REACH: f64 = 11.0;
 
 /// The estimate of `after − before`, pair by pair; `None` for no pairs, without an interval for fewer than

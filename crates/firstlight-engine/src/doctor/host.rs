@@ -111,8 +111,8 @@ mod tests {
         assert_eq!(name(Fake::new().with(".dockerenv", "")).as_deref(), Some("docker"));
         let pod = Fake::new().with("proc/self/cgroup", "0::/kubepods.slice/pod1\n");
         assert_eq!(name(pod).as_deref(), Some("kubernetes"));
-        let told = Fake::new().with("proc/1/environ", "A=b\0container=systemd-nspawn\0");
-        assert_eq!(name(told).as_deref(), Some("systemd-nspawn"));
+        let container = Fake::new().with("proc/1/environ", "A=b\0container=systemd-nspawn\0");
+        assert_eq!(name(container).as_deref(), Some("systemd-nspawn"));
     }
 
     #[test]

@@ -165,7 +165,7 @@ impl Listener {
     }
 }
 
-/// How many calls are asked for.
+/// The number of requested calls.
 fn calls(requests: &[Request]) -> usize {
     let of = |request: &Request| match request {
         Request::WarmUp(asked) | Request::Iterate(asked) | Request::Settle(asked) => asked.count,

@@ -24,7 +24,7 @@ const KIND_SHIFT: u32 = 48;
 /// Process numbers take at most so many bits.
 const PID_BITS: u32 = 22;
 
-/// What marks the processes of this firstlight: its process number and the moment of its start.
+/// The mark on the processes of this firstlight: its process number and the moment of its start.
 pub(crate) fn mark() -> u64 {
     static MARK: OnceLock<u64> = OnceLock::new();
     *MARK.get_or_init(|| {

@@ -1,7 +1,7 @@
 //! Detects when the interpreter's file is opened, which is when a script in front of it starts it.
 //!
 //! The kernel keeps no time of `execve`, and a shim that becomes the interpreter keeps its process
-//! number. What can be seen is that the executable is opened, by anybody.
+//! number. Only the opening of the executable is visible, by any process.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;

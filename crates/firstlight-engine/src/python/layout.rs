@@ -92,11 +92,11 @@ mod tests {
         let files = fs::read_dir(hooks.folder.join("bootstrap")).expect("it was laid out");
         assert_eq!(files.flatten().filter(bundle).count(), 1);
 
-        let told = Command::new(&python)
+        let printed = Command::new(&python)
             .args(["-c", "import firstlight; print(firstlight.__spec__.loader)"])
             .envs(hooks.variables().into_iter().filter_map(|(name, value)| Some((name, value?))))
             .output()
             .expect("Python starts");
-        assert_eq!(String::from_utf8_lossy(&told.stdout).trim(), "None", "{told:?}");
+        assert_eq!(String::from_utf8_lossy(&printed.stdout).trim(), "None", "{printed:?}");
     }
 }

@@ -112,7 +112,7 @@ impl Target {
     }
 }
 
-/// What all processes of a run share.
+/// The state that all processes of a run share.
 #[derive(Debug)]
 pub struct Session<'a> {
     pub store: RunFolder,
@@ -122,7 +122,7 @@ pub struct Session<'a> {
     /// The names to remove from the records.
     redacts: Option<Identity>,
     taken: u32,
-    /// What an earlier part of this run took and was not asked for yet.
+    /// Records of an earlier part of this run that were not replayed yet.
     earlier: VecDeque<RawRecord>,
 }
 
@@ -163,8 +163,8 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The next process, where it was taken before. The plan follows from the seed and from what was
-    /// measured, so it is the one that is asked for.
+    /// The next process, if an earlier part of the run recorded it. The plan follows from the seed and from what was
+    /// measured, so it is the requested one.
     fn earlier(
         &mut self,
         target: &mut Target,

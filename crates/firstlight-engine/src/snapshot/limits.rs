@@ -4,7 +4,7 @@
 /// Archives that are not large may take this much in memory, and unpack to this many bytes.
 const MEMORY: u64 = 416 << 20;
 const UNPACKED: u64 = 160 << 20;
-/// What larger ones may take, as multiples of their size.
+/// The limits for larger ones, as multiples of their size.
 const MEMORY_TIMES: u64 = 42;
 const UNPACKED_TIMES: u64 = 16;
 /// A document is looked at place by place only where it takes less than this in memory.

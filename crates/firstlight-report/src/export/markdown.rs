@@ -7,7 +7,7 @@ use firstlight_schema::comparison::Comparison;
 use firstlight_schema::run::{CaseResult, RunDocument};
 
 use crate::words::arrays::arrays;
-use crate::words::findings::{Place, Told, of_the_case, of_the_machine};
+use crate::words::findings::{FindingText, Place, of_the_case, of_the_machine};
 use crate::words::format::is_invisible;
 use crate::words::machine::machine;
 use crate::words::row::Row;
@@ -91,37 +91,37 @@ fn break_evens(text: &mut String, case: &CaseResult) {
 }
 
 /// Each finding once, whatever the number of affected cases.
-fn all_findings(document: &RunDocument) -> Vec<Told> {
-    let mut all: Vec<Told> = Vec::new();
+fn all_findings(document: &RunDocument) -> Vec<FindingText> {
+    let mut all: Vec<FindingText> = Vec::new();
     let of_cases = document.cases.iter().flat_map(|case| {
-        of_the_case(case).into_iter().map(move |mut told| {
-            for place in &mut told.places {
+        of_the_case(case).into_iter().map(move |mut entry| {
+            for place in &mut entry.places {
                 place.place = format!("{}, {}", case.name, place.place);
             }
-            told
+            entry
         })
     });
-    for told in of_cases.chain(of_the_machine(document)) {
-        match all.iter_mut().find(|known| known.finding == told.finding) {
-            Some(known) => known.places.extend(told.places),
-            None => all.push(told),
+    for entry in of_cases.chain(of_the_machine(document)) {
+        match all.iter_mut().find(|known| known.finding == entry.finding) {
+            Some(known) => known.places.extend(entry.places),
+            None => all.push(entry),
         }
     }
     all
 }
 
-fn findings(text: &mut String, all: &[Told]) {
-    for (index, told) in all.iter().enumerate() {
+fn findings(text: &mut String, all: &[FindingText]) {
+    for (index, entry) in all.iter().enumerate() {
         if index == 0 {
             text.push('\n');
         }
         let said = |place: &Place| format!("{}: {}", plain(&place.place), plain(&place.text));
-        let places: Vec<String> = told.places.iter().take(SHOWN_PLACES).map(said).collect();
-        let more = match told.places.len().saturating_sub(SHOWN_PLACES) {
+        let places: Vec<String> = entry.places.iter().take(SHOWN_PLACES).map(said).collect();
+        let more = match entry.places.len().saturating_sub(SHOWN_PLACES) {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        line(text, &format!("- **{}**: {}{more}", told.finding, places.join("; ")));
+        line(text, &format!("- **{}**: {}{more}", entry.finding, places.join("; ")));
     }
 }
 

@@ -66,7 +66,7 @@ fn evidence(arm: &ArmResult, regime_result: &RegimeResult, is_first: bool) -> Ma
             }
         }
         @if regime_result.summary.is_none() && regime_result.invalid_summary.is_some() {
-            p { strong { "INVALID" } ": no process counts. What follows is for reading only." }
+            p { strong { "INVALID" } ": no process is valid. The numbers below are for information only." }
         }
         @if let Some(summary) = regime_result.summary.as_ref().or(regime_result.invalid_summary.as_deref()) {
             (caches(&about("Caches"), &summary.caches))

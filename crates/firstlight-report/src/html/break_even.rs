@@ -20,7 +20,7 @@ pub(super) fn break_evens(id: &str, case: &Case<'_>) -> Markup {
     // One chart shows all arms at the top of the case; pairs of many arms are listed as sentences.
     let drawn = !has_many_pairs(case.of);
     html! {
-        h3 { (term("break-even")) }
+        h3 class="capital" { (term("break-even")) }
         @if drawn {
             p class="note" {
                 "Total time from the start of the process against calls, on logarithmic axes. The grey band is the 95 % confidence interval of the break-even."

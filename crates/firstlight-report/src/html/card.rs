@@ -25,10 +25,10 @@ pub(super) fn card(id: &str, case: &Case<'_>) -> Markup {
                 }
                 @if !case.arrays.is_empty() {
                     p class="note" {
-                        "Arrays: "
+                        "Arrays of "
                         @for (index, (arms, words)) in case.arrays.iter().enumerate() {
                             @if index > 0 { " · " }
-                            (name(arms)) ", " (words)
+                            (name(arms)) ": " (words)
                         }
                     }
                 }
@@ -59,7 +59,7 @@ fn command(words: &[String]) -> Markup {
 
 /// A sentence begins with a capital letter, unless it begins with a name.
 fn sentence(text: &str) -> String {
-    let lower = ["the ", "no ", "each ", "first ", "cheapest ", "inconclusive", "equivalent"];
+    let lower = ["the ", "no ", "each ", "first ", "fastest ", "inconclusive", "equivalent"];
     if !lower.iter().any(|start| text.starts_with(start)) {
         return format!("{text}.");
     }

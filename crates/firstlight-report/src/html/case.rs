@@ -27,7 +27,7 @@ pub(super) fn case(value: &Case<'_>) -> Markup {
             (verdicts::forest(id, value.of))
             @for cold in [Regime::ColdClean, Regime::ColdPrimed] {
                 @if value.of.arms.len() > 2 {
-                    (answer(&format!("Which arm for how many calls, {cold}"), "The cheapest arm, start-up included", tables::cheapest(value.of, cold)))
+                    (answer(&format!("Which arm for how many calls, {cold}"), "The fastest arm, start-up included", tables::cheapest(value.of, cold)))
                 }
             }
             (break_even::break_evens(id, value))
@@ -60,7 +60,7 @@ const HEADS: [Head<'static>; 6] = [
     Head::Number("time"),
     Head::Text("interval"),
     Head::Number("processes"),
-    Head::Text("what"),
+    Head::Text("statistic"),
 ];
 
 fn rows(case: &Case<'_>) -> Vec<Vec<Cell>> {

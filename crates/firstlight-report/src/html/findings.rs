@@ -2,31 +2,32 @@
 
 use maud::{Markup, html};
 
-use crate::words::findings::{Place, Told};
+use crate::words::findings::{FindingText, Place};
+use crate::words::format::count;
 
 /// The number of places shown; the rest is folded.
 const SHOWN_PLACES: usize = 3;
 
-pub(super) fn findings(title: &str, all: &[Told]) -> Markup {
+pub(super) fn findings(title: &str, all: &[FindingText]) -> Markup {
     if all.is_empty() {
         return html! {};
     }
     html! {
         h3 { (title) }
-        @for told in all { (finding(told)) }
+        @for entry in all { (finding(entry)) }
     }
 }
 
-fn finding(told: &Told) -> Markup {
-    let (shown, rest) = told.places.split_at(told.places.len().min(SHOWN_PLACES));
+fn finding(entry: &FindingText) -> Markup {
+    let (shown, rest) = entry.places.split_at(entry.places.len().min(SHOWN_PLACES));
     html! {
         div class="finding" {
-            p { strong { (told.finding) } ": " (code(told.finding.meaning())) "." }
+            p { strong { (entry.finding) } ": " (code(entry.finding.meaning())) "." }
             (places(shown))
             @if !rest.is_empty() {
-                details { summary { "In " (rest.len()) " more places" } (places(rest)) }
+                details { summary { (count(rest.len() as u64, "more place")) } (places(rest)) }
             }
-            @if let Some(advice) = told.finding.advice() { p { "→ " (code(advice)) } }
+            @if let Some(advice) = entry.finding.advice() { p { "→ " (code(advice)) } }
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn imports(id: &str, case: &CaseResult) -> Markup {
     html! {
         h3 { "Imports" }
         p class="note" {
-            "A package lies below the one that imported it and is as wide as it took, with its own imports. Packages below 1 % of the time are not drawn."
+            "A package lies below the one that imported it. Its width is its time, with its own imports. Packages below 1 % of the time are not drawn."
         }
         @for one in &drawn { (one) }
     }

@@ -15,7 +15,7 @@ pub(super) fn memory(case: &Case<'_>) -> Markup {
         @if !case.memory.is_empty() {
             h3 { "Memory by phase" }
             p class="note" {
-                "The largest over the valid processes: while a phase was the innermost one, and when it last ended."
+                "The largest values over the valid processes: during each phase itself, and at its end."
             }
             @for one in &case.memory {
                 details {
@@ -53,18 +53,18 @@ fn cells(row: &PhaseRow, most: u64, with_devices: bool) -> Vec<Cell> {
         Cell::Bar(memory_bar(row, most)),
     ];
     if with_devices {
-        let told: Vec<String> = row.devices.iter().map(device).collect();
-        cells.push(Cell::Long(html! { (told.join("; ")) }));
+        let shown: Vec<String> = row.devices.iter().map(device).collect();
+        cells.push(Cell::Long(html! { (shown.join("; ")) }));
     }
     cells
 }
 
 fn device(memory: &DeviceMemory) -> String {
-    let told = |value: Option<u64>| value.map_or_else(|| "unknown".to_owned(), bytes);
+    let shown = |value: Option<u64>| value.map_or_else(|| "unknown".to_owned(), bytes);
     format!(
         "{} {} in use, peak {}",
         memory.device,
-        told(memory.in_use_bytes),
-        told(memory.peak_bytes)
+        shown(memory.in_use_bytes),
+        shown(memory.peak_bytes)
     )
 }

@@ -138,7 +138,7 @@ fn header(model: &Model<'_>, around: Around<'_>) -> Markup {
                 }
             }
             @if !document.complete {
-                p class="warning" { "This run ended before it had taken all samples that it was asked for." }
+                p class="warning" { "This run ended before all requested samples were taken." }
             }
         }
     }

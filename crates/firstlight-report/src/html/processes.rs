@@ -19,7 +19,7 @@ pub(super) fn processes(id: &str, case: &Case<'_>) -> Markup {
     html! {
         h3 { "Every process" }
         p class="note" {
-            "Each point is a process, as high as the share of processes that took no longer. Below: the estimate and its interval; crosses are invalid processes, which are left out."
+            "Each point is a process. Its height is the share of processes that took at most that long. Below: the estimate and its interval; crosses are invalid processes, which are left out."
         }
         details {
             summary { "Show the distributions" }

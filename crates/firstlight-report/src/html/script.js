@@ -32,16 +32,16 @@
   tip.setAttribute('role', 'status');
   document.body.append(tip);
   const words = new WeakMap();
-  let told = null;
+  let current = null;
   const hide = () => {
-    if (told) told.classList.remove('told');
-    told = null;
+    if (current) current.classList.remove('current');
+    current = null;
     tip.textContent = '';
   };
   const show = (element) => {
     hide();
-    told = element;
-    element.classList.add('told');
+    current = element;
+    element.classList.add('current');
     tip.textContent = words.get(element);
     const box = element.getBoundingClientRect();
     const left = box.left + box.width / 2 - tip.offsetWidth / 2;
@@ -86,12 +86,12 @@
       if (event.key === 'Escape') return hide();
       if (!step) return;
       event.preventDefault();
-      const at = parts.indexOf(told);
+      const at = parts.indexOf(current);
       show(parts[(at + step + parts.length) % parts.length]);
     });
   }
   // A chart that takes the focus is scrolled into view, and its words go with it.
-  const follow = () => (told && told.closest('svg') === document.activeElement ? show(told) : hide());
+  const follow = () => (current && current.closest('svg') === document.activeElement ? show(current) : hide());
   addEventListener('scroll', follow, { passive: true });
   addEventListener('pointerdown', (event) => { if (event.pointerType === 'touch') hide(); });
   addEventListener('beforeprint', () => {

@@ -64,7 +64,7 @@ fn beside_steady(document: &TraceDocument, step: &Step) -> Markup {
     ];
     html! {
         h3 { "Step " (step.number) " beside a steady step" }
-        p class="note" { "The whole width of each bar is its own step." }
+        p class="note" { "Each bar is scaled to its own step." }
         ul class="rows" {
             @for (id, own) in [("ledger-one", step), ("ledger-steady", steady)] {
                 li {

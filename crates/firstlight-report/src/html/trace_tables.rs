@@ -22,7 +22,7 @@ pub(super) fn compilations(document: &TraceDocument) -> Markup {
                 div class="finding" {
                     p {
                         strong { (name(&one.function)) } " "
-                        @match one.turn { Turn::Again => "again", Turn::First => "for the first time", Turn::Unknown => "" }
+                        @match one.turn { Turn::Again => "recompiled", Turn::First => "compiled for the first time", Turn::Unknown => "compiled" }
                         @if let Some(step) = one.step { " in step " (step) } @else { " outside of all steps" }
                         ": " (duration(one.duration_ns.as_f64()))
                         @for row in &one.parts { ", " (row.part) " " (duration(row.ns.as_f64())) }
@@ -73,7 +73,7 @@ pub(super) fn host(document: &TraceDocument) -> Markup {
                 }
             }
             (wrappers(document))
-            p class="note" { "Host time by event is without waiting, per steady step on average." }
+            p class="note" { "Host time by event, without waiting, as the mean over steady steps." }
             (table("Host time by event", Order::Sortable, &heads, &rows))
         }
     }

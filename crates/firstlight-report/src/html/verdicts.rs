@@ -9,7 +9,7 @@ use super::name;
 use super::table::{Cell, Head, Order, table};
 use crate::model::Model;
 use crate::svg::{Forest, forest_axis, forest_row, verdict_class};
-use crate::words::verdict::{times, verdict};
+use crate::words::verdict::{range, times, verdict};
 
 const HEADS: [Head<'static>; 5] = [
     Head::Text("case"),
@@ -51,9 +51,7 @@ fn rows(all: &[&Comparison]) -> Vec<Vec<Cell>> {
                     one.ratio.map_or_else(|| "none".to_owned(), |ratio| times(ratio.point)),
                     one.ratio.map(|ratio| ratio.point),
                 ),
-                Cell::text(&interval.map_or_else(String::new, |ends| {
-                    format!("{} to {}", times(ends.low), times(ends.high))
-                })),
+                Cell::text(&interval.map_or_else(String::new, |ends| range(ends.low, ends.high))),
             ]
         })
         .collect()
@@ -78,11 +76,11 @@ pub(super) fn control(value: &AgainResult) -> Markup {
         p {
             strong { (term("A/A control")) " " }
             @match value.passed {
-                None => "inconclusive: two copies of ",
-                Some(true) => "passed: no difference between two copies of ",
-                Some(false) => { strong { "failed" } ": a difference between two copies of " },
+                None => { "inconclusive: more processes are needed to show that two copies of " (name(&value.arm)) " are equivalent" },
+                Some(true) => { "passed: no difference between two copies of " (name(&value.arm)) },
+                Some(false) => { strong { "failed" } ": two copies of " (name(&value.arm)) " differ" },
             }
-            (name(&value.arm)) " in " (name(&value.case)) " (ratio of their times: " (ratios.join(", ")) ")."
+            " (case " (name(&value.case)) ", ratios of their times: " (ratios.join(", ")) ")."
         }
     }
 }
@@ -96,7 +94,7 @@ pub(super) fn forest(id: &str, case: &CaseResult) -> Markup {
     html! {
         h3 { "Verdicts against the margin" }
         p class="note" {
-            "Time over the time of " (name(&case.reference)) ", with its 95 % interval. The grey field is the " (term("margin")) " of "
+            "Time divided by that of " (name(&case.reference)) ", with its 95 % interval. The grey area is the " (term("margin")) " of "
             (case.margin * 100.0) " % that does not matter."
         }
         ul class="rows" {

@@ -16,14 +16,14 @@ pub(super) fn warm(id: &str, case: &Case<'_>) -> Markup {
     html! {
         h3 { "Warm calls in order" }
         p class="note" {
-            "The process closest to the median, and those that stand out, with their calls from left to right. The shaded field is the " (term("steady state")) ". Thin lines are the means of stretches of one level. Dashed lines mark a compilation or another disturbance in the window."
+            "The process closest to the median, and those that stand out, with their calls from left to right. The shaded area is the " (term("steady state")) ". Thin lines are the means of stretches of one level. Dashed lines mark a compilation or another disturbance in the window."
         }
         @for (index, arm) in case.warm.iter().enumerate().filter(|(_, arm)| !arm.processes.is_empty()) {
             (of_arm(&format!("{id}-warm-{index}"), case, arm))
         }
         @if let Some(one) = &case.calls {
             h4 { "Single calls of the steady parts" }
-            p class="note" { "The share of calls that took no longer, valid processes together." }
+            p class="note" { "The share of calls that took at most this long, over all valid processes." }
             (calls(&format!("{id}-calls"), one, &case.cast))
             ul class="legend" {
                 @for (arm, n, _) in &one.arms {
@@ -48,7 +48,7 @@ fn of_arm(id: &str, case: &Case<'_>, arm: &WarmArm<'_>) -> Markup {
                 @if let Some(sd) = one.process_sd { ", " (share(sd)) " between processes" }
                 @if let Some(nodes) = &arm.regime.nodes { ", " (share(nodes.between)) " between nodes" }
                 "; autocorrelation time " (format!("{:.1}", one.autocorrelation_time)) " calls"
-                @if let Some(best) = one.best_calls { "; next time " (best) " calls per process would be most precise" }
+                @if let Some(best) = one.best_calls { "; " (best) " calls per process give the narrowest interval for the same time" }
                 "."
             }
         }

@@ -14,7 +14,7 @@ use super::points::Points;
 use super::rerun::rerun;
 use super::series::WarmArm;
 use crate::words::arrays::arrays;
-use crate::words::findings::{Told, of_the_case};
+use crate::words::findings::{FindingText, of_the_case};
 use crate::words::regime::label;
 use crate::words::row::{Row, about};
 
@@ -34,7 +34,7 @@ pub struct Case<'a> {
     pub warm: Vec<WarmArm<'a>>,
     /// Every call of the steady parts, arm by arm.
     pub calls: Option<Distribution<'a>>,
-    pub findings: Vec<Told>,
+    pub findings: Vec<FindingText>,
     pub memory: Vec<MemoryOf<'a>>,
     /// The command that measures this case again.
     pub rerun: Vec<String>,

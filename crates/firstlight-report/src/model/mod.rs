@@ -16,7 +16,7 @@ use std::rc::Rc;
 use firstlight_plot::palette::Cast;
 use firstlight_schema::run::RunDocument;
 
-use crate::words::findings::{Told, of_the_machine};
+use crate::words::findings::{FindingText, of_the_machine};
 use crate::words::slug::unique;
 
 pub use crate::words::row::Row;
@@ -36,7 +36,7 @@ pub struct Model<'a> {
     pub document: &'a RunDocument,
     pub cases: Vec<Case<'a>>,
     /// Findings about the machine as a whole.
-    pub machine: Vec<Told>,
+    pub machine: Vec<FindingText>,
     pub manifest: Vec<Group>,
     /// How the arms are drawn.
     pub cast: Rc<Cast>,

@@ -12,6 +12,7 @@ use crate::html::name;
 use crate::html::verdicts::badge_of;
 use crate::svg::{SparkPoint, arm_class, spark};
 use crate::words::format::{count, duration};
+use crate::words::machine::cpu;
 use crate::words::row::interval;
 use crate::words::slug::unique;
 
@@ -91,7 +92,7 @@ impl Card {
 
     /// The representative case of the card, with the newest snapshot that has it: preferably with an answer,
     /// then with the longest history.
-    fn telling<'a>(&self, site: &Site<'a>) -> (&'a Published, Option<&'a CaseFigures>) {
+    fn newest_answer<'a>(&self, site: &Site<'a>) -> (&'a Published, Option<&'a CaseFigures>) {
         let snapshots = || self.places.iter().rev().map(|place| &site.snapshots[*place]);
         let history = |name: &str| snapshots().filter(|one| one.case(name).is_some()).count();
         let is_answer =
@@ -149,8 +150,8 @@ pub(super) fn short_machine(snapshot: &Published) -> String {
     if let Some(gpu) = &snapshot.gpu {
         return gpu.split(" (").next().unwrap_or(gpu).to_owned();
     }
-    let cpu = snapshot.machine.cpu.as_deref().unwrap_or("unknown processor");
-    let cpu = cpu.split(" CPU").next().unwrap_or(cpu);
+    let cpu = cpu(&snapshot.machine);
+    let cpu = cpu.split(" CPU").next().unwrap_or(&cpu);
     let cpu = cpu.split(" Processor").next().unwrap_or(cpu).trim();
     snapshot.machine.cores.map_or_else(|| cpu.to_owned(), |cores| format!("{cores}-core {cpu}"))
 }
@@ -160,13 +161,13 @@ fn tile(site: &Site<'_>, card: &Card, anchor: &str) -> Markup {
     let standing = card.standing(site);
     let arms: Vec<&str> = card.arms(site).into_iter().collect();
     let page = |one: &Published| links::snapshot_path(&one.id);
-    let (shown, told) = card.telling(site);
+    let (shown, answer) = card.newest_answer(site);
     html! {
         article class="tile" id=(anchor) data-suite=(one.suite) data-arms=(arms.join("\n"))
             data-machine=(machine(one)) data-gpu=(one.gpu.as_deref().unwrap_or("none"))
             data-date=(one.created.get(..10).unwrap_or_default()) data-verdict=(standing.name()) {
             h3 { a href=(page(shown)) { (name(&one.suite)) } span class="about" { (short_machine(one)) } }
-            @if let Some(case) = told {
+            @if let Some(case) = answer {
                 p class="headline" { (name(&case.name)) ": " bdi { (case.headline) } }
                 (sparkline(site, card, case, anchor))
             }
@@ -226,8 +227,8 @@ fn sparkline(site: &Site<'_>, card: &Card, case: &CaseFigures, anchor: &str) -> 
                 };
                 let estimate = figures.iter().find(same)?.estimate?;
                 let (time, ends) = (duration(estimate.point), interval(&estimate));
-                let told = format!("{arm}, {}: {time} ({ends})", when(snapshot));
-                Some(SparkPoint { slot, estimate, told })
+                let title = format!("{arm}, {}: {time} ({ends})", when(snapshot));
+                Some(SparkPoint { slot, estimate, title })
             });
             (*arm, points.collect())
         })

@@ -120,7 +120,7 @@ fn snapshots(site: &Site<'_>, timeline: &Timeline<'_>) -> Markup {
         section aria-labelledby="snapshots" {
             h2 id="snapshots" { "Snapshots" }
             p class="note" {
-                "The ratio is the time over that of the snapshot before it on the same machine, with its 95 % interval. The two were not measured in turn: what else changed between them is part of it."
+                "The ratio is the time divided by that of the previous snapshot on the same machine, with its 95 % interval. The two were not interleaved, so it includes whatever else changed between them."
             }
             (table("Every snapshot of this case, the newest first", Order::Sortable, &HEADS, &rows))
         }

@@ -115,7 +115,9 @@ fn of_card(site: &Site<'_>, after: &Published, steps: Vec<&Step>, anchor: &str) 
         p {
             (snapshot_link(after))
             @if let Some(before) = before { " against " (snapshot_link(before)) }
-            ": " (count(relevant.len() as u64, "relevant change")) "."
+            ": "
+            @if relevant.is_empty() { "no relevant changes." }
+            @else { (count(relevant.len() as u64, "relevant change")) "." }
         }
         @if !relevant.is_empty() {
             div class="changes" {

@@ -25,7 +25,7 @@ pub(super) fn page(site: &Site<'_>) -> String {
             h1 { (verdict(site)) @if let Some(since) = since(site) { " since " time { (since) } } }
             p class="soft" {
                 (count(site.snapshots.len() as u64, "snapshot")) " of " (count(suites.len() as u64, "suite"))
-                @if !site.refused.is_empty() { ", " (site.refused.len()) " refused" }
+                @if !site.refused.is_empty() { ", " (site.refused.len()) " rejected" }
                 ". Every number was recomputed from the raw readings of its snapshot."
             }
         }
@@ -35,7 +35,7 @@ pub(super) fn page(site: &Site<'_>) -> String {
                 li { a href="#regressions" { "Regressions" } }
                 li { a href=(links::TABLE) { "Table of everything" } }
                 li { a href=(links::COMPARE) { "Compare two snapshots" } }
-                @if !site.refused.is_empty() { li { a href="#refused" { "Refused" } } }
+                @if !site.refused.is_empty() { li { a href="#rejected" { "Rejected" } } }
                 li { a href="#glossary" { "Glossary" } }
             }
         }
@@ -120,10 +120,10 @@ pub(super) fn regressions(site: &Site<'_>, most: usize) -> Markup {
         section aria-labelledby="regressions" {
             h2 id="regressions" { "Regressions" }
             @if rows.is_empty() {
-                p { "No result is slower than in the snapshot before it on the same machine." }
+                p { "No result is slower than in the previous snapshot on the same machine." }
             } @else {
                 p class="note" {
-                    "Slower than in the snapshot before it on the same machine: the whole 95 % interval of the ratio lies above the case's "
+                    "Slower than in the previous snapshot on the same machine: the whole 95 % interval of the ratio lies above the case's "
                     (glossary::term("margin")) "."
                 }
                 (table("What got slower, the newest first", Order::Sortable, &HEADS, &rows))
@@ -176,10 +176,10 @@ fn refused(site: &Site<'_>) -> Markup {
     let heads = [Head::Text("file"), Head::Text("reason")];
     html! {
         @if !rows.is_empty() {
-            section aria-labelledby="refused" {
-                h2 id="refused" { "Refused" }
+            section aria-labelledby="rejected" {
+                h2 id="rejected" { "Rejected" }
                 p class="note" { "These snapshots failed verification. None of their numbers is shown." }
-                (table("Snapshots that were refused", Order::Fixed, &heads, &rows))
+                (table("Rejected snapshots", Order::Fixed, &heads, &rows))
             }
         }
     }

@@ -19,6 +19,7 @@ use maud::{Markup, html};
 use crate::html::table::Cell;
 use crate::html::{STYLE, frame_with};
 use crate::words::format::duration;
+use crate::words::machine::cpu;
 use crate::words::row::interval;
 
 pub use links::{COMPARE, HOME, INDEX, TABLE, case_path, snapshot_path};
@@ -116,7 +117,7 @@ fn machine(snapshot: &Published) -> String {
     let gpu = snapshot.gpu.as_ref().map_or_else(String::new, |gpu| format!("{gpu}, "));
     format!(
         "{gpu}{}, {} cores, Linux {}",
-        snapshot.machine.cpu.clone().unwrap_or_else(|| "unknown processor".to_owned()),
+        cpu(&snapshot.machine),
         snapshot.machine.cores.map_or_else(unknown, |cores| cores.to_string()),
         snapshot.machine.kernel.clone().unwrap_or_else(unknown),
     )

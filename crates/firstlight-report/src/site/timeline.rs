@@ -71,7 +71,7 @@ impl<'a> Timeline<'a> {
                 let arm = figure.arm.as_str();
                 let key = (arm, entry.machine, entry.part);
                 let moment =
-                    Moment { at: entry.snapshot.at, estimate, told: tooltip(entry, figure) };
+                    Moment { at: entry.snapshot.at, estimate, title: tooltip(entry, figure) };
                 let known = found.iter_mut().rev().find(|(known, _)| *known == key);
                 if let Some((_, line)) = known {
                     line.moments.push(moment);

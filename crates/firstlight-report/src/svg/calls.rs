@@ -31,7 +31,7 @@ pub(crate) fn calls(id: &str, distribution: &Distribution<'_>, cast: &Cast) -> M
         "above calls",
         &html! {
             (below(&scale.durations(4), &scale, PLOT))
-            (titles("time of a call", "share of calls that took no longer", PLOT))
+            (titles("time of a call", "share of calls", PLOT))
             (stretched(PLOT, &html! {
                 @for (arm, calls, counts) in &distribution.arms {
                     path class={ "ecdf " (arm_class(cast, arm)) } data-calls=(calls)

@@ -28,7 +28,7 @@ pub(crate) struct Moment {
     /// Seconds.
     pub(crate) at: f64,
     pub(crate) estimate: Estimate,
-    pub(crate) told: String,
+    pub(crate) title: String,
 }
 
 /// Breaks of lines because the measured code or the instrument changed.
@@ -95,7 +95,7 @@ fn unbroken(value: &Line<'_>, cast: &Cast, x: &Scale, y: &Scale) -> Markup {
                 @let (low, high) = ends(&moment.estimate);
                 @let place = pc(x.at(moment.at));
                 line class="interval" x1=(place) x2=(place) y1=(px(at(low))) y2=(px(at(high))) {}
-                (marker(cast, value.arm, (&place, &px(at(moment.estimate.point))), class, &moment.told))
+                (marker(cast, value.arm, (&place, &px(at(moment.estimate.point))), class, &moment.title))
             }
         }
     }

@@ -16,11 +16,11 @@ pub(super) fn marker(
     arm: &str,
     place: (&str, &str),
     class: &str,
-    told: &str,
+    title: &str,
 ) -> Markup {
     html! {
         svg x=(place.0) y=(place.1) width="1" height="1" {
-            path class=(class) d=(cast.look(arm).marker.path()) { title { (told) } }
+            path class=(class) d=(cast.look(arm).marker.path()) { title { (title) } }
         }
     }
 }

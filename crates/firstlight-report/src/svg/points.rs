@@ -31,7 +31,7 @@ pub(crate) fn points(id: &str, arm: &Points<'_>, scale: &Scale, class: &str) -> 
         &format!("above points {class}"),
         &html! {
             (below(&scale.durations(4), scale, PLOT))
-            (titles(arm.what, "share of processes that took no longer", PLOT))
+            (titles(arm.what, "share of processes", PLOT))
             (stretched(PLOT, &html! { path class="ecdf" d=(steps(&sorted, scale, height)) {} }))
             @if sorted.len() <= MOST_WITH_WORDS {
                 @for (rank, (ns, point)) in sorted.iter().enumerate() {

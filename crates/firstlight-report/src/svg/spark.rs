@@ -18,7 +18,7 @@ pub(crate) struct SparkPoint {
     /// The snapshot's index in the row.
     pub(crate) slot: usize,
     pub(crate) estimate: Estimate,
-    pub(crate) told: String,
+    pub(crate) title: String,
 }
 
 /// Vertical lines at given places, each from one height to another.
@@ -69,7 +69,7 @@ pub(crate) fn spark(
                     // Only the newest has a tooltip and a marker, because a site has many of these pictures.
                     @if let Some(last) = points.last() {
                         @let place = (pc(x(last.slot)), px(at(last.estimate.point)));
-                        (marker(cast, arm, (&place.0, &place.1), "point", &last.told))
+                        (marker(cast, arm, (&place.0, &place.1), "point", &last.title))
                     }
                 }
             }

@@ -97,14 +97,14 @@ fn point(
 ) -> Markup {
     let (place, at) = (pc(x.at(value)), |ns: f64| px(up(y.at(ns), PLOT)));
     let (time_words, low_words, high_words) = (duration(time), duration(low), duration(high));
-    let told = format!(
+    let title = format!(
         "{} at {}: {time_words} ({low_words} to {high_words})",
         sweep_line.arm,
         number(value)
     );
     html! {
         line class="interval" x1=(place) x2=(place) y1=(at(low)) y2=(at(high)) {}
-        (marker(cast, &sweep_line.arm, (&place, &at(time)), "point", &told))
+        (marker(cast, &sweep_line.arm, (&place, &at(time)), "point", &title))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The answers of a suite: planted mistakes, overheads, and the cheapest arm for each number of calls.
+//! The answers of a suite: planted mistakes, overheads, and the fastest arm for each number of calls.
 
 use firstlight_analysis::sweep::beyond_reference;
 use firstlight_schema::comparison::{Mistaken, SweepResult};
@@ -23,7 +23,7 @@ fn show(page: &mut Page, table: &Table) {
     page.columns(&align, &table.lines());
 }
 
-/// The cheapest arm for each number of calls, for each cold regime.
+/// The fastest arm for each number of calls, for each cold regime.
 pub(super) fn cheapest(page: &mut Page, case: &CaseResult) {
     if has_few_arms(case) {
         return;

@@ -143,12 +143,12 @@ pub(super) fn conditions(
 
 /// The caches that were on and off: ` (inductor on, jax off)`; empty if no framework reports it.
 pub(super) fn switches(summary: &Summary) -> String {
-    let told = summary.caches.iter().filter_map(|layer| {
+    let counts = summary.caches.iter().filter_map(|layer| {
         let on = if layer.enabled? { "on" } else { "off" };
         Some(format!("{} {on}", layer.layer))
     });
-    match told.collect::<Vec<_>>() {
-        told if told.is_empty() => String::new(),
-        told => format!(" ({})", told.join(", ")),
+    match counts.collect::<Vec<_>>() {
+        counts if counts.is_empty() => String::new(),
+        counts => format!(" ({})", counts.join(", ")),
     }
 }

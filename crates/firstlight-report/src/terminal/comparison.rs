@@ -13,9 +13,9 @@ pub(super) fn comparison(page: &mut Page, document: &ComparisonDocument) {
     let paired = if document.replication.is_some() {
         "each arm's ratio to the reference, over the same ratio in the first run"
     } else if document.paired {
-        "measured in turn, compared pair by pair"
+        "interleaved, compared pair by pair"
     } else {
-        "not measured in turn: what changed between the two runs is part of the difference"
+        "not interleaved: the difference includes whatever changed between the two runs"
     };
     if document.first == document.second {
         page.sentence(&format!("{}, {paired}", side(&document.first)));

@@ -1,4 +1,4 @@
-//! What `firstlight conformance` says: a line for each requirement, conversation by conversation.
+//! The output of `firstlight conformance`: a line for each requirement, conversation by conversation.
 
 use std::fmt::Write as _;
 

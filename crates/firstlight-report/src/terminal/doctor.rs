@@ -97,15 +97,15 @@ fn closing(checks: &[HealthCheck]) -> String {
         (warned > 0, format!("{warned} {}", if warned == 1 { "warns" } else { "warn" })),
         (unknown > 0, format!("{unknown} could not be read")),
     ];
-    let told: Vec<String> =
+    let parts: Vec<String> =
         counts.into_iter().filter(|(any, _)| *any).map(|(_, text)| text).collect();
     let disturbed = with(CheckStatus::Warn).any(|check| check.name.disturbs_a_run());
-    format!("{}. {}", told.join(", "), meaning(warned, disturbed))
+    format!("{}. {}", parts.join(", "), meaning(warned, disturbed))
 }
 
 fn meaning(warned: usize, disturbed: bool) -> &'static str {
     match warned {
-        0 => "Nothing that was read speaks against measuring here.",
+        0 => "No check found a problem on this machine.",
         _ if disturbed => {
             "A run made now is likely to be disturbed: its arms are interleaved and suffer alike, \
              but intervals get wider, and runs are hardly comparable with each other."

@@ -17,8 +17,8 @@ pub(super) fn evidence(page: &mut Page, summary: &Summary) {
     page.gap();
     let mut facts = vec![("memory", memory(summary))];
     facts.extend(summary.devices.iter().map(|peak| ("", device(peak))));
-    let telling = summary.caches.iter().filter(|layer| says_something(layer));
-    for (index, layer) in telling.enumerate() {
+    let relevant = summary.caches.iter().filter(|layer| says_something(layer));
+    for (index, layer) in relevant.enumerate() {
         facts.push((if index == 0 { "caches" } else { "" }, cache(layer, summary.valid)));
     }
     if !summary.background.is_empty() {
@@ -54,12 +54,12 @@ fn memory(summary: &Summary) -> String {
 }
 
 fn device(peak: &DevicePeak) -> String {
-    let told = |bytes_: Option<u64>| bytes_.map_or_else(|| "unknown".to_owned(), bytes);
+    let shown = |bytes_: Option<u64>| bytes_.map_or_else(|| "unknown".to_owned(), bytes);
     format!(
         "{} high-water mark {} after compiling, {} after running",
         peak.device,
-        told(peak.after_compiling_bytes),
-        told(peak.after_running_bytes),
+        shown(peak.after_compiling_bytes),
+        shown(peak.after_running_bytes),
     )
 }
 

@@ -3,7 +3,7 @@
 use firstlight_schema::run::{CaseResult, RunDocument};
 
 use super::page::{BOLD, Page};
-use crate::words::findings::{self, Place, Told};
+use crate::words::findings::{self, FindingText, Place};
 
 const SHOWN_PLACES: usize = 4;
 
@@ -17,21 +17,21 @@ pub(super) fn of_the_machine(page: &mut Page, document: &RunDocument) {
     print(page, &findings::of_the_machine(document));
 }
 
-fn print(page: &mut Page, all: &[Told]) {
-    for told in all {
+fn print(page: &mut Page, all: &[FindingText]) {
+    for entry in all {
         page.gap();
-        for (index, Place { place, text }) in told.places.iter().take(SHOWN_PLACES).enumerate() {
+        for (index, Place { place, text }) in entry.places.iter().take(SHOWN_PLACES).enumerate() {
             match index {
-                0 => page.sentence(&format!("{BOLD}{}{BOLD:#}: {place}: {text}", told.finding)),
+                0 => page.sentence(&format!("{BOLD}{}{BOLD:#}: {place}: {text}", entry.finding)),
                 _ => page.sentence(&format!("  {place}: {text}")),
             }
         }
-        if told.places.len() > SHOWN_PLACES {
-            let rest = &told.places[SHOWN_PLACES..];
+        if entry.places.len() > SHOWN_PLACES {
+            let rest = &entry.places[SHOWN_PLACES..];
             let places: Vec<&str> = rest.iter().map(|place| place.place.as_str()).collect();
             page.sentence(&format!("  and in {}", places.join("; ")));
         }
-        if let Some(advice) = told.finding.advice() {
+        if let Some(advice) = entry.finding.advice() {
             page.sentence(&format!("  → {advice}"));
         }
     }

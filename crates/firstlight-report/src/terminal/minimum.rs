@@ -7,7 +7,7 @@ use firstlight_schema::warm::Spread;
 use super::page::{BOLD, Page};
 use super::rows::title;
 use crate::words::arrays::arrays;
-use crate::words::format::{bytes, duration};
+use crate::words::format::{bytes, duration, interval};
 use crate::words::machine::gpus;
 
 /// Packages whose versions affect the speed of compiled code.
@@ -30,9 +30,9 @@ pub(super) fn minimum(page: &mut Page, document: &RunDocument) {
                     Regime::Warm => "per call",
                     Regime::Fresh => "whole process",
                 };
-                let told =
+                let sizes =
                     regime.spread.as_ref().map_or_else(|| "no valid process".to_owned(), spread);
-                page.sentence(&format!("  {}, {}, {what}: {told}", arm.name, regime.regime));
+                page.sentence(&format!("  {}, {}, {what}: {sizes}", arm.name, regime.regime));
             }
         }
     }
@@ -42,9 +42,8 @@ pub(super) fn minimum(page: &mut Page, document: &RunDocument) {
 
 fn spread(value: &Spread) -> String {
     let sd = value.sd_ns.map_or_else(String::new, |sd| format!(" ± {}", duration(sd)));
-    let (mean, low, high) =
-        (duration(value.mean_ns), duration(value.min_ns), duration(value.max_ns));
-    format!("{mean}{sd} ({low} to {high}), n = {}", value.n)
+    let range = interval(value.min_ns, value.max_ns);
+    format!("{}{sd} (range {range}), n = {}", duration(value.mean_ns), value.n)
 }
 
 /// Hardware, versions and configuration.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use firstlight_schema::comparison::SweepResult;
+use firstlight_schema::finding::Reason;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 use firstlight_schema::suite::Regime;
 use firstlight_schema::summary::{PhaseMean, Summary};
@@ -15,10 +16,10 @@ use super::sheet::{cells, headline};
 use super::verdicts::control;
 use crate::words::answer::{answers, with_interval};
 use crate::words::diagnosis;
-use crate::words::findings::{Told, of_the_case, of_the_machine};
-use crate::words::format::{bytes, count, duration, fit};
+use crate::words::findings::{FindingText, of_the_case, of_the_machine};
+use crate::words::format::{bytes, count, duration, fit, fit_list};
 use crate::words::headline::headline as headline_of;
-use crate::words::machine::machine;
+use crate::words::machine::brief;
 use crate::words::regime::label;
 use crate::words::row::about_beside;
 use crate::words::sweep::fit as fitted;
@@ -72,7 +73,10 @@ pub(super) fn short(page: &mut Page, document: &RunDocument) {
 fn header(screen: &mut Screen, document: &RunDocument) {
     if cold::commands(document).is_none() {
         let suite = &document.suite;
-        screen.line(Rank::Answer, &format!("{BOLD}{suite}{BOLD:#}  {}", machine(document)));
+        screen.add(Rank::Answer, false, |page| {
+            let room = page.width().saturating_sub(suite.chars().count() + 2);
+            page.line(&format!("{BOLD}{suite}{BOLD:#}  {}", fit_list(&brief(document), room)));
+        });
     }
 }
 
@@ -85,7 +89,8 @@ fn few(screen: &mut Screen, document: &RunDocument, case: &CaseResult, is_first:
             cold::titles(page, case);
         } else {
             let about = about_beside(case, &document.cases);
-            page.cut(&format!("{BOLD}{}{BOLD:#}  {about}", case.name), 1);
+            let room = page.width().saturating_sub(case.name.chars().count() + 2);
+            page.line(&format!("{BOLD}{}{BOLD:#}  {}", case.name, fit_list(&about, room)));
         }
     });
     for (index, sentence) in answers(case).iter().enumerate() {
@@ -93,7 +98,7 @@ fn few(screen: &mut Screen, document: &RunDocument, case: &CaseResult, is_first:
             0 => screen.add(Rank::Answer, false, |page| {
                 page.cut(&format!("{BOLD}{sentence}{BOLD:#}"), 2);
             }),
-            1 => screen.line(below, sentence),
+            1 | 2 => screen.line(below, sentence),
             _ => screen.line(Rank::Detail, sentence),
         }
     }
@@ -105,7 +110,8 @@ fn few(screen: &mut Screen, document: &RunDocument, case: &CaseResult, is_first:
     for line in invalid(case) {
         screen.line(Rank::Evidence, &line);
     }
-    screen.add(Rank::Evidence, false, |page| warn(page, &of_the_case(case), ""));
+    let rank = if is_first { Rank::Answer } else { Rank::Evidence };
+    screen.add(rank, false, |page| warn(page, &of_the_case(case), ""));
 }
 
 /// A line for each case, and the number of cases with each problem.
@@ -125,8 +131,8 @@ fn many(screen: &mut Screen, document: &RunDocument) {
     });
     let mut found: BTreeMap<&str, usize> = BTreeMap::new();
     for case in &document.cases {
-        for told in of_the_case(case) {
-            *found.entry(told.finding.name()).or_default() += 1;
+        for entry in of_the_case(case) {
+            *found.entry(entry.finding.name()).or_default() += 1;
         }
     }
     let mut found: Vec<(&str, usize)> = found.into_iter().collect();
@@ -186,11 +192,14 @@ fn command(screen: &mut Screen, arm: &ArmResult, regime: &RegimeResult) {
         });
         screen.add(Rank::Detail, false, |page| marks(page, summary));
     }
-    for line in reasons(regime) {
+    if let Some(line) = invalid_samples(regime) {
         screen.add(Rank::Evidence, false, |page| page.cut(&line, 2));
     }
     for (index, line) in regime.diagnosis.iter().take(SHOWN_DIAGNOSES).enumerate() {
         screen.add(Rank::Evidence, index == 0, |page| page.cut(&diagnosis::line(line), 3));
+    }
+    for (index, line) in notices(regime).enumerate() {
+        screen.add(Rank::Evidence, index == 0, |page| page.cut(&line, 2));
     }
 }
 
@@ -209,25 +218,27 @@ fn bar_with_legend(page: &mut Page, phases: &[PhaseMean], room: usize) {
 fn marks(page: &mut Page, summary: &Summary) {
     let marks = summary.marks.iter();
     let marks = marks.filter(|mark| mark.name != firstlight_schema::message::FIRST_RESULT);
-    let told: Vec<String> =
+    let shown: Vec<String> =
         marks.map(|mark| format!("{} {}", mark.name, duration(mark.at.point))).collect();
-    if !told.is_empty() {
-        page.sentence(&format!("marks: {}", told.join(", ")));
+    if !shown.is_empty() {
+        page.sentence(&format!("marks: {}", shown.join(", ")));
     }
 }
 
-/// Reasons for invalid samples, and notices: the first of each.
-fn reasons(regime: &RegimeResult) -> Vec<String> {
-    let mut lines = Vec::new();
+/// The number of invalid samples, with the first reason.
+fn invalid_samples(regime: &RegimeResult) -> Option<String> {
+    regime.summary.as_ref()?;
     let invalid = regime.samples.iter().filter(|sample| !sample.valid).count();
-    let reason = regime.samples.iter().flat_map(|sample| &sample.reasons).next();
-    if let (Some(reason), true) = (reason, regime.summary.is_some()) {
-        let all = regime.samples.len();
-        lines.push(format!("{BOLD}invalid{BOLD:#}: {invalid} of {all} samples: {reason}"));
-    }
-    let notices = regime.notices.iter().take(SHOWN_REASONS);
-    lines.extend(notices.map(|one| format!("{BOLD}{}{BOLD:#}: {}", one.finding, one.text)));
-    lines
+    let reason = regime.samples.iter().flat_map(|sample| &sample.reasons).next()?;
+    let all = regime.samples.len();
+    Some(format!("{BOLD}invalid{BOLD:#}: {invalid} of {all} samples: {reason}"))
+}
+
+/// The notices that the diagnosis does not already contain.
+fn notices(regime: &RegimeResult) -> impl Iterator<Item = String> {
+    let is_new = |one: &&Reason| regime.diagnosis.iter().all(|line| line.finding != one.finding);
+    let notices = regime.notices.iter().filter(is_new).take(SHOWN_REASONS);
+    notices.map(|one| format!("{BOLD}{}{BOLD:#}: {}", one.finding, one.text))
 }
 
 /// A row for each arm, a column for each regime.
@@ -342,11 +353,11 @@ fn invalid(case: &CaseResult) -> Vec<String> {
     reasons.into_iter().map(line).collect()
 }
 
-fn warn(page: &mut Page, all: &[Told], about: &str) {
+fn warn(page: &mut Page, all: &[FindingText], about: &str) {
     if all.is_empty() {
         return;
     }
-    let names: Vec<&str> = all.iter().map(|told| told.finding.name()).collect();
+    let names: Vec<&str> = all.iter().map(|entry| entry.finding.name()).collect();
     let word = if names.len() == 1 { "warning" } else { "warnings" };
     page.cut(&format!("{BOLD}{} {word}{about}{BOLD:#}: {}", names.len(), names.join(", ")), 2);
 }

@@ -8,7 +8,7 @@ use firstlight_schema::trace::{
 };
 
 use super::page::{BOLD, Page};
-use crate::words::format::{bytes, count, duration, fit, share};
+use crate::words::format::{self, bytes, count, duration, fit, share};
 use crate::words::table::Align;
 use crate::words::tables;
 use crate::words::trace::{answer, left_out};
@@ -203,9 +203,10 @@ fn steady(page: &mut Page, document: &TraceDocument) {
         if row.part.is_some() && parts == 2 {
             continue;
         }
-        let interval = row.median.interval.map_or_else(String::new, |interval| {
-            format!("{} to {}", duration(interval.low), duration(interval.high))
-        });
+        let interval = row
+            .median
+            .interval
+            .map_or_else(String::new, |interval| format::interval(interval.low, interval.high));
         let name = match row.part {
             None => format!("{} {}", letter(row.bucket), row.bucket),
             Some(part) => format!("    {part}"),
@@ -293,9 +294,9 @@ fn compilations(page: &mut Page, all: &[Compilation]) {
             .step
             .map_or_else(|| "outside of all steps".to_owned(), |step| format!("step {step}"));
         let turn = match one.turn {
-            Turn::First => "for the first time",
-            Turn::Again => "again",
-            Turn::Unknown => "first or again is unknown",
+            Turn::First => "compiled for the first time",
+            Turn::Again => "recompiled",
+            Turn::Unknown => "compiled, perhaps again",
         };
         let served = match one.served {
             Served::Compiler => "by the compiler",
@@ -334,8 +335,8 @@ fn graph_breaks(page: &mut Page, all: &[GraphBreak]) {
 pub(super) fn wrappers(page: &mut Page, document: &TraceDocument) {
     for (title, table) in tables::wrappers(document, "  ") {
         page.gap();
-        let (name, told) = title.split_once(':').unwrap_or((&title, ""));
-        page.line(&format!("{BOLD}{name}{BOLD:#}:{told}"));
+        let (name, rest) = title.split_once(':').unwrap_or((&title, ""));
+        page.line(&format!("{BOLD}{name}{BOLD:#}:{rest}"));
         let lines: Vec<Vec<String>> = std::iter::once(table.head).chain(table.rows).collect();
         let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
         page.columns(&align, &lines);

@@ -4,7 +4,7 @@
 use firstlight_schema::trace::{MemoryRow, ProgramRow, TraceDocument};
 
 use super::page::{BOLD, Page};
-use crate::words::format::{bytes, count, duration, share};
+use crate::words::format::{self, bytes, count, duration, share};
 use crate::words::table::Align;
 
 /// The number of programs shown; the page and the document have more.
@@ -21,7 +21,7 @@ pub(super) fn beyond(page: &mut Page, document: &TraceDocument, rows: usize) {
 fn skew(page: &mut Page, document: &TraceDocument) {
     let Some(skew) = &document.skew else { return };
     let interval = skew.median.interval.map_or_else(String::new, |interval| {
-        format!(" ({} to {})", duration(interval.low), duration(interval.high))
+        format!(" ({})", format::interval(interval.low, interval.high))
     });
     page.gap();
     page.sentence(&format!(

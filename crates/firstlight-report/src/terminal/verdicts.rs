@@ -32,8 +32,11 @@ pub(super) fn control(page: &mut Page, control: &AgainResult) {
     let ratios = ratios.join(", ");
     let (arm, case) = (&control.arm, &control.case);
     let said = match control.passed {
-        None if ratios.is_empty() => format!("not measured: no pair of two copies of {arm} counts"),
-        None => format!("inconclusive: two copies of {arm} in {case} ({ratios})"),
+        None if ratios.is_empty() => format!("not measured: no valid pair of two copies of {arm}"),
+        None => format!(
+            "inconclusive: more processes are needed to show that two copies of {arm} in {case} are \
+             equivalent ({ratios})"
+        ),
         Some(true) => {
             format!("passed: no difference between two copies of {arm} in {case} ({ratios})")
         }

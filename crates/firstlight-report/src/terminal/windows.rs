@@ -60,7 +60,10 @@ fn facts(warm: &WarmSummary, nodes: Option<&NodeVariance>) -> Vec<(&'static str,
         facts.push(("collector", format!("{per_call} per call in garbage collections")));
     }
     if let Some(best) = warm.best_calls {
-        facts.push(("next time", format!("{best} calls per process would be most precise")));
+        facts.push((
+            "optimum",
+            format!("{best} calls per process give the narrowest interval for the same time"),
+        ));
     }
     if let Some(memory) = &warm.memory {
         let peak = bytes(memory.peak_rss_bytes);
@@ -69,14 +72,14 @@ fn facts(warm: &WarmSummary, nodes: Option<&NodeVariance>) -> Vec<(&'static str,
             format!("peak {peak} in the window, {} at its end", bytes(memory.end_rss_bytes)),
         ));
         for device in &memory.devices {
-            let told = |value: Option<u64>| value.map_or_else(|| "unknown".to_owned(), bytes);
+            let shown = |value: Option<u64>| value.map_or_else(|| "unknown".to_owned(), bytes);
             facts.push((
                 "",
                 format!(
                     "{} {} in use at its end; high-water mark since the start {}",
                     device.device,
-                    told(device.in_use_bytes),
-                    told(device.peak_bytes)
+                    shown(device.in_use_bytes),
+                    shown(device.peak_bytes)
                 ),
             ));
         }

@@ -6,7 +6,7 @@ use firstlight_schema::estimate::Estimate;
 use firstlight_schema::run::{ArmResult, CaseResult};
 use firstlight_schema::suite::Regime;
 
-use crate::words::format::{calls, duration};
+use crate::words::format::{calls, duration, interval};
 use crate::words::headline::headline;
 use crate::words::verdict;
 
@@ -16,11 +16,11 @@ const MOST: usize = 4;
 /// The results of a case, in order of importance; never empty.
 pub fn answers(case: &CaseResult) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
-    if has_many_pairs(case) {
-        sentences.extend(cheapest_arms(&cheapest(case, Regime::ColdClean)));
-    }
     sentences.extend(mistaken(case));
     sentences.extend(overheads(case));
+    if has_many_pairs(case) {
+        sentences.extend(fastest_arms(&cheapest(case, Regime::ColdClean)));
+    }
     let decided = case.break_evens.iter().filter(|even| is_decided(even));
     let shown = if has_many_pairs(case) { 0 } else { 2 };
     sentences.extend(decided.take(shown).map(|even| {
@@ -76,7 +76,10 @@ fn overheads(case: &CaseResult) -> Vec<String> {
         .into_iter()
         .map(|(arm, overhead, call)| {
             let share = overhead.point / call * 100.0;
-            format!("{arm} adds {} to each call, {share:.0} % of it", with_interval(&overhead))
+            format!(
+                "{arm} adds {} to each call, {share:.0} % of the call",
+                with_interval(&overhead)
+            )
         })
         .collect()
 }
@@ -95,20 +98,26 @@ fn is_conclusive(comparison: &Comparison) -> bool {
     }
 }
 
-/// `cheapest from a cold start: numpy up to 369 calls, then jax`.
-fn cheapest_arms(stretches: &[Stretch]) -> Option<String> {
+/// `fastest from a cold start: numpy up to 369 calls (95 % CI 270–535), then jax`.
+fn fastest_arms(stretches: &[Stretch]) -> Option<String> {
     let (last, before) = stretches.split_last()?;
     if before.is_empty() {
-        return Some(format!("{} is the cheapest for any number of calls", last.arm));
+        return Some(format!("{} is the fastest for any number of calls", last.arm));
     }
     let parts: Vec<String> = before
         .iter()
-        .map(|stretch| match stretch.to {
-            Some(to) => format!("{} up to {}", stretch.arm, calls(to)),
-            None => stretch.arm.clone(),
+        .zip(&stretches[1..])
+        .map(|(stretch, next)| {
+            let to = calls(next.from - 1.0);
+            match next.change {
+                Some((Some(low), Some(high))) => {
+                    format!("{} up to {to} (95 % CI {low:.0}–{high:.0})", stretch.arm)
+                }
+                _ => format!("{} up to {to}", stretch.arm),
+            }
         })
         .collect();
-    Some(format!("cheapest from a cold start: {}, then {}", parts.join(", "), last.arm))
+    Some(format!("fastest from a cold start: {}, then {}", parts.join(", "), last.arm))
 }
 
 /// The arm first: `numpy reaches its first result 8.0× faster than jax (6.6–9.6×)`.
@@ -149,11 +158,11 @@ fn alone(arm: &ArmResult) -> Vec<String> {
         .collect()
 }
 
-/// `1.03 s (95 % CI 966 ms–1.17 s)`.
+/// `1.03 s (95 % CI 966 ms–1.17 s)`, `2.50 ms (95 % CI 2.41–2.62 ms)`.
 pub(crate) fn with_interval(estimate: &Estimate) -> String {
     let point = duration(estimate.point);
     if let Some(ends) = estimate.interval {
-        return format!("{point} (95 % CI {}–{})", duration(ends.low), duration(ends.high));
+        return format!("{point} (95 % CI {})", interval(ends.low, ends.high));
     }
     let processes = if estimate.n == 1 { "process" } else { "processes" };
     format!("{point} ({} {processes}, too few for an interval)", estimate.n)
@@ -162,6 +171,7 @@ pub(crate) fn with_interval(estimate: &Estimate) -> String {
 /// The reason why there is no answer.
 fn nothing(case: &CaseResult) -> String {
     match case.comparisons.first() {
+        Some(first) if first.verdict == Verdict::Invalid => verdict::verdict(first),
         Some(first) => format!("no difference was shown; {}", verdict::verdict(first)),
         None => "no valid sample was measured".to_owned(),
     }

@@ -20,7 +20,7 @@ pub fn arrays(case: &CaseResult) -> Vec<(String, String)> {
     groups.into_iter().map(|(words, arms)| (arms.join(", "), words)).collect()
 }
 
-/// `124M parameters (float32); inputs: 1.02k numbers in 2 arrays (int32); results: float32`.
+/// `124M parameters (float32), inputs of 1.02k numbers in 2 arrays (int32), results float32`.
 fn words(arm: &ArmResult) -> Option<String> {
     let counted = |output: &&Output| !output.parameters.is_empty() || !output.inputs.is_empty();
     let counts = outputs(arm).find(counted);
@@ -33,14 +33,14 @@ fn words(arm: &ArmResult) -> Option<String> {
     if !inputs.is_empty() {
         let arrays = count(inputs.iter().map(|one| one.arrays).sum(), "array");
         let (elements, types) = (elements(inputs), types(inputs));
-        parts.push(format!("inputs: {elements} numbers in {arrays} ({types})"));
+        parts.push(format!("inputs of {elements} numbers in {arrays} ({types})"));
     }
     let result = outputs(arm).find(|output| !output.leaves.is_empty());
     if let Some(output) = result {
         let types: BTreeSet<&str> = output.leaves.iter().map(|leaf| leaf.dtype.as_str()).collect();
-        parts.push(format!("results: {}", Vec::from_iter(types).join(", ")));
+        parts.push(format!("results {}", Vec::from_iter(types).join(" and ")));
     }
-    (!parts.is_empty()).then(|| parts.join("; "))
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn outputs(arm: &ArmResult) -> impl Iterator<Item = &Output> {
@@ -60,7 +60,7 @@ fn elements(counts: &[ArrayCount]) -> String {
 }
 
 fn types(counts: &[ArrayCount]) -> String {
-    counts.iter().map(|one| one.dtype.as_str()).collect::<Vec<_>>().join(", ")
+    counts.iter().map(|one| one.dtype.as_str()).collect::<Vec<_>>().join(" and ")
 }
 
 #[cfg(test)]
@@ -73,6 +73,6 @@ mod tests {
             |dtype: &str, elements| ArrayCount { dtype: dtype.to_owned(), arrays: 1, elements };
         assert_eq!(elements(&[counted("float32", 1_020)]), "1020");
         assert_eq!(elements(&[counted("float32", 124_000_000), counted("int32", 439_808)]), "124M");
-        assert_eq!(types(&[counted("bfloat16", 1), counted("float32", 1)]), "bfloat16, float32");
+        assert_eq!(types(&[counted("bfloat16", 1), counted("float32", 1)]), "bfloat16 and float32");
     }
 }

@@ -5,7 +5,7 @@ use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult, RunDocument};
 
 /// A finding with all its messages and places.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct FindingText {
     pub finding: Finding,
     pub places: Vec<Place>,
 }
@@ -18,20 +18,20 @@ pub struct Place {
 }
 
 #[derive(Default)]
-struct Collection(Vec<Told>);
+struct Collection(Vec<FindingText>);
 
 impl Collection {
     fn add(&mut self, place: &str, reason: &Reason) {
-        let said = Place { place: place.to_owned(), text: reason.text.clone() };
-        match self.0.iter_mut().find(|told| told.finding == reason.finding) {
-            Some(told) => told.places.push(said),
-            None => self.0.push(Told { finding: reason.finding, places: vec![said] }),
+        let place = Place { place: place.to_owned(), text: reason.text.clone() };
+        match self.0.iter_mut().find(|entry| entry.finding == reason.finding) {
+            Some(entry) => entry.places.push(place),
+            None => self.0.push(FindingText { finding: reason.finding, places: vec![place] }),
         }
     }
 }
 
 /// All findings of a case, those that make samples invalid first.
-pub(crate) fn of_the_case(case: &CaseResult) -> Vec<Told> {
+pub(crate) fn of_the_case(case: &CaseResult) -> Vec<FindingText> {
     let mut collection = Collection::default();
     for arm in &case.arms {
         for regime in &arm.regimes {
@@ -51,7 +51,7 @@ pub(crate) fn of_the_case(case: &CaseResult) -> Vec<Told> {
 }
 
 /// Findings about the machine as a whole.
-pub(crate) fn of_the_machine(document: &RunDocument) -> Vec<Told> {
+pub(crate) fn of_the_machine(document: &RunDocument) -> Vec<FindingText> {
     let mut collection = Collection::default();
     document.machine_notices.iter().for_each(|notice| collection.add("the machine", notice));
     collection.0

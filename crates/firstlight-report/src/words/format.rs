@@ -1,5 +1,6 @@
 //! Formats numbers: three digits and a unit.
 
+use firstlight_plot::scale::grouped;
 use firstlight_schema::cache::Policy;
 use firstlight_schema::estimate::Estimate;
 
@@ -35,6 +36,20 @@ fn three_digits(value: f64) -> String {
     }
 }
 
+/// The ends of an interval of durations: `1.36–2.01 ms`, `966 ms–1.17 s`, `−185 µs to 188 µs`.
+pub fn interval(low: f64, high: f64) -> String {
+    if low < 0.0 {
+        let signed =
+            |ns: f64| if ns < 0.0 { format!("−{}", duration(-ns)) } else { duration(ns) };
+        return format!("{} to {}", signed(low), signed(high));
+    }
+    let (low, high) = (duration(low), duration(high));
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}–{high}"),
+        _ => format!("{low}–{high}"),
+    }
+}
+
 /// Bytes, in powers of ten.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub fn bytes(count: u64) -> String {
@@ -65,10 +80,10 @@ pub fn rate(value: f64) -> String {
 /// A number of calls.
 pub fn calls(n: f64) -> String {
     match n {
-        n if n >= 1e12 => "more calls than anyone makes".to_owned(),
+        n if n >= 1e12 => "more than 10¹² calls".to_owned(),
         n if n >= 1e6 => format!("{} million calls", three_digits(n / 1e6)),
         1.0 => "1 call".to_owned(),
-        n => format!("{n:.0} calls"),
+        n => format!("{} calls", grouped(&format!("{n:.0}"))),
     }
 }
 
@@ -88,10 +103,9 @@ pub fn estimate(estimate: &Estimate) -> String {
     let point = duration(estimate.point);
     match &estimate.interval {
         Some(interval) => format!(
-            "{point}, median of {}; {} to {} with {} confidence",
+            "{point}, median of {}; {} with {} confidence",
             estimate.n,
-            duration(interval.low),
-            duration(interval.high),
+            self::interval(interval.low, interval.high),
             share(interval.confidence),
         ),
         None => format!("{point}, median of {}; too few for an interval", estimate.n),
@@ -128,6 +142,17 @@ pub fn fit(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
+/// Shortens a list to a width: whole items, then an ellipsis.
+pub fn fit_list(text: &str, width: usize) -> String {
+    use unicode_width::UnicodeWidthStr;
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let ends = text.match_indices(", ").map(|(end, _)| &text[..end]);
+    let fitting = ends.filter(|items| items.width() + ", …".width() <= width).last();
+    fitting.map_or_else(|| fit(text, width), |items| format!("{items}, …"))
+}
+
 /// Whether a character controls the display instead of being shown: control characters, and those that
 /// reverse the direction of the text.
 pub(crate) fn is_invisible(c: char) -> bool {
@@ -138,7 +163,7 @@ pub(crate) fn is_invisible(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, count, difference, duration, fit};
+    use super::{bytes, count, difference, duration, fit, fit_list, interval};
 
     #[test]
     fn durations_have_three_digits_and_a_unit() {
@@ -152,6 +177,15 @@ mod tests {
                 "100 s", "123 s"
             ]
         );
+    }
+
+    #[test]
+    fn an_interval_names_a_common_unit_once() {
+        assert_eq!(interval(1.36e6, 2.01e6), "1.36–2.01 ms");
+        assert_eq!(interval(966e6, 1.17e9), "966 ms–1.17 s");
+        assert_eq!(interval(0.0, 533.0), "0–533 ns");
+        assert_eq!(interval(-185e3, 188e3), "−185 µs to 188 µs");
+        assert_eq!(interval(-20.0, -10.0), "−20 ns to −10 ns");
     }
 
     #[test]
@@ -175,5 +209,12 @@ mod tests {
         assert_eq!(fit("abcd", 4), "abcd");
         assert_eq!(fit("ab", 0), "…");
         assert_eq!(count(1, "run"), "1 run");
+    }
+
+    #[test]
+    fn a_long_list_keeps_whole_items() {
+        assert_eq!(fit_list("2 cores, 25 GB", 14), "2 cores, 25 GB");
+        assert_eq!(fit_list("2 cores, 25 GB, GPU", 18), "2 cores, 25 GB, …");
+        assert_eq!(fit_list("two cores, 25 GB", 5), "two …");
     }
 }

@@ -161,7 +161,7 @@ pub(crate) fn revision(of: &Revision) -> String {
     format!("{} {}{changes}", of.name, of.short())
 }
 
-/// What a search found, in one sentence.
+/// The conclusion of a search, in one sentence.
 pub(crate) fn conclusion(document: &BisectDocument) -> String {
     let BisectDocument { good, bad, suspects, .. } = document;
     let Some(change) = document.change else {

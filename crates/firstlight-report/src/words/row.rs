@@ -4,7 +4,7 @@ use firstlight_schema::estimate::Estimate;
 use firstlight_schema::run::{ArmResult, CaseResult, RegimeResult};
 use firstlight_schema::suite::{Regime, Scalar};
 
-use crate::words::format::{duration, rate};
+use crate::words::format::{self, duration, rate};
 use crate::words::headline::headline;
 use crate::words::regime::label;
 
@@ -56,7 +56,7 @@ impl<'a> Row<'a> {
 pub(crate) fn interval(estimate: &Estimate) -> String {
     estimate.interval.map_or_else(
         || "too few".to_owned(),
-        |interval| format!("{} to {}", duration(interval.low), duration(interval.high)),
+        |interval| format::interval(interval.low, interval.high),
     )
 }
 

@@ -250,9 +250,9 @@ mod tests {
             compilation(0, Turn::First, &cause(CauseKind::FirstUse, None, "", "")),
             compilation(1, Turn::Again, &shape),
         ];
-        let told = answer(&one);
+        let found = answer(&one);
         assert_eq!(
-            (told.text.as_str(), told.step),
+            (found.text.as_str(), found.step),
             (
                 "Step 1 took 2.52 s: `step` recompiled because `x` changed from f32[512,1024] to \
                  f32[520,1024]",
@@ -277,9 +277,9 @@ mod tests {
             assert!(text.ends_with(clause), "{text}");
         }
         one.compilations.clear();
-        let told = answer(&one);
+        let found = answer(&one);
         assert_eq!(
-            (told.text.as_str(), told.step),
+            (found.text.as_str(), found.step),
             ("A steady step takes 1.00 ms, the median of 3: 100.0 % execute", None)
         );
     }

@@ -61,7 +61,7 @@ pub(crate) fn coverage(comparisons: &[Comparison]) -> Option<String> {
         .filter_map(|one| one.rarity)
         .fold(None, |most: Option<f64>, one| Some(most.map_or(one, |most| most.max(one))))?;
     Some(format!(
-        "intervals cover what happens in at least 1 of {:.0} processes; what is rarer may be missing",
+        "the intervals allow for deviations in at least 1 of {:.0} processes; rarer ones may be missing",
         (1.0 / rarest).floor()
     ))
 }
@@ -90,7 +90,13 @@ fn taken(ratio: Option<&Estimate>, against: &str) -> String {
 
 /// `6.6–9.6×`.
 pub(crate) fn range(low: f64, high: f64) -> String {
-    format!("{}–{}×", times(low), times(high))
+    // Numbers that are close have the same number of decimals.
+    let decimals = |text: &str| text.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let (from, to) = (times(low), times(high));
+    if decimals(&from) > decimals(&to) && high < 2.0 * low {
+        return format!("{from}–{high:.digits$}×", digits = decimals(&from));
+    }
+    format!("{from}–{to}×")
 }
 
 /// A ratio with as many digits as distinguish it from similar ones.
@@ -113,8 +119,8 @@ pub(crate) fn answer(even: &BreakEven) -> String {
         None => format!("{later} pays off against {first} in the end"),
     };
     match even.pays {
-        Pays::FromTheFirstCall => format!("{arm} pays off against {against} from the first call"),
-        Pays::Never => format!("{arm} never pays off against {against}"),
+        Pays::FromTheFirstCall => format!("{arm} is faster than {against} for any number of calls"),
+        Pays::Never => format!("{against} is faster than {arm} for any number of calls"),
         Pays::Later => after(arm, against),
         Pays::AtFirst => after(against, arm),
         Pays::Undecided => {
@@ -155,7 +161,7 @@ mod tests {
     use firstlight_schema::comparison::{Comparison, NodeVariance};
     use serde_json::json;
 
-    use super::verdict;
+    use super::{range, verdict};
 
     fn comparison(word: &str, ratio: (f64, f64, f64)) -> Comparison {
         serde_json::from_value(json!({
@@ -179,6 +185,7 @@ mod tests {
             said("slower", (1.05, 1.03, 1.07)),
             "numpy is 1.050× slower than jax (1.030–1.070×)"
         );
+        assert_eq!(range(1.8, 2.0), "1.80–2.00×");
         assert_eq!(
             said("too-few", (24.8, 23.1, 26.7)),
             "too few: 14 pairs of processes, 5 are needed; numpy takes 24.8× the time of jax \

@@ -226,7 +226,7 @@ const OTHER_COUNT: &str = "the cause is not in the recording; possible are a sta
 fn remaining(old: &Code, new: &Code) -> &'static str {
     if old.digest == new.digest {
         "not in the recording: the code and the arguments it uses are the same; possible are a new function \
-         object (a closure, partial or lambda that is made again), an argument that the code does not use, a \
+         object (a closure, partial or lambda that is created again), an argument that the code does not use, a \
          weak type, a setting, or a cleared cache; `firstlight trace --record` names which"
     } else {
         "not in the recording: the arguments that the code uses are the same and the code differs; possible \

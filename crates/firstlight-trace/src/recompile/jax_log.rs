@@ -99,7 +99,7 @@ impl Explained {
         self.defined = (!place.is_empty()).then(|| place.trim().to_owned());
     }
 
-    /// The cause, where the message tells one. `unchanged`: the program's own arguments are what they were.
+    /// The cause, if the message names one. `unchanged`: the program's own arguments did not change.
     pub(super) fn cause(&self, unchanged: bool) -> Option<Cause> {
         let parsed: Vec<Difference> =
             self.differences.iter().map(|text| Difference::parse(text)).collect();
@@ -118,7 +118,7 @@ impl Explained {
             .as_ref()
             .map_or_else(String::new, |place| format!(", defined at {place},"));
         let text = format!(
-            "a new function object: `{}`{place} was made again (a closure, partial or lambda inside a loop)",
+            "a new function object: `{}`{place} was created again (a closure, partial or lambda inside a loop)",
             self.function
         );
         Cause { kind: CauseKind::NewFunction, text, changes: Vec::new() }
@@ -297,7 +297,10 @@ mod tests {
         let found = log.about("inner", (400, 600), began).unwrap();
         assert!(found.new && found.cause(false).is_none());
         assert!(
-            found.new_function().text.contains("`inner`, defined at train.py:19, was made again")
+            found
+                .new_function()
+                .text
+                .contains("`inner`, defined at train.py:19, was created again")
         );
         assert_eq!(log.about("other", (400, 600), began), None);
         assert_eq!(log.about("inner", (400 + 10_000_000, 600 + 10_000_000), began), None);

@@ -10,7 +10,7 @@ pub(crate) enum Cluster {
     Slurm,
 }
 
-/// Show how far a run on a cluster is
+/// Show the progress of a run on a cluster
 ///
 /// Reads the queue of Slurm and the shards on the shared storage. It changes nothing.
 #[derive(Debug, clap::Args)]

@@ -62,7 +62,7 @@ pub(crate) enum Annotations {
     Github,
 }
 
-/// What is measured, and how much.
+/// The subject of a gate or a search, and the number of processes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrialArgs {
     /// The folder of a suite in the repository

@@ -7,7 +7,7 @@ use firstlight_slurm::{
 
 use super::folder::LaunchFolder;
 
-/// What is known of all tasks.
+/// The state of all tasks.
 pub(crate) fn status(folder: &LaunchFolder, slurm: &Slurm) -> Result<StatusDocument, SlurmError> {
     let launch = &folder.launch;
     let jobs = folder.jobs();

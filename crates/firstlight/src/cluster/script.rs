@@ -1,9 +1,9 @@
-//! What the script of a task does once it may work: it becomes firstlight.
+//! The end of a task's script, after its checks: it becomes firstlight.
 
 use firstlight_schema::variables;
 use firstlight_slurm::quoted;
 
-/// What the tasks of a run have in common.
+/// The arguments that the tasks of a run have in common.
 #[derive(Clone, Debug)]
 pub(super) struct Body<'a> {
     /// Arguments of `firstlight run` for a new shard, without those that differ from task to task.

@@ -93,7 +93,7 @@ impl Place {
     }
 }
 
-/// What every measurement needs, with paths below the root of the repository.
+/// The inputs of every measurement, with paths below the root of the repository.
 pub(super) fn trial<'a>(
     settings: &'a TrialSettings,
     place: &Place,
@@ -133,7 +133,7 @@ fn exit(outcome: &Outcome) -> Exit {
     }
 }
 
-/// Prints the decision and writes it to every file that was asked for.
+/// Prints the decision and writes it to every requested file.
 fn publish(
     settings: &GateSettings,
     document: &GateDocument,

@@ -34,7 +34,7 @@ pub(super) struct Joint {
     pub(super) files: Vec<(String, Vec<u8>)>,
     pub(super) places: BTreeMap<String, Place>,
     pub(super) pairs: Vec<Pair>,
-    /// What only one side has, or what cannot be compared.
+    /// Cases and arms that only one side has, or that cannot be compared.
     pub(super) notes: Vec<String>,
 }
 
@@ -94,7 +94,7 @@ enum Words {
     Started,
 }
 
-/// What both sides have, and a line for everything else.
+/// The cases and arms that both sides have, and a line for every other one.
 fn common<'a>(halves: &'a [Half<'_>; 2]) -> (Vec<Common<'a>>, Vec<String>) {
     let [base, head] = [&halves[0].suite.file, &halves[1].suite.file];
     let (mut found, mut notes) = (Vec::new(), Vec::new());

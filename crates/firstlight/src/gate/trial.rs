@@ -33,7 +33,7 @@ use crate::harness::build;
 use crate::printer::Printer;
 use crate::settings::Destination;
 
-/// What is measured at both commits.
+/// The suite or command that is measured at both commits.
 #[derive(Clone, Debug)]
 pub(crate) enum Subject {
     /// A suite, by its path below the root of the repository.
@@ -107,7 +107,7 @@ impl Side {
     }
 }
 
-/// What all measurements of a gate or a search share.
+/// The inputs that all measurements of a gate or a search share.
 pub(crate) struct Trial<'a> {
     pub(crate) subject: Subject,
     pub(crate) python: Option<&'a Path>,

@@ -26,7 +26,7 @@ pub(crate) struct GateSettings {
     pub(crate) report_url: Option<String>,
 }
 
-/// What is measured, and how much.
+/// The subject of a gate or a search, and the number of processes.
 #[derive(Debug)]
 pub(crate) struct TrialSettings {
     pub(crate) what: Typed,
@@ -37,7 +37,7 @@ pub(crate) struct TrialSettings {
     pub(crate) destination: Destination,
 }
 
-/// What is measured, as it was typed.
+/// The subject as it was typed.
 #[derive(Debug)]
 pub(crate) enum Typed {
     /// A folder, relative to the current one.

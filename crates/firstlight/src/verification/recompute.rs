@@ -145,7 +145,7 @@ fn compare(
         let advice = if analysis > u64::from(REVISION) {
             "verify it with the firstlight that computed it"
         } else {
-            "`firstlight snapshot --recompute` computes it anew"
+            "`firstlight snapshot --recompute` updates it"
         };
         let evidence = format!(
             "the result was computed by revision {analysis} of the analysis, this firstlight has \

@@ -42,8 +42,8 @@ fn waiting_for_a_child_is_never_attributed_to_the_programs_own_code() {
         let waited = ns(&sample.phases, Phase::Children);
         assert!(waited >= 90_000_000, "{way}: {waited} {:?}", sample.phases);
         assert!(!part(&sample, Phase::Children).is_empty(), "{way}");
-        let told = |reason: &Reason| reason.finding == Finding::ChildrenNotSeen;
-        assert!(sample.notices.iter().any(told), "{way}: {:?}", sample.notices);
+        let is_expected = |reason: &Reason| reason.finding == Finding::ChildrenNotSeen;
+        assert!(sample.notices.iter().any(is_expected), "{way}: {:?}", sample.notices);
     }
 }
 

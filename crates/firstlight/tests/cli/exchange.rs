@@ -126,8 +126,8 @@ fn every_format_is_detected_shown_and_compared_with_itself() {
         for report in ["minimum", "usual", "full"] {
             let shown = start(&sandbox, &["show", name, "--report", report]);
             assert_eq!(shown.code, 0, "{}", shown.stderr);
-            let told = if report == "usual" { "not-proved" } else { "unknown  " };
-            assert!(shown.stdout.contains(told), "{}", shown.stdout);
+            let expected = if report == "usual" { "not-proved" } else { "unknown  " };
+            assert!(shown.stdout.contains(expected), "{}", shown.stdout);
             assert!(!shown.stdout.contains("no steady state"), "{}", shown.stdout);
         }
         let compared = start(&sandbox, &["compare", name, name, "--format", "json"]);

@@ -237,14 +237,14 @@ for name in ('/jax/core/compile/jaxpr_trace_duration',):
     assert!(sample.valid, "{:?} {}", sample.reasons, sample.raw.streams.stderr_tail);
     assert_closes(&sample);
     assert!(ns(&sample.phases, Phase::Trace) >= 50_000_000);
-    let told: Vec<_> = sample
+    let texts: Vec<_> = sample
         .notices
         .iter()
         .filter(|notice| notice.finding == Finding::AdapterFailed)
         .map(|notice| notice.text.as_str())
         .collect();
-    assert!(told.len() >= 3, "{told:?}");
-    assert!(told[0].contains("no module 'jax._src.compiler'"), "{told:?}");
+    assert!(texts.len() >= 3, "{texts:?}");
+    assert!(texts[0].contains("no module 'jax._src.compiler'"), "{texts:?}");
 }
 
 #[test]
@@ -297,6 +297,7 @@ print('done')
     assert!(sample.valid, "{:?} {}", sample.reasons, sample.raw.streams.stderr_tail);
     assert_closes(&sample);
     assert_eq!(sample.raw.streams.stdout_bytes, 5, "the program goes on to its last line");
-    let told = |notice: &&firstlight_schema::finding::Reason| notice.text.contains("RuntimeError");
-    assert_eq!(sample.notices.iter().filter(told).count(), 1, "{:?}", sample.notices);
+    let is_expected =
+        |notice: &&firstlight_schema::finding::Reason| notice.text.contains("RuntimeError");
+    assert_eq!(sample.notices.iter().filter(is_expected).count(), 1, "{:?}", sample.notices);
 }

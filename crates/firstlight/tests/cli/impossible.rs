@@ -41,7 +41,7 @@ fn impossible_times_break_the_protocol_and_give_no_number() {
         (r#"[["$now", 1000000000000000000]]"#, "lies outside of the process"),
         (
             r#"[["$now","$now"],["$now","$now"],["$now","$now"]]"#,
-            "3 calls were made, 1 were asked for",
+            "3 calls were made, 1 were requested",
         ),
     ] {
         let sandbox = Sandbox::new();
@@ -53,7 +53,7 @@ fn impossible_times_break_the_protocol_and_give_no_number() {
         let Outcome::Broke { error } = &raw.outcome else { panic!("{:?}", raw.outcome) };
         assert!(error.contains(words), "{error}");
         let verified = firstlight(&sandbox, &["verify", "run"]);
-        assert_eq!(verified.code, 0, "an invalid sample is no lie: {}", verified.stdout);
+        assert_eq!(verified.code, 0, "an invalid sample verifies: {}", verified.stdout);
     }
 }
 

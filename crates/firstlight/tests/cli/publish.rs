@@ -113,7 +113,7 @@ fn a_regression_is_listed_with_its_evidence_and_a_rejected_snapshot_without_a_nu
     let row = regressions.split("<tr>").nth(2).unwrap();
     assert!(row.contains("2026-01-03 10:00") && row.contains("2026-01-02 10:00"), "{row}");
     assert!(row.contains(" to ") && row.contains("href=\"snapshots/"), "{row}");
-    let refused = index.split("<caption>Snapshots that were refused").nth(1).unwrap();
+    let refused = index.split("<caption>Rejected snapshots").nth(1).unwrap();
     assert!(refused.contains("inventory: ") && refused.contains("result.json"), "{refused}");
     assert!(!index.contains("2026-01-04"), "nothing that it says is shown");
     let case = case_page(&sandbox);

@@ -208,7 +208,7 @@ fn runners_that_break_the_protocol_are_outcomes() {
         reason("babbles")
     );
     assert_eq!(reason("dies"), "process-failed: was killed by signal 9");
-    assert_eq!(reason("unasked"), "protocol-broken: `output` was not asked for");
+    assert_eq!(reason("unasked"), "protocol-broken: `output` was not requested");
 }
 
 #[test]

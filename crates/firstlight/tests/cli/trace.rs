@@ -32,13 +32,14 @@ fn a_recording_shows_its_steps_and_why_it_recompiled() {
         "8 steps, marked in the program",
         "(hidden)    peak",
         "memory: 35.7 MB of arguments, 33.6 MB of outputs, 0 B of constants, 56.6 MB of temporaries",
-        "step 5: `step` again, by the compiler",
+        "step 5: `step` recompiled, by the compiler",
         "why: argument 8 `x`: f32[512,1024] → f32[520,1024]",
         "host outside of the compiled program (w + h): 836 µs",
         "cuda-graphs: ",
     ] {
         assert!(finished.stdout.contains(words), "{words}\n{}", finished.stdout);
     }
+    assert!(!finished.stdout.contains("\\u001b"), "{}", finished.stdout);
 }
 
 #[test]

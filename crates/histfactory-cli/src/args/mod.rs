@@ -49,8 +49,8 @@ Examples:
   histfactory merge shards/*.json
   curl -sL https://example.org/workspace.json | histfactory cls
 
-Exit codes: 0 ok, 1 unexpected, 2 usage, or a file that is no workspace, 3 no answer: a fit that did
-not converge, or a question that the model has no answer to, 130 interrupted.";
+Exit codes: 0 ok, 1 unexpected error, 2 wrong usage or an invalid workspace, 3 no answer: a fit did not
+converge, or the model has no answer to the question, 130 interrupted.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {

@@ -37,7 +37,7 @@ pub(super) struct LaunchDocument {
 #[serde(deny_unknown_fields)]
 pub(super) struct JobRecord {
     job: u64,
-    /// What is added to the index within the array.
+    /// The number that is added to the index within the array.
     offset: u32,
     tasks: Vec<u32>,
     /// Seconds since 1970 on the clock of the machine that submitted it.
@@ -79,7 +79,7 @@ impl LaunchFolder {
         }
         let launch =
             serde_json::from_str(&text).map_err(|error| refused(format!("{LAUNCH}: {error}")))?;
-        // A task writes where the folder is, wherever the user stands.
+        // An absolute path, because tasks start in another folder.
         let path = fs::canonicalize(path).map_err(|error| refused(error.to_string()))?;
         let mut folder = Self::new(path, launch);
         folder.look();
@@ -102,7 +102,7 @@ impl LaunchFolder {
         self.tasks.path().join(SHARDS).join(format!("{task:05}.json"))
     }
 
-    /// Whether each task has left its shard. A file that was cut off or altered is none.
+    /// Whether each task has left its shard. A truncated or altered file does not count.
     pub(super) fn look(&mut self) -> &[bool] {
         let paths = self.shards();
         for ((complete, path), task) in self.complete.iter_mut().zip(paths).zip(1_u32..) {
@@ -117,7 +117,7 @@ impl LaunchFolder {
         self.complete.iter().all(|&complete| complete)
     }
 
-    /// The jobs as those who follow them know them.
+    /// The jobs in the form that following needs.
     pub(super) fn jobs(&self) -> Vec<slurm::Job> {
         let job = |job: &JobRecord| slurm::Job {
             job: job.job,

@@ -1,4 +1,4 @@
-//! What every task of an array computes.
+//! The computation of one task of an array.
 
 use histfactory::Workspace;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::settings::{LimitsSettings, ModelSettings, ToysSettings};
 pub(crate) struct Job {
     pub(super) files: Vec<(&'static str, String)>,
     pub(super) arguments: Vec<String>,
-    /// Toys or signals: more tasks have nothing to do.
+    /// The number of toys or signals, which limits the number of tasks.
     pub(super) total: u64,
 }
 

@@ -221,7 +221,7 @@ pub(crate) struct ToysSettings {
     pub(crate) toys: u64,
     pub(crate) seed: u64,
     pub(crate) test_poi: Option<f64>,
-    /// Of what test, if not of the fitted parameter of interest.
+    /// The test statistic of the toys; `None` for the fitted parameter of interest.
     pub(crate) test: Option<ToyTestSettings>,
     pub(crate) plot: Option<PathBuf>,
     pub(crate) part: Part,
@@ -230,7 +230,7 @@ pub(crate) struct ToysSettings {
 pub(crate) struct ToyTestSettings {
     pub(crate) kind: TestKind,
     pub(crate) search: Search,
-    /// Both as they are typed.
+    /// The statistic and the search as they are typed.
     pub(crate) statistic: String,
     pub(crate) search_name: String,
 }

@@ -7,7 +7,7 @@ use histfactory::toys::Shard;
 use super::Destination;
 use crate::args::{AttachArgs, Format, MergeArgs, OnArg, PartArgs};
 
-/// Which part is computed, and where.
+/// The part to compute, and the place where it runs.
 pub(crate) enum Part {
     Whole,
     Shard(Shard),

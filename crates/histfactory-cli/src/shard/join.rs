@@ -9,7 +9,7 @@ use crate::error::Error;
 /// All shards as one piece.
 pub(crate) struct Joined {
     pub(crate) whole: ShardDocument,
-    /// What a reader should know.
+    /// Remarks on the result.
     pub(crate) notes: Vec<String>,
 }
 

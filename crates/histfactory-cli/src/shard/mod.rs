@@ -17,7 +17,7 @@ pub(crate) use join::{Joined, join};
 
 pub(crate) const NAME: &str = "histfactory-shard";
 
-/// What one process computed, and of which question it is a part.
+/// The result of one process, and the question of which it is a part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShardDocument {
@@ -37,7 +37,7 @@ pub(crate) struct ShardDocument {
     pub(crate) answers: Answers,
 }
 
-/// Which model of which workspace.
+/// A model of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ModelRecord {
@@ -50,7 +50,7 @@ pub(crate) struct ModelRecord {
     pub(crate) histosys: String,
 }
 
-/// What is computed.
+/// The computation that is split into shards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Question {
@@ -154,9 +154,9 @@ pub(crate) struct SignalRow {
     pub(crate) observed: Option<f64>,
     /// At −2, −1, 0, 1 and 2 standard deviations; null where there is none.
     pub(crate) expected: [Option<f64>; 5],
-    /// Why limits are missing, and what a reader of the others should know.
+    /// The reasons of missing limits, and remarks on the others.
     pub(crate) notes: Vec<String>,
-    /// Why the signal has no answer at all.
+    /// The reason, if the signal has no limits.
     pub(crate) error: Option<String>,
 }
 
@@ -170,7 +170,7 @@ impl ShardDocument {
         }
     }
 
-    /// What is counted.
+    /// The unit of the counts: toys or signals.
     pub(crate) const fn unit(&self) -> &'static str {
         match &self.question {
             Question::Fits(_) | Question::Test(_) => "toys",
@@ -178,7 +178,7 @@ impl ShardDocument {
         }
     }
 
-    /// For how many toys or signals there is an answer or a failure; none if they answer another question.
+    /// The number of toys or signals with an answer or a failure; `None` if they answer another question.
     pub(crate) fn answered(&self) -> Option<u64> {
         let of = |values: &Distribution| values.failed + values.values.len() as u64;
         match (&self.question, &self.answers) {

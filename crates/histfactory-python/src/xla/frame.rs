@@ -127,7 +127,7 @@ impl<'a> Frame<'a> {
                     continue;
                 }
                 if *attributes.types.add(index) != abi::SCALAR {
-                    return Err(format!("attribute `{name}` is no scalar"));
+                    return Err(format!("attribute `{name}` is not a scalar"));
                 }
                 let scalar = &**attributes.items.add(index).cast::<*const abi::Scalar>();
                 return match scalar.dtype {
@@ -290,7 +290,7 @@ fn buffer<'a>(
     // SAFETY: both arrays have `size` entries; the type determines what an entry points to.
     let buffer = unsafe {
         if *buffers.types.add(index) != abi::BUFFER {
-            return Err(format!("{what} {index} is no array"));
+            return Err(format!("{what} {index} is not an array"));
         }
         &*(*buffers.items.add(index)).cast::<abi::Buffer>()
     };
@@ -303,7 +303,8 @@ fn buffer<'a>(
         _ => ("uint8", 1),
     };
     if buffer.dtype != dtype {
-        return Err(format!("{what} {index} is no array of {name} (data type {})", buffer.dtype));
+        let found = buffer.dtype;
+        return Err(format!("{what} {index} is not an array of {name} (data type {found})"));
     }
     let rank = usize::try_from(buffer.rank).map_err(|_| format!("{what} {index} has no rank"))?;
     // SAFETY: `dims` has `rank` entries; a scalar's may be null.

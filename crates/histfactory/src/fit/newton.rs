@@ -229,7 +229,7 @@ impl<'a> Fitter<'a> {
             }
             // Secants are meaningless at kinks. With few iterations allowed, exact steps are better.
             if !state.kinks.is_empty() || 2 * iterations > options.max_iterations {
-                pace.stumble();
+                pace.release();
             }
             let matrix = pace.next(kkt, options.tolerance);
             iterations += 1;
@@ -247,13 +247,13 @@ impl<'a> Fitter<'a> {
                         damping = damping_after(full, damping);
                     }
                     if damping > 0.0 || !self.learn(&state) {
-                        pace.stumble();
+                        pace.release();
                     }
                 }
                 refused @ (Some(Step::Refused) | None) if matrix == Matrix::Held => {
                     // A factorisation that fails destroys the one that was held.
                     factorised &= refused.is_some();
-                    pace.stumble();
+                    pace.release();
                 }
                 refused @ (Some(Step::Refused) | None) => {
                     // Without a step there is no factorisation to measure the distance with.

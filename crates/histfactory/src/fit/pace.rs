@@ -119,7 +119,7 @@ impl Pace {
     }
 
     /// Records that the latest step failed, so the next one needs a new matrix.
-    pub(super) fn stumble(&mut self) {
+    pub(super) fn release(&mut self) {
         self.held = None;
     }
 

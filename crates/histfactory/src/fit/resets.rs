@@ -91,9 +91,9 @@ impl Fitter<'_> {
         best
     }
 
-    /// Whether −log L falls back to this minimum from where the parameter has another value, the other
-    /// parameters following approximately: then how far it rises on the way there, at least. Nothing if that is
-    /// not known, as without the factor of the minimum.
+    /// Whether −log L leads back to this minimum from another value of the parameter, while the other
+    /// parameters follow approximately. Returns a lower limit of the rise on the way there; `None` if it does
+    /// not lead back, or if that is unknown, as without the factor of the minimum.
     pub(crate) fn leads_back(
         &mut self,
         best: &mut Fit,
@@ -136,7 +136,7 @@ impl Fitter<'_> {
             let kkt = state.activate();
             let step = self.following_step(&state, parameter, &moving, &tangent);
             if self.is_toy && !moving[parameter] && steps_left == following_steps {
-                // The factor does not know the parameter, but the others' gradient is what they follow.
+                // The factor does not contain the parameter, so the others follow their gradient.
                 tangent.iter_mut().zip(&step).for_each(|(part, step)| *part += step / way);
             }
             let above = state.nll - best.nll;

@@ -36,9 +36,9 @@ pub struct Fit {
     pub flat: Option<FlatDirection>,
     /// Whether a parameter may have a minimum on both sides of zero.
     pub(crate) two_sided: bool,
-    /// Whether a parameter went far and −log L did not show that it comes back from elsewhere.
+    /// Whether a parameter moved far and no slope showed that the fit would return from elsewhere.
     pub(crate) doubtful: bool,
-    /// If asked for and there is one.
+    /// Only if requested, and if there is one.
     pub covariance: Option<Covariance>,
 }
 

@@ -24,7 +24,7 @@ use crate::special::poisson_deviance;
 /// The largest number of parameters that bounds may hold in a shared step.
 const MOST_HELD: usize = 16;
 
-/// What the fits share.
+/// The starting point that the fits share.
 #[derive(Debug)]
 pub(crate) struct Shared<'a> {
     model: &'a Model,

@@ -24,7 +24,7 @@ pub(crate) struct System {
     left: Aligned,
     right: Aligned,
     pub(super) bins: Vec<Eliminated>,
-    /// Rows of the local parameters that are no multiple of a bin's gradient.
+    /// Rows of the local parameters that are not a multiple of a bin's gradient.
     pub(super) rows: Vec<f64>,
     /// Numbers of all global parameters, and of those of a front.
     dense: Vec<f64>,

@@ -68,7 +68,7 @@ pub(crate) struct Part {
     pub(crate) jacobian: Aligned,
     /// The same by parameter; each channel's bins begin with a whole vector.
     pub(crate) transposed: Aligned,
-    /// Rows of the local parameters that are no multiple of a bin's gradient.
+    /// Rows of the local parameters that are not a multiple of a bin's gradient.
     pub(crate) rows: Vec<f64>,
 }
 

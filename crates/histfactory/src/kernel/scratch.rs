@@ -29,7 +29,7 @@ pub(crate) struct Scratch {
     pub(crate) weight: Vec<f64>,
     /// With a place for padding, and room to write whole vectors.
     pub(crate) gradient: Vec<f64>,
-    /// What normsys and histosys of each parameter add to the gradient, lane by lane.
+    /// The contributions of each parameter's normsys and histosys to the gradient, lane by lane.
     pub(crate) sums: Vec<Lanes>,
     /// Whether the latest evaluation was one of value and gradient at `theta`.
     pub(crate) has_slopes: bool,
@@ -73,7 +73,7 @@ impl Scratch {
         self.pull.fill(0.0);
     }
 
-    /// Adds what normsys and histosys give to the gradient.
+    /// Adds the contributions of normsys and histosys to the gradient.
     #[inline(always)]
     pub(super) fn add_sums(&mut self) {
         for (gradient, Lanes([a, b, c, d])) in self.gradient.iter_mut().zip(&self.sums) {

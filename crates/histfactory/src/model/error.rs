@@ -9,7 +9,7 @@ pub enum ModelError {
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
     #[error(
-        "measurement `{measurement}`: parameter of interest `{poi}` is no parameter of the model"
+        "measurement `{measurement}`: the model has no parameter `{poi}` (its parameter of interest)"
     )]
     NoSuchPoi { measurement: String, poi: String },
     #[error("the model has no parameters")]
@@ -50,6 +50,6 @@ pub enum EvaluationError {
     Named { name: String, what: String },
     #[error("an input is named twice: {what}")]
     Twice { what: String },
-    #[error("the parameters are no inputs of a quantity that is profiled over them")]
+    #[error("`parameters` cannot be an input of a quantity that is profiled over them")]
     Profiled,
 }

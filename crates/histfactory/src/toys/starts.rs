@@ -12,9 +12,9 @@ use crate::model::{Constraint, Data, Model};
 /// Toys may prefer an end of a parameter's range if −log L of the expected data at that end is less than this
 /// above the minimum: four standard deviations.
 const MOST_RISE: f64 = 8.0;
-/// Where a descent ends higher than this no lower minimum is searched.
+/// If a descent ends higher than this, no lower minimum is searched.
 const MOST_SEARCHED: f64 = 4.0 * MOST_RISE;
-/// Where −log L rises by more than `MOST_RISE` to an end, or by more than `FAR_RISE` on a part of the way, and
+/// If −log L rises by more than `MOST_RISE` to an end, or by more than `FAR_RISE` on a part of the way, and
 /// leads back from there, the end is out of reach without a fit.
 const FAR_RISE: f64 = 20.0;
 const PARTS: [(f64, f64); 5] = [

@@ -140,7 +140,7 @@ impl Diagnosis {
     fn bound(&mut self, value: &Value, index: usize) {
         let pair = value.as_array().filter(|pair| pair.len() == 2);
         if !pair.is_some_and(|pair| pair.iter().all(Value::is_number)) {
-            self.complain(format!("entry {index} of `bounds` is no pair of numbers"));
+            self.complain(format!("entry {index} of `bounds` is not a pair of numbers"));
         }
     }
 

@@ -121,7 +121,7 @@ fn check_values(config: &ParameterConfig, place: &Place, problems: &mut Vec<Prob
     let mut complain = |what: String| problems.push(Problem { place: place.clone(), what });
     for [low, high] in config.bounds.iter().flatten() {
         if !(low.is_finite() && high.is_finite() && low <= high) {
-            complain(format!("the bounds [{low}, {high}] are no interval"));
+            complain(format!("the bounds [{low}, {high}] are not an interval"));
         }
     }
     for sigma in
@@ -158,7 +158,7 @@ fn check_luminosity(
     let missing: Vec<String> =
         there.iter().filter(|(_, there)| !there).map(|(key, _)| format!("`{key}`")).collect();
     if !missing.is_empty() {
-        let what = format!("a luminosity must be given {}", missing.join(", "));
+        let what = format!("a luminosity needs {}", missing.join(", "));
         problems.push(Problem { place, what });
     }
 }

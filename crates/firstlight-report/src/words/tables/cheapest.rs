@@ -1,4 +1,4 @@
-//! The cheapest arm for each number of calls, and one arm compared with each of the others.
+//! The fastest arm for each number of calls, and one arm compared with each of the others.
 
 use firstlight_analysis::cheapest::{cheapest as stretches, cost};
 use firstlight_schema::run::CaseResult;
@@ -8,23 +8,22 @@ use super::Table;
 use crate::words::format::{calls as counted, duration};
 use crate::words::verdict::answer;
 
-/// The cheapest arm from one call on, with its changes; `None` for fewer than two arms.
+/// The fastest arm from one call on, with its changes; `None` for fewer than two arms.
 pub fn cheapest(case: &CaseResult, cold: Regime) -> Option<Table> {
     let stretches = stretches(case, cold);
     if stretches.is_empty() {
         return None;
     }
-    let mut table =
-        Table::new(&["calls", "cheapest", "95 % CI of the change", "possibly as cheap"]);
+    let mut table = Table::new(&["calls", "fastest", "95 % CI of the change", "possibly as fast"]);
     for stretch in &stretches {
         let from = counted(stretch.from);
         let calls = match stretch.to {
             Some(to) if (to - stretch.from).abs() < 0.5 => from,
-            Some(to) => format!("{:.0} to {}", stretch.from, counted(to)),
-            None => format!("{from} and more"),
+            Some(to) => format!("{:.0}–{}", stretch.from, counted(to)),
+            None => format!("from {from}"),
         };
         let change = match stretch.change {
-            Some((Some(low), Some(high))) => format!("{low:.0} to {}", counted(high)),
+            Some((Some(low), Some(high))) => format!("{low:.0}–{}", counted(high)),
             Some((None, Some(high))) => format!("up to {}", counted(high)),
             Some((Some(low), None)) => format!("{} or more", counted(low)),
             Some((None, None)) => "unknown".to_owned(),
@@ -35,7 +34,7 @@ pub fn cheapest(case: &CaseResult, cold: Regime) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
-/// The total time of every arm for numbers of calls, the cheapest one marked.
+/// The total time of every arm for numbers of calls, the shortest one marked.
 pub fn totals(case: &CaseResult, cold: Regime, calls: &[f64]) -> Option<Table> {
     let arms: Vec<_> =
         case.arms.iter().filter_map(|arm| Some((&arm.name, cost(arm, cold)?))).collect();
@@ -58,17 +57,17 @@ pub fn totals(case: &CaseResult, cold: Regime, calls: &[f64]) -> Option<Table> {
     Some(table)
 }
 
-/// One arm compared with each of the others: both starts, the time of a further call, and the cheaper arm
-/// with the break-even; `None` if nothing of it was measured.
+/// One arm compared with each of the others: both starts, the time of a further call, and the
+/// break-even; `None` if nothing of it was measured.
 pub fn break_evens(case: &CaseResult, cold: Regime, arm: &str) -> Option<Table> {
     let costs = |name: &str| {
         let cost = cost(case.arms.iter().find(|arm| arm.name == name)?, cold)?;
         Some([duration(cost.first_ns), duration(cost.call_ns)])
     };
     let mut table = Table::new(&["arm", "first result", "a further call", "break-even"]);
-    let mut row = |name: &str, told: String| {
+    let mut row = |name: &str, text: String| {
         let [first, call] = costs(name).unwrap_or_default();
-        table.rows.push(vec![name.to_owned(), first, call, told]);
+        table.rows.push(vec![name.to_owned(), first, call, text]);
     };
     row(arm, String::new());
     for even in case.break_evens.iter().filter(|even| even.cold == cold) {

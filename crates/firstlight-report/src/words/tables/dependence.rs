@@ -50,7 +50,7 @@ pub fn dependence(first: &SweepResult, second: &SweepResult) -> Vec<String> {
     let of_first: Vec<Seen> = both.iter().map(|(line, _)| Seen::new(line)).collect();
     let of_second: Vec<Seen> = both.iter().map(|(_, line)| Seen::new(line)).collect();
     let counted = [(first, of_first), (second, of_second)]
-        .map(|(sweep, seen)| format!("With `{}`: {}.", sweep.parameter, counted(&seen)));
+        .map(|(sweep, seen)| format!("`{}`: {}.", sweep.parameter, counted(&seen)));
     let sentences = both.iter().map(|(line, other)| {
         format!(
             "**{}**: {}; {}.",
@@ -66,7 +66,7 @@ fn counted(seen: &[Seen]) -> String {
     let words = [
         (Seen::Grows, "the overhead grows"),
         (Seen::Falls, "the overhead falls"),
-        (Seen::Nothing, "no change of the overhead was seen"),
+        (Seen::Nothing, "no dependence was found"),
         (Seen::Unknown, "inconclusive"),
     ];
     let said: Vec<String> = words
@@ -88,17 +88,18 @@ fn description(line: &SweepLine, parameter: &str) -> String {
     let range = format!("from {from} to {to}");
     match (Seen::new(line), &line.slope, interval(line)) {
         (Seen::Grows, Some(slope), _) => format!(
-            "one more of `{parameter}` adds {}, which is {} {range}",
+            "the overhead grows by {} per unit of `{parameter}`: by {} {range}",
             signed(slope),
             duration(slope.point * across)
         ),
         (Seen::Falls, Some(slope), _) => format!(
-            "one more of `{parameter}` takes {} away, which is {} {range}",
+            "the overhead falls by {} per unit of `{parameter}`: by {} {range}",
             signed_point(-slope.point),
             duration(-slope.point * across)
         ),
         (Seen::Nothing, Some(slope), Some(interval)) => format!(
-            "no change with `{parameter}` was seen: {} for one more, so {range} more than {} is excluded",
+            "no dependence on `{parameter}` was found: the slope is {}, so growth by more than {} {range} is \
+             excluded",
             signed(slope),
             duration(interval.high.max(0.0) * across)
         ),
@@ -152,14 +153,13 @@ mod tests {
         assert_eq!(
             dependence(&structure, &computation),
             [
-                "With `leaves`: the overhead grows in 1 of 2 arms, inconclusive in 1 of 2 arms.",
-                "With `batch`: the overhead falls in 1 of 2 arms, \
-                 no change of the overhead was seen in 1 of 2 arms.",
-                "**a**: one more of `leaves` adds 2.00 µs (1.00 µs to 3.00 µs), which is 200 µs from \
-                 10 to 110; no change with `batch` was seen: 5 ns (−10 ns to 20 ns) for one more, so from \
-                 10 to 110 more than 2.00 µs is excluded.",
-                "**b**: too few processes vary `leaves`; one more of `batch` takes 3 ns away, \
-                 which is 300 ns from 10 to 110.",
+                "`leaves`: the overhead grows in 1 of 2 arms, inconclusive in 1 of 2 arms.",
+                "`batch`: the overhead falls in 1 of 2 arms, no dependence was found in 1 of 2 arms.",
+                "**a**: the overhead grows by 2.00 µs (1.00–3.00 µs) per unit of `leaves`: by 200 µs from \
+                 10 to 110; no dependence on `batch` was found: the slope is 5 ns (−10 ns to 20 ns), so \
+                 growth by more than 2.00 µs from 10 to 110 is excluded.",
+                "**b**: too few processes vary `leaves`; the overhead falls by 3 ns per unit of `batch`: by \
+                 300 ns from 10 to 110.",
             ]
         );
     }

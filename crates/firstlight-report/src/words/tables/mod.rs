@@ -21,7 +21,7 @@ pub use programs::{memory, programs, signatures};
 pub use recording::{recording, wrappers};
 pub use times::{cold_verdicts, phases, sweep_times, times};
 
-use crate::words::format::duration;
+use crate::words::format::{duration, interval};
 
 /// A head and rows of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,24 +73,29 @@ pub(crate) fn signed_point(ns: f64) -> String {
 
 /// A duration that may be negative, with its interval.
 pub(crate) fn signed(estimate: &Estimate) -> String {
-    with_interval(estimate, signed_point)
+    with_interval(estimate, signed_point, interval)
 }
 
 /// An estimate with its interval. The scatter within one process says nothing about other processes, so it is
 /// marked.
-fn with_interval(estimate: &Estimate, one: impl Fn(f64) -> String) -> String {
-    let Some(interval) = estimate.interval else { return one(estimate.point) };
+fn with_interval(
+    estimate: &Estimate,
+    point: impl Fn(f64) -> String,
+    ends: impl Fn(f64, f64) -> String,
+) -> String {
+    let Some(interval) = estimate.interval else { return point(estimate.point) };
     let within =
         if estimate.method == Method::BlockBootstrap { ", within one process" } else { "" };
-    format!("{} ({} to {}{within})", one(estimate.point), one(interval.low), one(interval.high))
+    format!("{} ({}{within})", point(estimate.point), ends(interval.low, interval.high))
 }
 
-/// A factor with its interval.
+/// A factor with its interval: `2.38× (2.03–3.31×)`.
 pub(crate) fn factor(estimate: &Estimate) -> String {
-    let one = |value: f64| match value {
+    let digits = |value: f64| match value {
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),
         value => format!("{value:.2}"),
     };
-    with_interval(estimate, one)
+    let ends = |low, high| format!("{}–{}×", digits(low), digits(high));
+    with_interval(estimate, |value| format!("{}×", digits(value)), ends)
 }

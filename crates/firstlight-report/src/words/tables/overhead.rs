@@ -17,8 +17,8 @@ pub fn overheads(case: &CaseResult) -> Option<Table> {
         "baseline",
         "overhead, mean",
         "overhead, median",
-        "of it collector",
-        "of the call",
+        "garbage collection",
+        "share of the call",
         &beyond,
         "processes",
     ]);
@@ -66,7 +66,7 @@ pub fn slopes(sweep: &SweepResult) -> Option<Table> {
     let first = sweep.overheads.first()?;
     let mut table = Table::new(&["arm"]);
     table.head.extend(first.rows.iter().map(|row| format!("{} = {}", sweep.parameter, row.value)));
-    table.head.push(format!("per {}", sweep.parameter));
+    table.head.push(format!("per unit of {}", sweep.parameter));
     table.head.push("rounds".to_owned());
     table.head.push("straight".to_owned());
     for line in &sweep.overheads {
@@ -74,7 +74,7 @@ pub fn slopes(sweep: &SweepResult) -> Option<Table> {
             .rows
             .iter()
             .map(|row| row.time.map_or_else(String::new, |one| signed_point(one.point)));
-        let slope = line.slope.as_ref().map_or_else(|| "too little".to_owned(), signed);
+        let slope = line.slope.as_ref().map_or_else(|| "too few".to_owned(), signed);
         let rounds = line.slope.as_ref().map_or_else(String::new, |slope| slope.n.to_string());
         let straight = match line.linear {
             Some(true) => "yes",

@@ -21,10 +21,10 @@ pub fn planted(case: &CaseResult) -> Option<Table> {
         "speed-up, wrong",
         "speed-up, right",
         "factor of the speed-up",
-        "refused for",
+        "rejected for",
         "processes",
     ]);
-    let told = |one: Option<Estimate>, how: fn(&Estimate) -> String| {
+    let shown = |one: Option<Estimate>, how: fn(&Estimate) -> String| {
         one.as_ref().map_or_else(String::new, how)
     };
     for row in &one.rows {
@@ -33,21 +33,21 @@ pub fn planted(case: &CaseResult) -> Option<Table> {
         let plain = |one: &Estimate| duration(one.point);
         let Mistaken { wrong, right, factor: apart } = row.time;
         let refused = match row.findings.as_slice() {
-            [] => "nothing: not touched by the mistake".to_owned(),
+            [] => "valid: the mistake has no effect".to_owned(),
             names if wrong.is_none() => format!("not measured: {}", names.join(", ")),
             names => names.join(", "),
         };
         table.rows.push(vec![
             row.arm.clone(),
-            told(wrong, plain),
-            told(right, plain),
-            told(apart, factor),
-            told(overhead.wrong, signed),
-            told(overhead.right, signed),
-            told(overhead.factor, factor),
-            told(speed_up.wrong, factor),
-            told(speed_up.right, factor),
-            told(speed_up.factor, factor),
+            shown(wrong, plain),
+            shown(right, plain),
+            shown(apart, factor),
+            shown(overhead.wrong, signed),
+            shown(overhead.right, signed),
+            shown(overhead.factor, factor),
+            shown(speed_up.wrong, factor),
+            shown(speed_up.right, factor),
+            shown(speed_up.factor, factor),
             refused,
             format!("{} wrong, {} right", processes(wrong), processes(right)),
         ]);

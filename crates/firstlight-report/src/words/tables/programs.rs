@@ -13,9 +13,9 @@ pub fn programs(case: &CaseResult) -> Option<Table> {
     let mut table = Table::new(&[
         "arm",
         "programs in a cold process",
-        "of them of one function for different shapes",
+        "most often compiled",
         "programs in a warm process",
-        "after its warm-up",
+        "compiled after its warm-up",
     ]);
     for arm in &case.arms {
         let cold = regime_result(arm, Regime::ColdClean).and_then(first);
@@ -68,7 +68,7 @@ fn shapes(sample: &Sample) -> String {
     }
     functions.iter().max_by_key(|(_, times)| *times).map_or_else(String::new, |(name, times)| {
         let shapes = u64::try_from(signatures(sample, name)).unwrap_or(u64::MAX);
-        format!("{times} of `{name}` for {}", count(shapes, "shape"))
+        format!("`{name}`, {times} times for {}", count(shapes, "shape"))
     })
 }
 
@@ -104,16 +104,16 @@ pub fn memory(case: &CaseResult) -> Option<Table> {
         let cold = regime_result(arm, Regime::ColdClean).and_then(|one| one.summary.as_ref());
         let warm =
             regime_result(arm, Regime::Warm).and_then(|one| one.warm.as_ref()?.memory.as_ref());
-        let told = |value: Option<u64>| value.map_or_else(String::new, bytes);
+        let shown = |value: Option<u64>| value.map_or_else(String::new, bytes);
         let device = cold.and_then(|summary| summary.devices.first());
         table.rows.push(vec![
             arm.name.clone(),
-            told(cold.and_then(|summary| summary.compile_peak_rss_bytes)),
-            told(cold.and_then(|summary| summary.run_peak_rss_bytes)),
-            told(warm.map(|memory| memory.peak_rss_bytes)),
-            told(device.and_then(|device| device.after_compiling_bytes)),
-            told(device.and_then(|device| device.after_running_bytes)),
-            told(warm.and_then(|memory| memory.devices.first()?.peak_bytes)),
+            shown(cold.and_then(|summary| summary.compile_peak_rss_bytes)),
+            shown(cold.and_then(|summary| summary.run_peak_rss_bytes)),
+            shown(warm.map(|memory| memory.peak_rss_bytes)),
+            shown(device.and_then(|device| device.after_compiling_bytes)),
+            shown(device.and_then(|device| device.after_running_bytes)),
+            shown(warm.and_then(|memory| memory.devices.first()?.peak_bytes)),
         ]);
     }
     (!table.rows.is_empty()).then(|| table.without_empty_columns())

@@ -11,13 +11,14 @@ use crate::words::format::{duration, rate};
 
 /// Time to first result and per call, with intervals, throughput, and the ratio to the reference.
 pub fn times(case: &CaseResult) -> Table {
+    let relative = format!("warm, relative to {}", case.reference);
     let mut table = Table::new(&[
         "arm",
         "cold-clean",
         "cold-primed",
         "warm, per call",
         "per second",
-        "warm, times as long as the reference",
+        &relative,
         "verdict",
         "results",
         "valid processes",
@@ -54,8 +55,7 @@ pub fn times(case: &CaseResult) -> Table {
 /// Cold starts compared with the reference's: ratios with intervals, and their verdicts.
 pub fn cold_verdicts(case: &CaseResult) -> Option<Table> {
     let regimes = [Regime::ColdClean, Regime::ColdPrimed];
-    let [clean, primed] =
-        regimes.map(|regime| format!("{regime}, times as long as {}", case.reference));
+    let [clean, primed] = regimes.map(|regime| format!("{regime}, relative to {}", case.reference));
     let mut table = Table::new(&["arm", &clean, "verdict", &primed, "verdict"]);
     for arm in case.arms.iter().filter(|arm| arm.name != case.reference) {
         let mut row = vec![arm.name.clone()];

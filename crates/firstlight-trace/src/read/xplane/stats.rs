@@ -39,7 +39,7 @@ impl Wanted {
     }
 }
 
-/// What was found among an event's stats.
+/// The stats of an event that the reader uses.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Found {
     pub(super) step: Option<i64>,

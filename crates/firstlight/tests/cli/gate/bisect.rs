@@ -51,8 +51,8 @@ fn the_planted_commit_of_twenty_is_found_and_the_log_continues_the_search() {
     // Everything is in the log, so nothing is measured.
     let runs = || std::fs::read_dir(repository.sandbox.path().join("runs")).unwrap().count();
     let before = runs();
-    let told = ["bisect", "--good", "good", "--log", "log.json", "bench"];
-    let continued = repository.firstlight(&told);
+    let arguments = ["bisect", "--good", "good", "--log", "log.json", "bench"];
+    let continued = repository.firstlight(&arguments);
     assert_eq!((continued.code, runs()), (0, before), "{}", continued.stderr);
     let sentence = format!("{} is the first commit that became slower: {last}", commits[12]);
     let said = continued.stdout.replace("\n  ", " ");

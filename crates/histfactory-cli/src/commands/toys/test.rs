@@ -54,7 +54,7 @@ pub(crate) struct ToyTestDocument<'a> {
     /// Test statistics, in the order of the toys.
     tested_values: &'a [f64],
     alternative_values: &'a [f64],
-    /// What a reader of the result should know.
+    /// Remarks on the result.
     notes: &'a [String],
 }
 
