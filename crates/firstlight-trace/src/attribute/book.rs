@@ -74,7 +74,7 @@ fn one(found: &Layers, mark: &Mark, before: Option<i64>) -> Booked {
         host_outside_ns: Step::outside(&parts),
         parts,
         overlapped_host_ns: nanos(overlapped(found, mark.span)),
-        device_busy_ns: nanos(found.busy.within(mark.span).total()),
+        device_busy_ns: nanos(found.busy(mark.span).total()),
         region_ns: nanos(found.region.within(mark.span).total()),
         calls: u32::try_from(calls.spans().len()).unwrap_or(u32::MAX),
         timeline: timeline(&taken, mark.span),

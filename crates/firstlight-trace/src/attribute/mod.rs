@@ -14,7 +14,7 @@ mod steps;
 pub(crate) mod torch;
 mod totals;
 
-use firstlight_schema::trace::{FrameKind, Framework, Part, StepsBy};
+use firstlight_schema::trace::{Bucket, FrameKind, Framework, Part, StepsBy};
 
 pub(crate) use book::{Booker, keep_empty_alone};
 pub(crate) use devices::device_times;
@@ -63,8 +63,20 @@ pub(crate) struct Layers {
     pub(crate) calls: Set,
     /// The same on any thread.
     pub(crate) region: Set,
-    /// Times at which a device or a program was busy.
-    pub(crate) busy: Set,
+    /// Kernels that a compiler tried on a device.
+    pub(crate) tried: Set,
+}
+
+impl Layers {
+    /// Times within an interval at which a device or a program was busy.
+    fn busy(&self, span: Span) -> Set {
+        let bucket = |wanted: Bucket| {
+            let own = self.parts.iter().filter(move |(part, _)| part.bucket() == wanted);
+            own.fold(Set::default(), |sum, (_, layer)| sum.or(&layer.within(span)))
+        };
+        let running = bucket(Bucket::Execute).or(&self.tried.within(span));
+        running.without(&bucket(Bucket::Callback))
+    }
 }
 
 /// A marked step.

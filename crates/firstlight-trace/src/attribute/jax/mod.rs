@@ -214,8 +214,7 @@ impl<'a> Divider<'a> {
             spans.map(|own| layers.next().expect("as many layers as spans").advance(own, span.1));
         let compiled = compiled.or(&known.running.within(span));
         let callback = known.called_back(span).without(&working);
-        let busy = compiled.clone().or(&eager).or(&tried).without(&callback);
-        let autotune = known.compile.and(&tried.or(&tried_moves));
+        let autotune = known.compile.and(&tried).or(&known.compile.and(&tried_moves));
         let mut parts = vec![(Part::Autotune, autotune)];
         parts.extend(known.parts.iter().map(|(part, set)| (*part, set.within(span))));
         parts.extend([
@@ -228,7 +227,7 @@ impl<'a> Divider<'a> {
             (Part::Call, calls.clone()),
             (Part::Fetch, fetching),
         ]);
-        Layers { parts, region: calls.clone(), calls, busy }
+        Layers { parts, region: calls.clone(), calls, tried }
     }
 }
 

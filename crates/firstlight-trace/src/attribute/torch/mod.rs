@@ -191,10 +191,10 @@ impl<'a> Divider<'a> {
             kernels(piece, known, &compiling, &region)
                 .map(|own| devices.next().expect("as many layers as spans").advance(own, span.1));
         let eager = eager.or(&operators.without(&compiling));
-        let busy = compiled.clone().or(&eager).or(&tried).or(&graph);
+        let tuning = tried.clone().or(&tried_moves).and(&compiling);
         Layers {
             parts: vec![
-                (Part::Autotune, autotune.or(&tried.or(&tried_moves).and(&compiling))),
+                (Part::Autotune, autotune.or(&tuning)),
                 (Part::Compile, compile),
                 (Part::Lower, lower),
                 (Part::Trace, trace),
@@ -209,7 +209,7 @@ impl<'a> Divider<'a> {
             ],
             calls: region.clone(),
             region,
-            busy,
+            tried,
         }
     }
 }
