@@ -41,7 +41,7 @@ fn replay(path: &Path) -> Option<String> {
                 refused = Some(error.to_string());
             }
             _ => {
-                assert!(line.starts_with('#'), "{place}: `{line}` is not a line of a conversation")
+                assert!(line.starts_with('#'), "{place}: `{line}` is not a line of a conversation");
             }
         }
     }
