@@ -191,7 +191,7 @@ def test_a_recompilation_has_its_cause(cold: Cold, calls: str) -> None:
     assert causes == [CAUSES[calls]]
 
 
-def test_operations_outside_any_jit_are_listed_apart_from_programs_with_their_line(cold: Cold) -> None:
+def test_operations_outside_any_jit_are_listed_apart_with_their_line(cold: Cold) -> None:
     script = """
 import jax, jax.numpy as jnp
 

@@ -101,7 +101,8 @@ def test_parameters_of_a_compiled_module_are_distinguished_from_its_inputs(
     ]
     [run] = (tmp_path / "runs").iterdir()
     words = start(tmp_path, "report", str(run), "--markdown").stdout
-    assert "compiled: 39 parameters (bfloat16 and float32), inputs of 20 numbers in 2 arrays" in words
+    counted = "compiled: 39 parameters (bfloat16 and float32), inputs of 20 numbers in 2 arrays"
+    assert counted in words
     assert "results bfloat16" in words
     assert "39 parameters" in start(tmp_path, "show", str(run), "--full").stdout
     cited = (run / "CITATION.cff").read_text()

@@ -1,7 +1,7 @@
 """Compiles the kernels with NVRTC of a pinned wheel; needs neither a GPU nor a CUDA toolkit.
 
-``build.py FOLDER`` writes a cubin for each architecture, PTX for newer ones, and their digests. The same source gives
-the same files on every machine.
+``build.py FOLDER`` writes a cubin for each architecture, PTX for newer ones, and their digests.
+The same source gives the same files on every machine.
 """
 
 import ctypes
@@ -19,17 +19,13 @@ def library():
     import nvidia.cuda_nvrtc
 
     folder = pathlib.Path(next(iter(nvidia.cuda_nvrtc.__path__))) / "lib"
-    ctypes.CDLL(
-        str(next(folder.glob("libnvrtc-builtins.so*"))), mode=ctypes.RTLD_GLOBAL
-    )
+    ctypes.CDLL(str(next(folder.glob("libnvrtc-builtins.so*"))), mode=ctypes.RTLD_GLOBAL)
     return ctypes.CDLL(str(next(folder.glob("libnvrtc.so*"))))
 
 
 def compiled(nvrtc, source: bytes, architecture: str) -> bytes:
     program = ctypes.c_void_p()
-    code = nvrtc.nvrtcCreateProgram(
-        ctypes.byref(program), source, b"histfactory.cu", 0, None, None
-    )
+    code = nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"histfactory.cu", 0, None, None)
     if code:
         raise SystemExit(f"NVRTC reported {code}")
     options = [
