@@ -27,7 +27,7 @@ pub fn cargo(real: &str, arguments: &[String]) -> ExitCode {
     let Ok(mut child) = command.stdout(Stdio::piped()).spawn() else { return exit(None) };
     let lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
     let mut stdout = std::io::stdout().lock();
-    for line in lines.map_while(Result::ok).filter(|line| !is_test(line)) {
+    for line in lines.map_while(Result::ok).filter(|line| !is_test(line) && !is_example(line)) {
         if writeln!(stdout, "{line}").is_err() {
             return exit(None);
         }
@@ -41,22 +41,35 @@ fn is_test(message: &str) -> bool {
     profile.is_some_and(|(profile, _)| profile.contains(r#""test":true"#))
 }
 
+/// An example also is a program of its package, and maturin packs the one that it sees last.
+fn is_example(message: &str) -> bool {
+    let kind = message.split_once(r#""kind":["#).and_then(|(_, rest)| rest.split_once(']'));
+    kind.is_some_and(|(kind, _)| kind.contains("example"))
+}
+
 fn exit(code: Option<i32>) -> ExitCode {
     code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_test;
+    use super::{is_example, is_test};
+
+    fn artifact(kind: &str, test: bool) -> String {
+        format!(
+            r#"{{"reason":"compiler-artifact","target":{{"kind":["{kind}"],"name":"firstlight","test":true}},"profile":{{"opt_level":"0","debug_assertions":true,"test":{test}}},"fresh":true}}"#
+        )
+    }
 
     #[test]
     fn only_the_profile_distinguishes_a_test_from_the_program_that_it_tests() {
-        let artifact = |test: bool| {
-            format!(
-                r#"{{"reason":"compiler-artifact","target":{{"kind":["bin"],"name":"firstlight","test":true}},"profile":{{"opt_level":"0","debug_assertions":true,"test":{test}}},"fresh":true}}"#
-            )
-        };
-        assert!(is_test(&artifact(true)));
-        assert!(!is_test(&artifact(false)));
+        assert!(is_test(&artifact("bin", true)));
+        assert!(!is_test(&artifact("bin", false)));
+    }
+
+    #[test]
+    fn an_example_is_not_packed() {
+        assert!(is_example(&artifact("example", false)));
+        assert!(!is_example(&artifact("bin", false)) && !is_example(&artifact("cdylib", false)));
     }
 }
