@@ -50,7 +50,7 @@ impl Status {
         }
     }
 
-    /// The reason for a missing result, if there is none.
+    /// The reason why a row has no result.
     pub fn complaint(self) -> Option<&'static str> {
         match self {
             Self::Converged => None,

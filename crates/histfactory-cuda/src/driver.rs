@@ -1,4 +1,4 @@
-//! The CUDA driver: found at run time, so a program also works where there is none.
+//! The CUDA driver, found at run time: a program also works without one.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
